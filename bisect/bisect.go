@@ -8,83 +8,87 @@ import (
 	"math/bits"
 )
 
-// Params say what is searched. Revisions are numbered in their order, from 0; the first
-// and the last are the ends.
+// Params describes a search. Revisions are numbered in their order, from 0; the first and
+// the last are the ends.
 type Params struct {
 	Revisions int
-	// OldIsBad says which end is bad.
+	// OldIsBad is set if the first revision is the bad end.
 	OldIsBad bool
-	// Doubtful are revisions of which it is not known whether they exist; they are tried
-	// when no others are left. Default: none.
+	// Doubtful reports whether a revision may not exist; such revisions are tried last.
+	// It may be nil.
 	Doubtful func(rev int) bool
-	// Confidence that the answer is right, as 0.99.
+	// Confidence is the probability that the result is right, such as 0.99.
 	Confidence float64
-	// Batch is how many runs are asked for at once.
+	// Batch is the number of runs in one call of Run.
 	Batch int
-	// Run runs the case at a revision, at most so often, and returns the outcomes of the
-	// runs. A *SkipError passes the revision by; every other ends the search.
+	// Run runs the case at a revision, at most that often, and returns the outcomes of
+	// the runs. It returns a *SkipError to skip the revision; every other error ends the
+	// search.
 	Run func(ctx context.Context, rev, runs int) ([]Outcome, error)
-	// Learn is called when the bad end is measured, with its tally, and may decide only then
-	// what is looked for; it returns the odds. Default: those of the tally.
+	// Learn is called with the tally of the bad end, and may choose the bug to look for
+	// only then. It returns the odds of the bug. By default these are the odds of the
+	// tally.
 	Learn func(Tally) Odds
-	// Tell hears of each revision that is decided, and how many are open. Default: nobody.
-	Tell func(t Trial, open int)
+	// Decided is called with each decided revision and the number of open ones. It may be
+	// nil.
+	Decided func(t Trial, open int)
 }
 
-// SkipError is why a revision cannot be tried.
+// SkipError reports why a revision cannot be tried.
 type SkipError struct{ Err error }
 
 func (e *SkipError) Error() string { return e.Err.Error() }
 
 func (e *SkipError) Unwrap() error { return e.Err }
 
-// Trial is what came of one revision.
+// Trial is the result of one revision.
 type Trial struct {
 	Rev   int
 	Mark  Mark
 	Tally Tally
-	Why   error // of one that could not be tried
+	Why   error // why it could not be tried
 }
 
-// Answer is what a search has found: Last is the last revision that is as the old end,
-// First the first that is as the new one. Between are those of which nothing is known:
-// the change may be in each of them as well as in First.
-type Answer struct {
+// Result is the result of a search. Last is the last revision that is like the old end,
+// and First the first one that is like the new end. Between are the unknown revisions
+// between them: the change may be in each of them as well as in First.
+type Result struct {
 	Last, First int
 	Between     []int
 	Trials      []Trial
-	Odds        Odds    // of the bug at the bad end
-	Lower       float64 // what they are at least
-	Need        int     // so many runs that hold make a revision good
-	Confidence  float64 // that all of this is right, if the odds are the same wherever the bug is
+	Odds        Odds    // of the bug at the bad end.
+	Lower       float64 // the lower bound of the odds.
+	Need        int     // the number of held runs of a good revision.
+	Confidence  float64 // that the result is right, if the odds are the same at all bad revisions
 }
 
-// ErrEnd is an end that is not what it was said to be.
+// ErrEnd reports an end that is not good or bad as it was given.
 var ErrEnd = errors.New("not as it was said to be")
 
-// Measuring the bad end goes on until the bug has shown so often, or for so many runs.
+// The runs of the bad end stop after so many that show the bug, or after so many in
+// total.
 const (
 	enoughShown  = 12
 	mostMeasured = 120
 )
 
-// Find searches. Its error matches ErrEnd where an end is not as it was said to be.
-func Find(ctx context.Context, p Params) (Answer, error) {
+// Find searches. Its error matches ErrEnd if an end is not good or bad as it was given.
+func Find(ctx context.Context, p Params) (Result, error) {
 	if p.Doubtful == nil {
 		p.Doubtful = func(int) bool { return false }
 	}
 	if p.Learn == nil {
 		p.Learn = Tally.Odds
 	}
-	if p.Tell == nil {
-		p.Tell = func(Trial, int) {}
+	if p.Decided == nil {
+		p.Decided = func(Trial, int) {}
 	}
 	good, bad, first := 0, p.Revisions-1, Good
 	if p.OldIsBad {
 		good, bad, first = bad, good, Bad
 	}
 	s := newSearch(p.Revisions, first, p.Doubtful)
-	var a Answer
+	var a Result
 	t, err := p.measure(ctx, bad, &a)
 	a.note(p, t, s)
 	if err != nil {
@@ -110,16 +114,16 @@ func Find(ctx context.Context, p Params) (Answer, error) {
 	return a, err
 }
 
-// note keeps what came of a revision. One that an error has ended is not decided.
-func (a *Answer) note(p Params, t Trial, s *search) {
+// note keeps the trial of a decided revision. An error leaves a revision undecided.
+func (a *Result) note(p Params, t Trial, s *search) {
 	if t.Mark == "" {
 		return
 	}
 	a.Trials = append(a.Trials, t)
-	p.Tell(t, s.open())
+	p.Decided(t, s.open())
 }
 
-// say is a trial for an error.
+// say describes a trial for an error.
 func (t Trial) say() string {
 	if t.Why != nil {
 		return t.Why.Error()
@@ -127,15 +131,15 @@ func (t Trial) say() string {
 	return t.Tally.String()
 }
 
-// steps is how many revisions can be called good: the good end, and half of the rest each
-// time.
+// steps returns how many revisions can be called good: the good end, and in each step
+// half of the rest.
 func (p Params) steps() int { return 1 + bits.Len(uint(p.Revisions)) }
 
-// risk is how much of what the confidence leaves goes to each of two mistakes: that the
-// odds are less than their bound, and that the bug is missed where it is.
+// risk is the probability of each of two mistakes, half of what the confidence leaves.
+// Either the odds are below their bound, or the bug is missed at a bad revision.
 func (p Params) risk() float64 { return (1 - p.Confidence) / 2 }
 
-func (a *Answer) confidence(p Params) float64 {
+func (a *Result) confidence(p Params) float64 {
 	goods := 0
 	for _, t := range a.Trials {
 		if t.Mark == Good {
@@ -145,9 +149,9 @@ func (a *Answer) confidence(p Params) float64 {
 	return 1 - p.risk() - float64(goods)*math.Pow(1-a.Lower, float64(a.Need))
 }
 
-// measure runs the bad end until the odds of the bug are known well enough, and computes
+// measure runs the bad end until the odds of the bug are known well enough. It computes
 // from them how often a good revision must hold.
-func (p Params) measure(ctx context.Context, bad int, a *Answer) (Trial, error) {
+func (p Params) measure(ctx context.Context, bad int, a *Result) (Trial, error) {
 	t := Trial{Rev: bad, Tally: Tally{}}
 	for t.Tally[Bug] < enoughShown && t.Tally.Runs() < mostMeasured &&
 		(t.Tally[Bug] > 0 || t.Tally[Other]+t.Tally[Invalid] < enoughShown) {

@@ -12,13 +12,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// world is a row of revisions whose answer is known: a runner that is only outcomes.
+// world is a row of revisions with a known result, and a runner that only returns
+// outcomes.
 type world struct {
-	n, change int // the first revision that is as the new end
+	n, change int // change: the first revision that is like the new end
 	oldIsBad  bool
-	odds      float64       // of the bug where it is
+	odds      float64       // of the bug at the bad revisions
 	skip      map[int]error // revisions that cannot be tried
-	other     map[int]bool  // revisions that are violated otherwise
+	other     map[int]bool  // revisions with other violations
 	runs      int
 	rng       *rand.Rand
 	tried     []int
@@ -54,7 +55,8 @@ func newWorld(n, change int, oldIsBad bool, odds float64) *world {
 	return &world{n: n, change: change, oldIsBad: oldIsBad, odds: odds, rng: rand.New(rand.NewPCG(1, 2))}
 }
 
-// Without luck and without gaps the answer is exact, and costs no more than halving.
+// Without luck and without gaps the result is exact, and takes no more trials than
+// halving.
 func TestFindIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 200).Draw(t, "n")
@@ -75,8 +77,8 @@ func TestFindIsExact(t *testing.T) {
 	})
 }
 
-// With revisions that cannot be tried the change is never outside the answer, and what is
-// left open is skipped and nothing else.
+// With revisions that cannot be tried, the change is never outside the result, and only
+// skipped revisions are left open.
 func TestFindWithGaps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(3, 60).Draw(t, "n")
@@ -107,7 +109,7 @@ func TestFindWithGaps(t *testing.T) {
 	})
 }
 
-// A bug that shows now and then is found as often as the confidence says, or more often.
+// A flaky bug is found at least as often as the confidence says.
 func TestFindAFlakyBug(t *testing.T) {
 	for _, odds := range []float64{0.9, 0.5, 0.2} {
 		wrong, rounds := 0, 300
@@ -187,7 +189,7 @@ func TestDecide(t *testing.T) {
 		{Tally{Held: 30, Bug: 1}, 3, Bad},
 		{Tally{Held: 2, Other: 2}, 3, ""},
 		{Tally{Held: 2, Other: 2, Invalid: 1}, 3, Skip},
-		{Tally{Invalid: 2}, 1, ""}, // one hiccup of the machine passes no revision by
+		{Tally{Invalid: 2}, 1, ""}, // one failure of the machine skips no revision
 		{Tally{Invalid: 3}, 1, Skip},
 		{Tally{Other: 7}, 8, ""},
 	} {
@@ -197,7 +199,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// The bounds are those of the tables of Clopper and Pearson.
+// The bounds are from the tables of Clopper and Pearson.
 func TestLower(t *testing.T) {
 	for _, tt := range []struct {
 		odds  Odds

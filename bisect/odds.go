@@ -2,20 +2,20 @@ package bisect
 
 import "math"
 
-// Odds are how often a bug has shown.
+// Odds is how often a bug has shown.
 type Odds struct {
 	Shown int `json:"shown"`
 	Runs  int `json:"runs"`
 }
 
-// Lower is what the odds are at least, but for a chance of alpha: the one-sided bound of
-// Clopper and Pearson, which holds of few runs, too.
+// Lower returns the lower bound of the odds, which is wrong with a probability of alpha.
+// It is the one-sided bound of Clopper and Pearson, which is valid for few runs, too.
 func (o Odds) Lower(alpha float64) float64 {
 	if o.Shown == 0 {
 		return 0
 	}
 	low, high := 0.0, 1.0
-	for range 60 { // halvings: more than a float64 has bits
+	for range 60 { // more halving steps than a float64 has bits
 		p := (low + high) / 2
 		if atLeast(o.Shown, o.Runs, p) > alpha {
 			high = p
@@ -26,7 +26,7 @@ func (o Odds) Lower(alpha float64) float64 {
 	return low
 }
 
-// atLeast is the probability of k or more in n runs that each show something with
+// atLeast returns the probability of k or more in n runs, if each run shows the bug with
 // probability p.
 func atLeast(k, n int, p float64) float64 {
 	if p <= 0 || p >= 1 {
@@ -45,8 +45,8 @@ func atLeast(k, n int, p float64) float64 {
 	return min(sum, 1)
 }
 
-// runsNeeded is how many runs must hold until a bug that shows with probability p is
-// missed with a probability of miss or less.
+// runsNeeded returns how many runs must hold so that a bug with probability p is missed
+// with a probability of at most miss.
 func runsNeeded(p, miss float64) int {
 	if p >= 1 {
 		return 1
@@ -54,7 +54,7 @@ func runsNeeded(p, miss float64) int {
 	return max(1, int(math.Ceil(math.Log(miss)/math.Log1p(-p))))
 }
 
-// Shows is the least probability of a bug that so many runs would show with that
+// Shows returns the smallest probability of a bug that so many runs would show with that
 // confidence.
 func Shows(runs int, confidence float64) float64 {
 	return 1 - math.Pow(1-confidence, 1/float64(runs))

@@ -1,28 +1,27 @@
-// Package bisect finds the first revision at which a bug is gone, or there. It is pure:
-// it is given revisions in their order and a function that runs a case at one of them,
-// and decides what to run next, how often, and how sure the answer is. A bug that does
-// not show each time is measured at the bad end first.
+// Package bisect finds the first revision at which a bug appears or disappears. It is
+// pure: it gets the number of revisions and a function that runs a case at one of them.
+// It decides which revision to run next, how often, and how sure the result is. A bug
+// that does not show each time is first measured at the bad end.
 package bisect
 
-// Mark is what is known of a revision.
+// Mark is the state of a revision.
 type Mark string
 
 // The marks. A revision without one has not been tried.
 const (
 	Good Mark = "good"
 	Bad  Mark = "bad"
-	Skip Mark = "skip" // it cannot be tried, or shows something else
+	Skip Mark = "skip" // it cannot be tried, or shows another bug
 )
 
-// search narrows a row of revisions down to two neighbours of which one is good and the
-// other bad.
+// search narrows a row of revisions to two neighbours, one good and one bad.
 type search struct {
 	marks    []Mark
 	doubtful func(rev int) bool
-	lo, hi   int // the last that is as the first one, and the first that is as the last one
+	lo, hi   int // the last revision like the old end, and the first one like the new end
 }
 
-// newSearch is of n revisions whose ends are known.
+// newSearch returns a search of n revisions with known ends.
 func newSearch(n int, first Mark, doubtful func(int) bool) *search {
 	s := &search{marks: make([]Mark, n), doubtful: doubtful, hi: n - 1}
 	s.marks[0], s.marks[n-1] = first, other(first)
@@ -36,8 +35,8 @@ func other(m Mark) Mark {
 	return Good
 }
 
-// next is the revision to try: the middle of those that are open. Those that may not
-// exist come last. ok is false when nothing is left.
+// next returns the revision to try: the middle of the open ones. Revisions that may not
+// exist come last. ok is false if no revision is left.
 func (s *search) next() (rev int, ok bool) {
 	var firm, doubtful []int
 	for i := s.lo + 1; i < s.hi; i++ {
@@ -67,7 +66,7 @@ func (s *search) set(rev int, m Mark) {
 	}
 }
 
-// open is how many revisions may still be tried.
+// open returns how many revisions may still be tried.
 func (s *search) open() (n int) {
 	for i := s.lo + 1; i < s.hi; i++ {
 		if s.marks[i] == "" {

@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// Outcome is what one run shows.
+// Outcome is the result of one run.
 type Outcome string
 
 // The outcomes.
 const (
 	Held    Outcome = "held"
-	Bug     Outcome = "violated"           // by what is looked for
-	Other   Outcome = "violated otherwise" // by other findings alone: another bug, which may hide this one
-	Invalid Outcome = "invalid"            // nothing is known
+	Bug     Outcome = "violated"           // the run shows the bug
+	Other   Outcome = "violated otherwise" // only other bugs show, which may hide this one
+	Invalid Outcome = "invalid"            // the run shows nothing
 )
 
 // Tally counts the outcomes of a revision's runs.
 type Tally map[Outcome]int
 
-// Runs are all of them.
+// Runs returns the number of all runs.
 func (t Tally) Runs() (n int) {
 	for _, c := range t {
 		n += c
@@ -27,10 +27,10 @@ func (t Tally) Runs() (n int) {
 	return n
 }
 
-// Odds are how often the bug has shown, of the runs that say anything.
+// Odds returns how often the bug has shown in the valid runs.
 func (t Tally) Odds() Odds { return Odds{Shown: t[Bug], Runs: t.Runs() - t[Invalid]} }
 
-// String is the counts for a person: "held 7, invalid 1".
+// String formats the counts: "held 7, invalid 1".
 func (t Tally) String() string {
 	var parts []string
 	for _, o := range []Outcome{Held, Bug, Other, Invalid} {
@@ -41,14 +41,13 @@ func (t Tally) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// mostUseless is how many runs may show nothing before a revision is passed by, where
-// fewer than that must hold.
+// mostUseless is the least number of useless runs after which a revision is skipped.
 const mostUseless = 3
 
-// Decide is what the runs make of a revision, "" as long as more are needed. One run that
-// shows the bug proves it. It is good when it has held so often that the bug would have
-// shown. Runs that are violated otherwise, or invalid, say neither: where there are as
-// many of those, it is passed by, as git bisect passes by what does not compile.
+// Decide returns the mark of a revision, or "" if more runs are needed. One run that
+// shows the bug proves it. A revision is good when it has held so often that the bug
+// would have shown. Runs that are invalid or show other bugs are useless. After that many
+// of them the revision is skipped, as git bisect skips a commit that does not compile.
 func (t Tally) Decide(need int) Mark {
 	switch {
 	case t[Bug] > 0:
@@ -61,7 +60,7 @@ func (t Tally) Decide(need int) Mark {
 	return ""
 }
 
-// missing is how many more runs may decide.
+// missing returns how many more runs may decide.
 func (t Tally) missing(need int) int {
 	return min(need-t[Held], max(need, mostUseless)-t[Other]-t[Invalid])
 }

@@ -1,5 +1,5 @@
-// Package commits gives one checkout after the other of a git repository, without
-// touching it: a clone of its own, which shares its objects.
+// Package commits checks out one commit after the other of a git repository without
+// touching it. It uses a clone of its own, which shares the objects.
 package commits
 
 import (
@@ -19,18 +19,17 @@ import (
 
 // Clone is a clone of a repository. Close removes it.
 type Clone struct {
-	source string // the repository; only read
+	source string // the repository, which is only read
 	unlock func()
-	Dir    string // where the selected commit stands
+	Dir    string // the folder of the selected commit
 }
 
-// Commit is one that was asked for by name, or lies between two that were.
+// Commit is a commit of the search.
 type Commit struct{ Hash, Subject string }
 
-// Open clones the repository that a folder is the root of into a folder of its own in
-// cache. What is not committed there is not in the clone. A clone that a killed process
-// has left is replaced; while another process has one of the same repository it waits,
-// and calls waits once.
+// Open clones the repository with that root folder into its own folder in cache. The
+// clone lacks uncommitted changes. The clone of a killed process is replaced. If another
+// process has a clone of the same repository, Open calls waits once and waits for it.
 func Open(ctx context.Context, source, cache string, waits func()) (*Clone, error) {
 	source, err := filepath.Abs(source)
 	if err != nil {
@@ -64,9 +63,9 @@ func (c *Clone) Close() error {
 	return os.RemoveAll(c.Dir)
 }
 
-// Between are the commits from one to another, both included, the oldest first, along the
-// first parents: of a branch that was merged its merge. aIsOld reports whether a is the
-// older one.
+// Between returns the commits from one to another, both included, the oldest first. It
+// follows the first parents: of a merged branch it returns the merge. aIsOld reports
+// whether a is the older one.
 func (c *Clone) Between(ctx context.Context, a, b string) (all []Commit, aIsOld bool, err error) {
 	var hashes [2]string
 	for i, name := range []string{a, b} {
@@ -106,7 +105,7 @@ func isAncestor(ctx context.Context, dir, a, b string) bool {
 	return err == nil
 }
 
-// Select puts a commit into Dir, and nothing else.
+// Select checks out a commit in Dir, without other files.
 func (c *Clone) Select(ctx context.Context, hash string) error {
 	_, err := git(ctx, c.Dir, "checkout", "--quiet", "--force", "--detach", hash)
 	if err == nil {
@@ -115,8 +114,8 @@ func (c *Clone) Select(ctx context.Context, hash string) error {
 	return err
 }
 
-// git runs git. Variables of a git that has started this program, such as GIT_DIR, name
-// another repository.
+// git runs git without the variables of a git that has started this program, such as
+// GIT_DIR: they name another repository.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := child.Command(ctx, "git", args...)
 	cmd.Dir = dir

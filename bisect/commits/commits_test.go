@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// repository has main: one, two, three (a merge of side), four; other begins at two.
+// repository has main: one, two, three (a merge of side), four; other branches off at
+// two.
 func repository(t *testing.T) string {
 	dir := t.TempDir()
 	run := func(args ...string) {
@@ -75,7 +76,7 @@ func TestBetween(t *testing.T) {
 	}
 }
 
-// The user's checkout keeps what is in it, and its repository learns nothing.
+// The user's checkout and its repository stay unchanged.
 func TestSelectTouchesNothingElse(t *testing.T) {
 	dir := repository(t)
 	mine := filepath.Join(dir, "file")
@@ -138,7 +139,7 @@ func TestOpenOfNoRepository(t *testing.T) {
 	}
 }
 
-// A bisect that was killed has left its clone, and its lock went with it.
+// A killed bisect has left its clone, and no lock.
 func TestOpenAfterAKill(t *testing.T) {
 	dir, cache := repository(t), t.TempDir()
 	c, err := Open(t.Context(), dir, cache, nil)

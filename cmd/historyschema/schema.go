@@ -23,11 +23,11 @@ import (
 
 const module = "github.com/shimquake/shimquake"
 
-// rooms are the folders whose types are in a history.
+// rooms are the folders with types of a history.
 var rooms = []string{"harness", "oracle", "failpoints", "fixtures"}
 
-// schema returns the JSON Schema of a kept history. The comments are those of the
-// checkout in dir.
+// schema returns the JSON Schema of a kept history. Its comments come from the checkout
+// in dir.
 func schema(dir string) ([]byte, error) {
 	said, err := comments(dir)
 	if err != nil {
@@ -57,13 +57,13 @@ func schema(dir string) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// keptFile returns the schema of the file, which refers to those of the types.
+// keptFile returns the schema of the file, which refers to the schemas of the types.
 func keptFile(defs jsonschema.Definitions) *jsonschema.Schema {
 	s := &jsonschema.Schema{
 		Version: jsonschema.Version, Type: "object", Definitions: defs,
 		Title: "A kept history of Shimquake: " + harness.HistoryFile + " in a folder of evidence",
 		Description: "Made by `make docs` from the Go types and their comments. Keys without a value are left out." +
-			" Process ids are those of the world's PID namespace.",
+			" Process ids are from the world's PID namespace.",
 		Properties: jsonschema.NewProperties(), AdditionalProperties: jsonschema.FalseSchema,
 		Required: []string{"shimquake", "format", "digest", "verdict", "history"},
 	}
@@ -82,7 +82,7 @@ func ref(name, description string) *jsonschema.Schema {
 	return &jsonschema.Schema{Ref: "#/$defs/" + name, Description: description}
 }
 
-// textTypes are the types that a history has as one text, by their names in the schema.
+// textTypes are the types that a history has as a text, by their names in the schema.
 var textTypes = map[string]reflect.Type{
 	"failpoints.Point": reflect.TypeFor[failpoints.Point](),
 	"failpoints.Step":  reflect.TypeFor[failpoints.Step](),
@@ -90,8 +90,8 @@ var textTypes = map[string]reflect.Type{
 	"finding.Match":    reflect.TypeFor[finding.Match](),
 }
 
-// historyTypes reads types as encoding/json writes them, and notes those that it meets by
-// their names in the schema.
+// historyTypes reads types as encoding/json writes them, and adds the types that it meets
+// to met, by their names in the schema.
 func historyTypes(met map[string]reflect.Type) jsonschema.Reflector {
 	namer := func(t reflect.Type) string {
 		met[title(t)] = t
@@ -120,7 +120,7 @@ func historyTypes(met map[string]reflect.Type) jsonschema.Reflector {
 	}}
 }
 
-// nullable lets a list be null that is nil and written all the same.
+// nullable allows null for a list that is written although it is nil.
 func nullable(defs jsonschema.Definitions, met map[string]reflect.Type) {
 	for name, t := range met {
 		if defs[name] == nil || t.Kind() != reflect.Struct {
@@ -140,7 +140,7 @@ func nullable(defs jsonschema.Definitions, met map[string]reflect.Type) {
 	}
 }
 
-// caseTypes reads types as harness.Case writes itself: with the keys of a case file.
+// caseTypes reads types as harness.Case encodes itself: with the keys of a case file.
 func caseTypes() jsonschema.Reflector {
 	return jsonschema.Reflector{Anonymous: true, FieldNameTag: "yaml", KeyNamer: lowerFirst,
 		RequiredFromJSONSchemaTags: true,
@@ -162,7 +162,7 @@ func caseTypes() jsonschema.Reflector {
 }
 
 // title returns the name of a type in the schema, "" for a type without a name. Two
-// packages may have types of the same name.
+// packages may have types with the same name.
 func title(t reflect.Type) string {
 	if t.Name() == "" {
 		return ""
@@ -186,7 +186,7 @@ func comments(dir string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Chdir(dir); err != nil { // the library makes import paths of relative ones
+	if err := os.Chdir(dir); err != nil { // the library turns relative paths into import paths
 		return nil, err
 	}
 	var r jsonschema.Reflector

@@ -43,7 +43,7 @@ func TestSchemaIsFresh(t *testing.T) {
 	}
 }
 
-// check returns what is wrong with a text by the schema of the docs.
+// check returns a function that checks a text against the schema of the docs.
 func check(t *testing.T) func(text []byte) error {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -72,7 +72,7 @@ func check(t *testing.T) func(text []byte) error {
 	}
 }
 
-// realHistories are histories of cases that ran, as they are kept now.
+// realHistories are kept histories of real cases.
 func realHistories(t *testing.T) map[string]harness.Kept {
 	t.Helper()
 	files, err := filepath.Glob("../shimquake/testdata/kept/*.json.gz")
@@ -100,8 +100,8 @@ func realHistories(t *testing.T) map[string]harness.Kept {
 	return all
 }
 
-// TestHistoriesFit: the schema takes real histories, one of which has a value in each
-// field, and one that has none.
+// TestHistoriesFit: the schema accepts real histories, a history with a value in each
+// field, and a history without values.
 func TestHistoriesFit(t *testing.T) {
 	wrong, all := check(t), realHistories(t)
 	all["no value"] = harness.Kept{History: harness.History{Case: harness.Case{Name: "x"}}}
@@ -125,7 +125,7 @@ func fill(v reflect.Value, depth int) {
 	case v.Type() == reflect.TypeFor[time.Time]():
 		v.Set(reflect.ValueOf(time.Unix(1, 5)))
 		return
-	case v.Type() == reflect.TypeFor[*harness.History](): // of a verdict, which does not tell it
+	case v.Type() == reflect.TypeFor[*harness.History](): // in a verdict, which leaves it out
 		return
 	}
 	switch v.Kind() {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// issue is one of the fake GitHub.
+// issue is an issue of the fake GitHub.
 type issue struct {
 	Number      int      `json:"number"`
 	Title       string   `json:"title"`
@@ -22,7 +22,7 @@ type issue struct {
 	comments    []string
 }
 
-// fake is as much of GitHub as the program asks for. It answers in pages of two.
+// fake is the part of GitHub that the program uses. Its pages have two entries.
 type fake struct {
 	*httptest.Server
 	t      *testing.T

@@ -27,11 +27,11 @@ cancelled, and where there is none.`,
 	}
 }
 
-// gate judges what jobs came to.
+// gate fails unless every job has succeeded.
 func gate(needs string, out io.Writer) error {
 	var jobs map[string]struct{ Result string }
 	if err := json.Unmarshal([]byte(needs), &jobs); err != nil {
-		return fmt.Errorf("NEEDS is not what toJSON(needs) says of jobs: %w", err)
+		return fmt.Errorf("NEEDS is not the output of toJSON(needs): %w", err)
 	}
 	if len(jobs) == 0 {
 		return errors.New("NEEDS names no job: nothing ran")

@@ -16,7 +16,7 @@ import (
 	"github.com/shimquake/shimquake/report"
 )
 
-// issuesFlags are those of `nightly issues`.
+// issuesFlags are the flags of `nightly issues`.
 type issuesFlags struct {
 	repo, api, run, label string
 	most                  int
@@ -39,15 +39,15 @@ Exit status: 0 every finding has its issue, 1 one has none, or a report cannot b
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.repo, "repo", os.Getenv("GITHUB_REPOSITORY"), "owner/name (default $GITHUB_REPOSITORY)")
-	fl.StringVar(&f.api, "api", cmp.Or(os.Getenv("GITHUB_API_URL"), "https://api.github.com"), "where GitHub's API is")
-	fl.StringVar(&f.run, "run", runOf(os.Getenv), "the address of the run, for the issue (default: that of this job)")
-	fl.StringVar(&f.label, "label", "shimquake-finding", "the label of these issues; others are not looked at")
-	fl.IntVar(&f.most, "most", 20, "how many issues are opened at most; more than that is another problem than findings")
-	fl.BoolVar(&f.dry, "dry-run", false, "print the issues, and ask GitHub nothing")
+	fl.StringVar(&f.api, "api", cmp.Or(os.Getenv("GITHUB_API_URL"), "https://api.github.com"), "the address of GitHub's API")
+	fl.StringVar(&f.run, "run", runOf(os.Getenv), "the address of the run, for the issue (default: this job's run)")
+	fl.StringVar(&f.label, "label", "shimquake-finding", "the label of these issues; other issues are ignored")
+	fl.IntVar(&f.most, "most", 20, "the most issues to open; more findings point to another problem")
+	fl.BoolVar(&f.dry, "dry-run", false, "print the issues, without any request to GitHub")
 	return c
 }
 
-// runOf is the address of the run that this job belongs to, or "".
+// runOf returns the address of this job's run, or "".
 func runOf(env func(string) string) string {
 	if env("GITHUB_RUN_ID") == "" {
 		return ""
@@ -74,8 +74,7 @@ func (f *issuesFlags) issues(ctx context.Context, dirs []string, out io.Writer) 
 	return f.track(ctx, g, all, out)
 }
 
-// track gives each finding its issue. What fails for one does not keep the others from
-// theirs.
+// track gives each finding its issue. A failure for one finding does not stop the others.
 func (f *issuesFlags) track(ctx context.Context, g *tracker, all []finding, out io.Writer) error {
 	known, err := g.issues(ctx)
 	if err != nil {
@@ -106,14 +105,14 @@ func (f *issuesFlags) track(ctx context.Context, g *tracker, all []finding, out 
 	return errors.Join(errs...)
 }
 
-// finding is one of a report, in a folder.
+// finding is a finding of a report, with the report's folder.
 type finding struct {
 	report.Finding
 	from string
 }
 
-// findingsOf are the findings of all reports, each once: what a sweep finds, one of pairs
-// may find, too.
+// findingsOf returns the findings of all reports, each once: a sweep and a sweep of pairs
+// may have the same finding.
 func findingsOf(dirs []string) (all []finding, err error) {
 	seen := map[string]bool{}
 	for _, dir := range dirs {
@@ -132,14 +131,14 @@ func findingsOf(dirs []string) (all []finding, err error) {
 	return all, nil
 }
 
-// key is what an issue is found by. That a known finding is gone is another matter than
-// that there is more of it. It cannot end the mark that has it.
+// key identifies a finding's issue. The end of a known finding and a new form of it are
+// two issues. The key cannot end the mark that contains it.
 func (x finding) key() string {
 	return strings.ReplaceAll(quote.Line(string(x.State)+" "+x.Key), "-->", "--\\u003e")
 }
 
-// longest is how much GitHub takes of a title, and what is left of a body for what stands
-// beneath it: it takes 65,536 characters.
+// GitHub's limits of a title, and of a body, less the text after it: GitHub accepts
+// 65,536 characters.
 const (
 	longestTitle = 250
 	longestBody  = 40000
@@ -148,13 +147,13 @@ const (
 
 func (x finding) title() string { return cut(quote.Line(string(x.State)+": "+x.Title), longestTitle) }
 
-// begin and end mark the part of an issue's text that is made here.
+// begin and end mark the part of an issue's text that this program writes.
 const (
 	begin = "<!-- shimquake-finding: "
 	end   = "<!-- end of shimquake-finding -->"
 )
 
-// body is the text of the finding's issue, between its marks.
+// body returns the text of the finding's issue, between its marks.
 func (x finding) body(run string) string {
 	var b strings.Builder
 	says := cut(strings.Join(append([]string{x.Title}, x.Says...), "\n"), longestPart)
@@ -177,7 +176,7 @@ func (x finding) body(run string) string {
 	return cut(text, longestBody) + "\n" + end + "\n"
 }
 
-// cut is as much of a text as there is room for.
+// cut returns as much of a text as fits.
 func cut(text string, n int) string {
 	if len(text) <= n {
 		return text

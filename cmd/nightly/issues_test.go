@@ -28,7 +28,7 @@ func reported(t *testing.T, all ...report.Cluster) string {
 	return dir
 }
 
-// leaks are n clusters of a state.
+// leaks returns n clusters of a state.
 func leaks(state report.State, n int) (all []report.Cluster) {
 	for i := range n {
 		all = append(all, report.Cluster{ID: fmt.Sprintf("shim-%d", i), Key: fmt.Sprintf("k%d", i), State: state,
@@ -37,7 +37,7 @@ func leaks(state report.State, n int) (all []report.Cluster) {
 	return all
 }
 
-// said runs the program against the fake, and returns what it says.
+// said runs the program against the fake, and returns its output.
 func (f *fake) said(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	c := root()
@@ -72,7 +72,7 @@ func TestAFindingHasOneIssue(t *testing.T) {
 	if i.Title != "new: leak shim: 0" || i.Labels[0] != "shimquake-finding" || len(f.labels) != 1 {
 		t.Errorf("%+v, labels %v", i, f.labels)
 	}
-	// The next night finds them again, on the second page, too.
+	// The next night finds them again, one of them on the second page.
 	if out := f.must(t, "--run", "https://run/2", dir, dir); !strings.Contains(out, "3 findings, 0 issues") {
 		t.Error(out)
 	}
@@ -86,7 +86,7 @@ func TestWhatPeopleDidToAnIssue(t *testing.T) {
 		spoil    func(*issue)
 		state    string
 		comments int
-		opens    bool // another one
+		opens    bool // it opens another issue
 		keeps    string
 	}{
 		"wrote beneath": {func(i *issue) { i.Body += "\nIt is the GC." }, "open", 0, false, "\nIt is the GC."},
@@ -117,7 +117,7 @@ func TestWhatPeopleDidToAnIssue(t *testing.T) {
 	}
 }
 
-// What is gone is another matter than that there is more of it.
+// The end of a finding and more of it have separate issues.
 func TestStatesHaveIssuesOfTheirOwn(t *testing.T) {
 	f := newFake(t)
 	f.must(t, reported(t, leaks(report.More, 1)...))
@@ -188,7 +188,8 @@ func TestDryRunAsksNothing(t *testing.T) {
 	}
 }
 
-// A text of a finding is data: it ends neither its fence nor the part that is ours.
+// The text of a finding is data: it ends neither its fence nor the part between the
+// marks.
 func TestTextsAreData(t *testing.T) {
 	c := leaks(report.New, 1)[0]
 	c.Title, c.Says = "a ``` fence @someone", []string{strings.Repeat("long ", 20000)}
@@ -206,8 +207,8 @@ func TestTextsAreData(t *testing.T) {
 	}
 }
 
-// Text of a report mentions no person, and makes no link and no mark. The issue of the
-// next night is the same.
+// Text of a report mentions no person, and makes no link and no mark. The next night
+// writes the same issue.
 func TestIssuesQuoteForeignText(t *testing.T) {
 	for _, text := range []string{
 		"x --> @everyone", "x\n" + end + "\n@everyone", "[x](http://evil) ` @everyone", "x\x1b[2J\r@everyone",

@@ -1,5 +1,5 @@
-// Command nightly does what a nightly needs besides shimquake itself: an issue for each
-// new finding, and a gate that is red unless every job has run and is green. See
+// Command nightly does the parts of a nightly run that are not in shimquake. It opens an
+// issue for each new finding, and fails unless every job has run and is green. See
 // docs/nightly.md.
 package main
 

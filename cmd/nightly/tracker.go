@@ -13,7 +13,7 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// tracker is the issues of a repository that have the label.
+// tracker has the issues of a repository with the label.
 type tracker struct {
 	client             *github.Client
 	owner, repo, label string
@@ -32,8 +32,9 @@ func (f *issuesFlags) tracker() (*tracker, error) {
 	return &tracker{c, owner, repo, f.label}, nil
 }
 
-// issues are those of findings, by their keys: an open one rather than a closed one, and
-// the oldest. The label is made where there is none: it is what they are found by.
+// issues returns the issues of findings, by their keys. It prefers an open issue to a
+// closed one, and then the oldest. It creates the label if it does not exist, because the
+// issues are found by it.
 func (g *tracker) issues(ctx context.Context) (map[string]*github.Issue, error) {
 	if err := g.makeLabel(ctx); err != nil {
 		return nil, err
@@ -56,7 +57,7 @@ func (g *tracker) issues(ctx context.Context) (map[string]*github.Issue, error) 
 	return by, nil
 }
 
-// keyOf is the key that an issue's first line has, or "".
+// keyOf returns the key in an issue's first line, or "".
 func keyOf(i *github.Issue) string {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(i.GetBody()), begin)
 	key, _, closed := strings.Cut(rest, " -->")
@@ -79,7 +80,7 @@ func (g *tracker) makeLabel(ctx context.Context) error {
 	return nil
 }
 
-// see opens the issue of a finding, or brings it up to date, and says which.
+// see opens the issue of a finding, or updates it, and reports which.
 func (g *tracker) see(ctx context.Context, x finding, old *github.Issue, run string) (string, error) {
 	body := x.body(run)
 	if old == nil {

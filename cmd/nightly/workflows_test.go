@@ -12,7 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// workflow is as much of one as these tests read. actionlint knows the rest.
+// workflow is the part of a workflow that these tests read. actionlint checks the rest.
 type workflow struct {
 	Permissions map[string]string
 	Jobs        map[string]job
@@ -28,7 +28,7 @@ type job struct {
 
 type step struct{ Name, Uses, Run, If string }
 
-// needs are the names of the jobs that a job waits for.
+// needs returns the names of the jobs that a job waits for.
 func (j job) needs() (all []string) {
 	switch n := j.Needs.(type) {
 	case string:
@@ -65,7 +65,7 @@ func workflows(t *testing.T) map[string]workflow {
 	return all
 }
 
-// A job that the gate does not wait for may be skipped, or red, and nobody sees it.
+// Without the gate, a skipped or failed job would go unnoticed.
 func TestTheGateWaitsForEveryJob(t *testing.T) {
 	jobs := workflows(t)["nightly.yml"].Jobs
 	gate := jobs["gate"]
@@ -84,7 +84,7 @@ func TestTheGateWaitsForEveryJob(t *testing.T) {
 	}
 }
 
-// Only the job that writes issues may write, and only those.
+// Only the job that writes issues has write permission, and only for issues.
 func TestLeastPrivilege(t *testing.T) {
 	for file, w := range workflows(t) {
 		if len(w.Permissions) != 1 || w.Permissions["contents"] != "read" {
@@ -100,7 +100,7 @@ func TestLeastPrivilege(t *testing.T) {
 	}
 }
 
-// An action is named by a commit, or is ours.
+// An action is named by a commit, or is our own.
 func TestActionsArePinned(t *testing.T) {
 	uses := regexp.MustCompile(`(?m)^\s*(?:- )?uses: (\S+)(.*)$`)
 	pinned := regexp.MustCompile(`^[\w-]+/[\w/-]+@[0-9a-f]{40}$`)
@@ -127,8 +127,8 @@ func TestActionsArePinned(t *testing.T) {
 	}
 }
 
-// Every step of the night runs by hand: it is a target of the Makefile, and
-// docs/nightly.md has it.
+// Every step of the night can be run by hand: it is a target of the Makefile, and
+// docs/nightly.md documents it.
 func TestEveryStepIsATarget(t *testing.T) {
 	makefile, page := read(t, "Makefile"), read(t, "docs/nightly.md")
 	called := regexp.MustCompile(`\bmake ("\$TARGET"|[a-z0-9-]+)`)
@@ -143,7 +143,7 @@ func TestEveryStepIsATarget(t *testing.T) {
 	for name, j := range workflows(t)["nightly.yml"].Jobs {
 		n := 0
 		for _, s := range j.Steps {
-			if s.Uses == "./" { // the action
+			if s.Uses == "./" { // our action
 				n++
 			}
 			for _, m := range called.FindAllStringSubmatch(s.Run, -1) {
@@ -163,7 +163,7 @@ func TestEveryStepIsATarget(t *testing.T) {
 	}
 }
 
-// A proof that only somebody's hand runs proves nothing for long: each target that calls
+// A proof that is only run by hand soon proves nothing: each target that calls
 // scripts/proof is a row of the night's proof.
 func TestEveryProofIsARow(t *testing.T) {
 	proofs := regexp.MustCompile(`(?m)^([a-z-]+): ## .*\n\t@scripts/proof ([a-z-]+) `).
@@ -182,7 +182,7 @@ func TestEveryProofIsARow(t *testing.T) {
 // forPeople are flags of tests that make something to look at.
 var forPeople = []string{"report/chromium_test.go -shots", "report/chromium_test.go -report"}
 
-// A flag of a test that no target gives leaves its test at what is short, or skipped.
+// A test flag that no target sets leaves its test short or skipped.
 func TestEveryFlagOfATestIsGiven(t *testing.T) {
 	given := read(t, "Makefile")
 	files, err := filepath.Glob(filepath.Join(checkout, "scripts/*"))
@@ -213,7 +213,7 @@ func TestEveryFlagOfATestIsGiven(t *testing.T) {
 	}
 }
 
-// targets are those of a matrix.
+// targets returns the targets of a matrix.
 func (j job) targets() (all []string) {
 	names, _ := j.Strategy.Matrix["name"].([]any)
 	for _, n := range names {
@@ -226,7 +226,7 @@ func (j job) targets() (all []string) {
 	return all
 }
 
-// The workflow that docs/in-your-ci.md has people paste names what the action takes.
+// The workflow in docs/in-your-ci.md uses inputs that the action has.
 func TestTheWorkflowToPaste(t *testing.T) {
 	_, rest, _ := strings.Cut(read(t, "docs/in-your-ci.md"), "```text\n")
 	block, _, closed := strings.Cut(rest, "```")

@@ -1,5 +1,5 @@
-// Command performance makes docs/performance.md of what `make bench` has measured, and
-// tells which machine that is.
+// Command performance makes docs/performance.md from the results of `make bench`, and
+// prints the properties of the machine.
 //
 //	performance -machine >out/bench.txt
 //	performance <out/bench.txt >docs/performance.md
@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	machine := flag.Bool("machine", false, "print what must be known of this machine, as lines of a benchmark's output")
+	machine := flag.Bool("machine", false, "print the properties of this machine, as lines of a benchmark's output")
 	flag.Parse()
 	if err := run(*machine, os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "performance:", err)

@@ -15,18 +15,18 @@ import (
 //go:embed page.md
 var pageText string
 
-// figures are what was measured: by the name of a benchmark, without the number of
-// processors, and by unit. Where there are several of one the last counts.
+// figures are the measurements, by the name of a benchmark without the number of
+// processors, and by unit. If a benchmark has several, the last one counts.
 type figures struct {
 	of      map[string]map[string]float64
 	machine map[string]string
 	missing []string
 }
 
-// processors is the end of a benchmark's name.
+// processors matches the end of a benchmark's name.
 var processors = regexp.MustCompile(`-[0-9]+$`)
 
-// read reads what go test -bench prints.
+// read parses the output of go test -bench.
 func read(in io.Reader) (*figures, error) {
 	f := &figures{of: map[string]map[string]float64{}, machine: map[string]string{}}
 	r := benchfmt.NewReader(in, "the benchmarks")
@@ -50,8 +50,8 @@ func read(in io.Reader) (*figures, error) {
 	return f, r.Err()
 }
 
-// write makes the page. A figure that is missing is an error: a page without it would
-// look whole.
+// write writes the page. A missing figure is an error, because the page would look
+// complete.
 func (f *figures) write(out io.Writer) error {
 	page, err := template.New("page").Funcs(template.FuncMap{
 		"of": f.figure, "machine": f.about, "ns": func(s float64) float64 { return 1e9 * s },

@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// sample has the form of what make bench prints.
+// sample has the form of the output of make bench.
 const sample = "testdata/bench.txt"
 
-// TestPageIsFresh holds docs/performance.md against docs/performance.txt, which is what
-// was measured. There are both, or none.
+// TestPageIsFresh compares docs/performance.md with docs/performance.txt, the
+// measurements. Either both exist, or none.
 func TestPageIsFresh(t *testing.T) {
 	measured, merr := os.ReadFile("../../docs/performance.txt")
 	have, herr := os.ReadFile("../../docs/performance.md")
@@ -44,7 +44,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestEveryFigureIsNeeded takes each line of what was measured away, once.
+// TestEveryFigureIsNeeded removes each line of the measurements once.
 func TestEveryFigureIsNeeded(t *testing.T) {
 	text, err := os.ReadFile(sample)
 	if err != nil {

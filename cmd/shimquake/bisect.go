@@ -161,7 +161,7 @@ func (f *bisectFlags) run(ctx context.Context, word string, out io.Writer) (err 
 	answer, err := bisect.Find(ctx, bisect.Params{
 		Revisions: len(row.names), OldIsBad: row.oldIsBad, Doubtful: func(i int) bool { return row.doubtful[i] },
 		Confidence: f.confidence, Batch: f.parallel, Run: t.run, Learn: t.learn,
-		Tell: func(trial bisect.Trial, open int) { t.tell(ctx, trial, open) },
+		Decided: func(trial bisect.Trial, open int) { t.tell(ctx, trial, open) },
 	})
 	if err != nil {
 		if errors.Is(err, bisect.ErrEnd) {

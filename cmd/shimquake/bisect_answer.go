@@ -43,7 +43,7 @@ type bisectTrial struct {
 }
 
 // answer returns the result with the names of revisions.
-func (t *trials) answer(a bisect.Answer, took time.Duration) bisectAnswer {
+func (t *trials) answer(a bisect.Result, took time.Duration) bisectAnswer {
 	names := t.row.names
 	out := bisectAnswer{
 		Case: t.c.Name, Is: "first bad", First: names[a.First], Last: names[a.Last], Revisions: len(names),

@@ -119,7 +119,7 @@ func TestBisectAnswer(t *testing.T) {
 		c: harness.Case{Name: "umount-delayed"}, by: finding.MustMatches("shim"), flags: &bisectFlags{confidence: 0.99},
 		row: revisions{names: []string{"v1.7.2", "v1.7.3", "v1.7.4", "v1.7.5"}, oldIsBad: true, note: "a note"},
 	}
-	a := tr.answer(bisect.Answer{
+	a := tr.answer(bisect.Result{
 		Last: 0, First: 2, Between: []int{1},
 		Odds: bisect.Odds{Shown: 12, Runs: 12}, Lower: 0.643, Need: 8, Confidence: 0.99456,
 		Trials: []bisect.Trial{{Rev: 0, Mark: bisect.Bad, Tally: bisect.Tally{bisect.Bug: 12}},

@@ -14,7 +14,7 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// follow tells how far the suites are that add to a file, until the context ends.
+// follow shows the progress of the suites that append to a file, until the context ends.
 func follow(ctx context.Context, name string) error {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
@@ -34,14 +34,14 @@ func follow(ctx context.Context, name string) error {
 	}
 }
 
-// follower knows the suite that runs.
+// follower keeps the running suite.
 type follower struct {
 	work   *progress.Work
 	failed int
 }
 
-// take takes the whole lines of a file from an offset on, and says how long they were. A
-// file that is not there yet has none.
+// take reads the whole lines of a file from an offset on, and returns their length. A
+// missing file has no lines.
 func (f *follower) take(ctx context.Context, name string, offset int64) (taken int64, err error) {
 	file, err := os.Open(name)
 	if errors.Is(err, os.ErrNotExist) {
@@ -50,13 +50,13 @@ func (f *follower) take(ctx context.Context, name string, offset int64) (taken i
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = file.Close() }() // it is only read
+	defer func() { _ = file.Close() }() // only read
 	if _, err := file.Seek(offset, io.SeekStart); err != nil {
 		return 0, err
 	}
 	for r := bufio.NewReader(file); ; {
 		line, err := r.ReadBytes('\n')
-		if errors.Is(err, io.EOF) { // the rest will come
+		if errors.Is(err, io.EOF) { // the rest is not written yet
 			return taken, nil
 		}
 		if err != nil {

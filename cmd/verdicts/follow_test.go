@@ -12,8 +12,7 @@ import (
 	"github.com/shimquake/shimquake/progress"
 )
 
-// The lines of several processes are reported as those of one suite; half a line waits
-// for its rest.
+// The lines of several processes are shown as one suite; half a line waits for its rest.
 func TestFollow(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "counts.jsonl")
 	add := func(text string) {
@@ -31,7 +30,7 @@ func TestFollow(t *testing.T) {
 		ctx, stop := context.WithCancel(progress.With(t.Context(), progress.Lines(&out)))
 		ended := make(chan error)
 		go func() { ended <- follow(ctx, name) }()
-		pass(1500 * time.Millisecond) // it is not there yet
+		pass(1500 * time.Millisecond) // the file does not exist yet
 		add(`{"suite":"umount","begins":true,"specs":4}` + "\n" + `{"suite":"umount"}` + "\n" + `{"suite":"umo`)
 		pass(58 * time.Second)
 		add(`unt","failed":true}` + "\n")
@@ -63,5 +62,5 @@ func TestFollowBadCounts(t *testing.T) {
 	}
 }
 
-// pass lets time pass on the clock of synctest, where nobody waits.
-func pass(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // not a real clock's
+// pass moves the clock of synctest forward.
+func pass(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // no real time passes

@@ -14,24 +14,24 @@ import (
 	"github.com/shimquake/shimquake/oracle/rate"
 )
 
-// specReport is what Ginkgo's JSON report says.
+// specReport has the content of Ginkgo's JSON reports.
 type specReport struct {
 	rows        []row
-	notSelected int // specs that the label filter or the focus left out: neither run nor skipped
+	notSelected int // specs that the label filter or the focus left out
 	unselected  []unselectedSuite
-	// selected are the specs and the suites of all reports: whether one of them had it run.
-	// A suite may have run in parts, with a report each.
+	// selected has the specs and the suites of all reports, and whether one of the
+	// reports has run them. A suite may have run in parts, with a report each.
 	selected map[string]bool
-	cases    []specCase   // those whose histories are kept
-	residues []rate.Count // what known residues that are races came to, of all verdicts
+	cases    []specCase   // cases whose histories are kept
+	residues []rate.Count // of the known residues that are races, in all verdicts
 }
 
-// unselectedSuite is a suite without one selected spec, although nobody asked for some
-// specs by their text.
+// unselectedSuite is a suite without a selected spec, although no specs were chosen by
+// their text.
 type unselectedSuite struct{ name, filter string }
 
-// readReports reads the file that ginkgo --json-report writes, a list with one report a
-// suite, or several such files in one.
+// readReports reads the file of ginkgo --json-report, a list with one report a suite, or
+// several such files in one.
 func readReports(r io.Reader) (specReport, error) {
 	found := specReport{selected: map[string]bool{}}
 	decoder := json.NewDecoder(r)
@@ -52,11 +52,10 @@ func readReports(r io.Reader) (specReport, error) {
 	}
 }
 
-// add takes the specs of a report. They belong to the folders that they stand in, which
-// the tables call suites.
+// add adds the specs of a report. The tables call the folder of a spec its suite.
 func (found *specReport) add(report types.Report) {
 	bad := false
-	var asked []string // folders that have a spec in this report
+	var asked []string // folders with a spec in this report
 	for _, spec := range report.SpecReports {
 		suite := folderOf(report, spec)
 		r := row{suite: suite, name: spec.FullText(), seconds: spec.RunTime.Seconds(), reason: oneLine(spec.Failure.Message)}
@@ -77,7 +76,7 @@ func (found *specReport) add(report types.Report) {
 				r.name = strings.TrimSpace(spec.LeafNodeType.String() + " " + spec.LeafNodeText)
 			}
 		case !isSpec:
-			continue // BeforeSuite and its like are no specs, unless they fail
+			continue // BeforeSuite and the like count only if they fail
 		case spec.State.Is(types.SpecStatePassed):
 			r.verdict = passed
 		case spec.State.Is(types.SpecStatePending):
@@ -116,8 +115,8 @@ func (found *specReport) add(report types.Report) {
 	}
 }
 
-// folderOf returns the name of the folder that a spec stands in, or of the report's own
-// where it stands nowhere.
+// folderOf returns the name of a spec's folder, or of the report's folder if the spec has
+// none.
 func folderOf(report types.Report, spec types.SpecReport) string {
 	if file := spec.LeafNodeLocation.FileName; file != "" {
 		return filepath.Base(filepath.Dir(file))
@@ -125,8 +124,8 @@ func folderOf(report types.Report, spec types.SpecReport) string {
 	return filepath.Base(report.SuitePath)
 }
 
-// isAskedFor reports whether the suite of a spec must run something. It need not where
-// specs are chosen by their text, or where other files are chosen.
+// isAskedFor reports whether the suite of a spec must run a spec. It need not if specs
+// are chosen by their text, or if other files are chosen.
 func isAskedFor(config types.SuiteConfig, spec types.SpecReport) bool {
 	if len(config.FocusStrings) > 0 {
 		return false
@@ -135,7 +134,8 @@ func isAskedFor(config types.SuiteConfig, spec types.SpecReport) bool {
 	return err == nil && (len(filters) == 0 || filters.Matches([]types.CodeLocation{spec.LeafNodeLocation}))
 }
 
-// leave notes a spec that a report has left out; take one that it has run, or skipped.
+// leave records a spec that a report has left out; take records one that it has run or
+// skipped.
 func (found *specReport) leave(key string) {
 	if _, seen := found.selected[key]; !seen {
 		found.selected[key] = false
@@ -150,7 +150,7 @@ func (found *specReport) take(key string) {
 	found.selected[key] = true
 }
 
-// verdictOf is what is shown of a verdict that a spec has reported.
+// verdictOf is the shown part of a verdict that a spec has reported.
 type verdictOf struct {
 	Outcome  string       `json:"verdict"`
 	Known    string       `json:"known"`
@@ -167,7 +167,7 @@ func verdictsOf(entries types.ReportEntries) (all []verdictOf) {
 	return all
 }
 
-// once adds a word that is not there yet; "" is none.
+// once adds a word unless it is empty or already there.
 func once(words []string, word string) []string {
 	if word == "" || slices.Contains(words, word) {
 		return words
@@ -175,7 +175,7 @@ func once(words []string, word string) []string {
 	return append(words, word)
 }
 
-// tooOften is a failed row for each residue that is no race any more.
+// tooOften returns a failed row for each residue that occurs too often for a race.
 func tooOften(all []rate.Count) (rows []row) {
 	for _, c := range rate.Sum(all) {
 		if c.Exceeds() {
@@ -189,16 +189,16 @@ func tooOften(all []rate.Count) (rows []row) {
 // verdictEntry is spec.VerdictEntry, which this small program does not link.
 const verdictEntry = "verdict"
 
-// where is short: the row names the suite's folder already.
+// where returns a short location: the row has the suite's folder already.
 func where(at types.CodeLocation) string {
 	return fmt.Sprintf("%s:%d", filepath.Base(at.FileName), at.LineNumber)
 }
 
-// maxReason is how much of a failure the table shows, in bytes: the whole is in Ginkgo's
-// own output and report.
+// maxReason is the most bytes of a failure in the table: Ginkgo's own output and report
+// have the whole text.
 const maxReason = 300
 
-// oneLine makes a table cell of a failure message: Gomega's fill many lines.
+// oneLine turns a failure message, which Gomega writes in many lines, into a table cell.
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) > maxReason {

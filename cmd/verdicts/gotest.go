@@ -20,7 +20,7 @@ type event struct {
 }
 
 // eachEvent calls f with every event of r. A line that is not JSON becomes an output
-// event of its own, since a tool that go test runs may write past it.
+// event, since a tool that go test runs may print one.
 func eachEvent(r io.Reader, f func(event)) error {
 	lines := bufio.NewReader(r)
 	for {
@@ -43,15 +43,15 @@ func eachEvent(r io.Reader, f func(event)) error {
 
 type testKey struct{ pkg, test string }
 
-// readEvents makes a row of every test that has no subtests (a row of a table test
-// counts, the table does not), of every parent that failed by itself, and of every
-// package that failed without a failed test: it did not build, or panicked, or ran out of
-// time.
+// readEvents makes a row for every test without subtests: a row of a table test counts,
+// the table does not. It also makes one for every parent that failed by itself, and for
+// every package that failed without a failed test. Such a package did not build,
+// panicked, or timed out.
 func readEvents(r io.Reader) ([]row, error) {
 	var (
 		ends   []event
 		parent = map[testKey]bool{} // has subtests
-		blamed = map[testKey]bool{} // a failure below it has its own row
+		blamed = map[testKey]bool{} // a failed child has a row
 		said   = map[testKey]string{}
 	)
 	err := eachEvent(r, func(e event) {
@@ -96,7 +96,7 @@ func readEvents(r io.Reader) ([]row, error) {
 	return rows, err
 }
 
-// blame marks what contains key as explained: its failure is the failure of key.
+// blame marks the parents of key as explained: they failed because of key.
 func blame(blamed map[testKey]bool, key testKey) {
 	if key.test == "" {
 		return
@@ -107,7 +107,7 @@ func blame(blamed map[testKey]bool, key testKey) {
 	}
 }
 
-// isMarker tells the lines that go test itself writes around a test.
+// isMarker reports whether go test itself has written the line.
 func isMarker(line string) bool {
 	for _, prefix := range []string{"=== ", "--- ", "FAIL\t", "FAIL", "ok  \t", "PASS", "exit status "} {
 		if strings.HasPrefix(line, prefix) {
@@ -117,8 +117,8 @@ func isMarker(line string) bool {
 	return false
 }
 
-// stream shows go test as it looks without -json and without -v: the output of what
-// failed, and a line a package. Where it is verbose, all is shown when it is printed.
+// stream shows go test as without -json and without -v: the output of failed tests, and a
+// line for each package. If verbose is set, it shows all output at once.
 func stream(r io.Reader, verbose bool, out io.Writer) error {
 	held := map[testKey][]string{}
 	return eachEvent(r, func(e event) {

@@ -9,7 +9,7 @@ import (
 	"github.com/yuin/goldmark/extension"
 )
 
-// No text of a test forges a row, in either form.
+// The text of a test cannot forge a row, in either form.
 func TestTablesQuoteForeignText(t *testing.T) {
 	printed := func(text string) (table, page string) {
 		rows := []row{

@@ -1,7 +1,7 @@
-// Command verdicts reads what go test and Ginkgo report, prints a table or a plain count,
-// and exits 1 when anything failed or when nothing ran at all. With -strict it fails for
-// what was left out, too: a test that was skipped for a reason that is not in skips.yaml,
-// and a suite of which nothing ran.
+// Command verdicts reads the reports of go test and Ginkgo, and prints a table or a
+// count. It exits with 1 if a test failed or if none ran. With -strict it also fails for
+// left-out tests. These are tests that were skipped for a reason that is not in
+// skips.yaml, and suites that ran nothing.
 //
 //	go test -json ./... | verdicts -stream out/unit/events.json
 //	verdicts -unit out/unit/events.json -unit-exit 0 -specs out/suites/specs.json -specs-exit 1 -table -strict
@@ -28,37 +28,37 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// params is what the command line may say.
+// params are the arguments of the command line.
 type params struct {
-	verbose   bool   // with stream: what tests print, as they do
-	stream    string // a file to keep stdin's go test events in, while showing their results
-	unit      string // a file of go test -json events
-	unitExit  int    // the exit status of that go test
-	specs     string // a file of Ginkgo's --json-report
-	specsExit int    // the exit status of that ginkgo
-	table     bool   // one row a spec
-	markdown  bool   // the table in GitHub's Markdown
-	report    string // a folder with histories, in which the report of the specs is written
-	command   string // which ran them, as the report has it
-	strict    bool   // what was left out is a failure
-	follow    string // a file of counts, of which to tell until it is ended
+	verbose   bool   // with stream: show the output of all tests.
+	stream    string // a file that keeps the go test events of stdin.
+	unit      string // a file of go test -json events.
+	unitExit  int    // the exit status of that go test.
+	specs     string // a file of Ginkgo's --json-report.
+	specsExit int    // the exit status of that ginkgo.
+	table     bool   // print one row a spec.
+	markdown  bool   // print the table in GitHub's Markdown.
+	report    string // a folder with histories, for the report of the specs.
+	command   string // the command in the report that ran them.
+	strict    bool   // left-out tests are failures.
+	follow    string // a file of counts, whose progress is shown
 }
 
 func main() {
 	var p params
 	flag.StringVar(&p.stream, "stream", "", "show the results of go test -json from stdin, and keep its events in `FILE`")
-	flag.BoolVar(&p.verbose, "verbose", false, "with -stream: show what tests print, also of those that pass")
+	flag.BoolVar(&p.verbose, "verbose", false, "with -stream: show the output of all tests, also of passed ones")
 	flag.StringVar(&p.unit, "unit", "", "go test -json events in `FILE`")
 	flag.IntVar(&p.unitExit, "unit-exit", 0, "exit `STATUS` of that go test")
 	flag.StringVar(&p.specs, "specs", "", "Ginkgo's JSON report in `FILE`")
 	flag.IntVar(&p.specsExit, "specs-exit", 0, "exit `STATUS` of that ginkgo")
 	flag.BoolVar(&p.table, "table", false, "print one row a spec")
 	flag.BoolVar(&p.markdown, "markdown", false, "print the table in GitHub's Markdown")
-	flag.StringVar(&p.report, "report", "", "write the report of -specs into `DIR`, which has their histories")
+	flag.StringVar(&p.report, "report", "", "write the report of -specs into `DIR`, the folder of their histories")
 	flag.StringVar(&p.command, "command", "make suites", "with -report: the `COMMAND` that ran the specs")
-	flag.StringVar(&p.follow, "follow", "", "tell how far the suites are that add to `FILE`, until it is ended")
+	flag.StringVar(&p.follow, "follow", "", "show the progress of the suites that append to `FILE`, until it is killed")
 	flag.BoolVar(&p.strict, "strict", false,
-		"fail for what was left out: skips that are not in skips.yaml, suites of which nothing ran")
+		"fail for left-out tests: skips that are not in skips.yaml, suites that ran nothing")
 	flag.Parse()
 	if flag.NArg() > 0 || p.stream == "" && p.unit == "" && p.specs == "" && p.follow == "" {
 		flag.Usage()
@@ -74,11 +74,10 @@ func main() {
 	}
 }
 
-// errFailed says that the reports are readable and hold a failure; it has been printed
-// already.
+// errFailed reports a failure in readable reports, which has been printed already.
 var errFailed = errors.New("something failed")
 
-// followOrRun tells how far suites are, until it is ended, or runs.
+// followOrRun shows the progress of suites until it is killed, or runs.
 func followOrRun(p params) error {
 	if p.follow == "" {
 		return run(p, os.Stdin, quote.NewTerminal(os.Stdout))
@@ -152,7 +151,7 @@ func readFile[T any](path string, read func(io.Reader) (T, error)) (T, error) {
 		var none T
 		return none, fmt.Errorf("read a report: %w", err)
 	}
-	defer f.Close() //nolint:errcheck // only read from
+	defer f.Close() //nolint:errcheck // only read
 	found, err := read(f)
 	if err != nil {
 		return found, fmt.Errorf("read %s: %w", path, err)
@@ -160,8 +159,8 @@ func readFile[T any](path string, read func(io.Reader) (T, error)) (T, error) {
 	return found, nil
 }
 
-// readSpecs reads Ginkgo's report. A ginkgo that failed before it could write one is a
-// failure and not an error of ours.
+// readSpecs reads Ginkgo's report. A ginkgo that failed before it wrote one is a failed
+// row and not an error of this program.
 func readSpecs(path string, exit int) (specReport, error) {
 	found, err := readFile(path, readReports)
 	if exit != 0 && errors.Is(err, os.ErrNotExist) {

@@ -20,7 +20,7 @@ import (
 	"github.com/shimquake/shimquake/report"
 )
 
-// specCase is a case that a spec has run, as suites/spec has noted it in Ginkgo's report.
+// specCase is a case of a spec, as suites/spec has recorded it in Ginkgo's report.
 type specCase struct {
 	suite, spec string
 	failure     string // of the spec; "": it has passed
@@ -35,7 +35,7 @@ type specCase struct {
 // historiesDir is spec.HistoriesDir, which this small program does not link.
 const historiesDir = "histories"
 
-// casesIn are the cases of a spec whose histories are kept.
+// casesIn returns the cases of a spec whose histories are kept.
 func casesIn(suite string, spec types.SpecReport, failure string) (all []specCase) {
 	for _, e := range spec.ReportEntries {
 		c := specCase{suite: suite, spec: spec.FullText(), failure: failure}
@@ -46,7 +46,7 @@ func casesIn(suite string, spec types.SpecReport, failure string) (all []specCas
 	return all
 }
 
-// suitesReport makes the report of specs in the folder that has their histories.
+// suitesReport makes the report of specs in the folder with their histories.
 type suitesReport struct {
 	dir      string
 	data     report.Data
@@ -56,7 +56,7 @@ type suitesReport struct {
 	files    map[string]*foreign.File
 }
 
-// writeReport writes the report of the suites into the folder that has the histories.
+// writeReport writes the report of the suites into the folder with the histories.
 func writeReport(p params, found specReport) error {
 	r := suitesReport{dir: p.report, clusters: map[string]*report.Cluster{}, files: map[string]*foreign.File{},
 		data: report.Data{Title: "The suites", Command: p.command, Made: time.Now(),
@@ -85,7 +85,7 @@ func writeReport(p params, found specReport) error {
 	return report.Write(p.report, r.data)
 }
 
-// add adds a case, to the cluster of what it shows.
+// add adds a case to the cluster of its finding.
 func (r *suitesReport) add(c specCase) error {
 	v, err := r.verdict(c.File, c.At)
 	if err != nil {
@@ -110,15 +110,15 @@ func (r *suitesReport) add(c specCase) error {
 		r.cluster(report.Known, c.Known, c.Known, c.suite+": "+c.spec, out)
 	default:
 		r.cluster(report.Known, "as-the-spec-wants",
-			"Not held, and the spec wants just that: it breaks something to see it found", c.suite+": "+c.spec, out)
+			"Not held, as the spec expects: it breaks something on purpose", c.suite+": "+c.spec, out)
 	}
 	return nil
 }
 
-// mostSaid is how many lines are reported of a cluster; all its cases are listed.
+// mostSaid is the most lines of a cluster; all its cases are listed.
 const mostSaid = 4
 
-// cluster adds a case to a cluster, and a line, if it has none like it.
+// cluster adds a case to a cluster, and its line unless the cluster has an equal one.
 func (r *suitesReport) cluster(state report.State, name, title, says string, c report.Case) {
 	id := clusterOf(name)
 	k := r.clusters[id]
@@ -134,7 +134,7 @@ func (r *suitesReport) cluster(state report.State, name, title, says string, c r
 
 var noWord = regexp.MustCompile(`[^a-z0-9]+`)
 
-// clusterOf is a name that stands in a permalink.
+// clusterOf returns a name that is valid in a permalink.
 func clusterOf(text string) string {
 	id := strings.Trim(noWord.ReplaceAllString(strings.ToLower(text), "-"), "-")
 	return cmp.Or(id[:min(len(id), 80)], "nothing")
@@ -153,6 +153,6 @@ func (r *suitesReport) verdict(name string, at harness.Part) (harness.Verdict, e
 	}
 	k, err := harness.Unpack(f, name, at)
 	v := judge.Judge(k.History, catalogue.Residues())
-	v.Evidence = report.EvidenceIn(r.dir, v.Evidence) // of a guest, whose folder is not the host's
+	v.Evidence = report.EvidenceIn(r.dir, v.Evidence) // a guest has another folder
 	return v, err
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/shimquake/shimquake/report"
 )
 
-// specsIn writes a report of Ginkgo's, and the histories that its specs name.
+// specsIn writes a Ginkgo report, and the histories that its specs name.
 func specsIn(t *testing.T, dir string) string {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Join(dir, historiesDir), 0o755); err != nil {
@@ -88,7 +88,7 @@ func TestReportOfSuites(t *testing.T) {
 		}
 	}
 	want := []string{"new: shutdown: fails", "known: containerd#8981",
-		"known: Not held, and the spec wants just that: it breaks something to see it found"}
+		"known: Not held, as the spec expects: it breaks something on purpose"}
 	if cases != 4 || !slices.Equal(got, want) {
 		t.Errorf("%d cases, clusters %q, want %q", cases, got, want)
 	}
@@ -99,7 +99,7 @@ func TestReportOfSuites(t *testing.T) {
 	}
 }
 
-// Histories that are not there are an error: a report without them would look whole.
+// Missing histories are an error: a report without them would look complete.
 func TestReportOfSuitesWithoutHistories(t *testing.T) {
 	dir := t.TempDir()
 	file := specsIn(t, dir)

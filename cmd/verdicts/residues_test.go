@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A TaskDelete that one spec lacks is a race; one that every spec lacks is never sent.
+// A TaskDelete that is missing in one spec is a race. If it is missing in every spec, it
+// is never sent.
 func TestResiduesOfAllSpecs(t *testing.T) {
 	spec := `{"LeafNodeType":"It","LeafNodeText":"holds","State":"passed","ReportEntries":[{"Name":"verdict","Value":{
 		"Representation":"held","AsJSON":"{\"residues\":[
@@ -32,7 +33,7 @@ func TestResiduesOfAllSpecs(t *testing.T) {
 	}
 }
 
-// What a spec's cases came to is read from what suites/spec has noted, each once.
+// The outcomes of a spec's cases come from the entries of suites/spec, each once.
 func TestVerdictsOfASpec(t *testing.T) {
 	entry := `{"Name":"verdict","Value":{"AsJSON":"{\"verdict\":\"%s\",\"known\":\"%s\"}"}}`
 	var entries []string

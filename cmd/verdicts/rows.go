@@ -13,17 +13,17 @@ const (
 
 // row is one test or spec.
 type row struct {
-	suite    string   // the folder of a suite, or the import path of a package
+	suite    string   // the folder of a suite, or the import path of a package.
 	name     string   // the spec's full text, or the test's name
-	verdict  verdict  // how it ended
-	outcomes []string // what the spec's cases came to, each once: held, violated
-	known    []string // whose bugs the violations are, each once: containerd#8981
+	verdict  verdict  // how it ended.
+	outcomes []string // the outcomes of the spec's cases, each once: held, violated.
+	known    []string // the known bugs of the violations, each once: containerd#8981.
 	seconds  float64  // wall time
 	reason   string   // why it failed or was skipped, one line
 }
 
-// orNothingRan adds a failed row when a command failed without naming a failure, or when
-// not one test ran: a run of nothing must never look like a good one.
+// orNothingRan adds a failed row if a command failed without naming a failure, or if no
+// test ran. An empty run must never look like a success.
 func orNothingRan(rows []row, who string, exit int) []row {
 	ran, bad := 0, 0
 	for _, r := range rows {

@@ -13,7 +13,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// The specs of a folder run because suites_test.go imports it.
+// The specs of a folder run because suites_test.go imports the folder.
 func TestEveryFolderOfSpecsRuns(t *testing.T) {
 	imports, err := os.ReadFile("../../suites/suites_test.go")
 	if err != nil {
@@ -31,10 +31,10 @@ func TestEveryFolderOfSpecsRuns(t *testing.T) {
 	}
 }
 
-// A linter that is not there is said, and in a strict run red.
+// A missing linter is reported, and fails a strict run.
 func TestAMissingLinter(t *testing.T) {
 	programs := t.TempDir()
-	for _, name := range []string{"bash", "dirname"} { // and neither shellcheck nor vagrant
+	for _, name := range []string{"bash", "dirname"} { // without shellcheck and vagrant
 		path, err := exec.LookPath(name)
 		if err != nil {
 			t.Fatal(err)
@@ -56,7 +56,7 @@ func TestAMissingLinter(t *testing.T) {
 	}
 }
 
-// scripts/size finds each list that it counts, and counts the keys right.
+// scripts/size finds each list that it counts, and counts the keys correctly.
 func TestSizeFindsTheLists(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "../../scripts/size", "../..").CombinedOutput()
 	if err != nil {
@@ -120,8 +120,8 @@ func TestProseIsARatchet(t *testing.T) {
 			}
 		}
 	}
-	// Vale is replaced by a script that finds the word "bad", and reads files that git
-	// ignores, too.
+	// A script replaces Vale: it finds the word "bad", and also reads files that git
+	// ignores.
 	write("scripts/tool", "#!/bin/sh\n"+
 		"grep -rn bad --include='*.go' . | sed 's,^\\./,,; s,:\\([0-9]*\\):.*,:\\1:1:Plain.Rule:bad,'\n")
 	write("scripts/prose", string(script))

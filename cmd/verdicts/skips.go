@@ -18,11 +18,10 @@ type skip struct {
 	suites []string
 }
 
-// testLine begins what go test prints of a skipped test.
+// testLine matches the beginning of go test's line about a skipped test.
 var testLine = regexp.MustCompile(`^\S+_test\.go:\d+: `)
 
-// skips are the reasons for which something was skipped, each once, the most frequent
-// first.
+// skips returns the reasons of skipped tests, each once, the most frequent first.
 func skips(rows []row) []skip {
 	var all []skip
 	for _, r := range rows {
@@ -47,7 +46,7 @@ func skips(rows []row) []skip {
 	return all
 }
 
-// printSkips tells what was left out and why, once for each reason and not for each test.
+// printSkips prints the left-out tests, in one line for each reason.
 func printSkips(out io.Writer, rows []row, markdown bool) {
 	for _, s := range skips(rows) {
 		text := s.reason + " (" + strings.Join(s.suites, ", ") + ")"

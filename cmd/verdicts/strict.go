@@ -37,7 +37,7 @@ func parseSkips(text []byte) ([]allowedSkip, error) {
 	return all, nil
 }
 
-// allowed are the entries of skips.yaml; a test reads it, too.
+// allowed has the entries of skips.yaml; a test reads it, too.
 var allowed = func() []allowedSkip {
 	all, err := parseSkips(skipsFile)
 	if err != nil {
@@ -50,8 +50,8 @@ func isAllowed(reason string) bool {
 	return slices.ContainsFunc(allowed, func(s allowedSkip) bool { return s.match.MatchString(reason) })
 }
 
-// leftOut makes a failed row of each reason for a skip that skips.yaml does not have, and
-// of each suite of which nothing ran.
+// leftOut makes a failed row for each reason of a skip that is not in skips.yaml, and for
+// each suite that ran nothing.
 func leftOut(rows []row, unselected []unselectedSuite) []row {
 	var red []row
 	for _, s := range skips(rows) {
@@ -66,7 +66,7 @@ func leftOut(rows []row, unselected []unselectedSuite) []row {
 		red = append(red, row{suite: "strict", name: name, verdict: failed, reason: s.reason})
 	}
 	idle := func(suite, reason string) {
-		red = append(red, row{suite: suite, name: "something of it runs", verdict: failed, reason: "strict: " + reason})
+		red = append(red, row{suite: suite, name: "one of its specs runs", verdict: failed, reason: "strict: " + reason})
 	}
 	for _, name := range idleSuites(rows) {
 		idle(name, "all of it was skipped")
@@ -81,7 +81,7 @@ func leftOut(rows []row, unselected []unselectedSuite) []row {
 	return red
 }
 
-// idleSuites are the suites and packages of which everything was skipped.
+// idleSuites returns the suites and packages in which everything was skipped.
 func idleSuites(rows []row) []string {
 	var idle []string
 	ran := map[string]bool{}

@@ -12,15 +12,15 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// width is that of the text forms, in columns: what a terminal, a mail and a CI log show
-// without breaking lines.
+// width is the width of the text forms, in columns: terminals, mails and CI logs show
+// such lines unbroken.
 const width = 100
 
-// list is several words as a reader wants them: held, violated.
+// list joins words: held, violated.
 func list(words []string) string { return quote.Line(strings.Join(words, ", ")) }
 
-// printTable prints the specs of each suite that ran, and beneath those that failed why.
-// What was skipped is reported by printSkips.
+// printTable prints the specs of each suite that ran, and the reason below each failed
+// spec. printSkips reports the skipped ones.
 func printTable(out io.Writer, rows []row) {
 	rows = bySuite(rows)
 	verdicts := len("VERDICT")
@@ -49,8 +49,7 @@ func printTable(out io.Writer, rows []row) {
 	put(out, "\n")
 }
 
-// bySuite are the rows with those of a suite together, in the order in which the suites
-// come first.
+// bySuite groups the rows by suite, in the order in which the suites first appear.
 func bySuite(rows []row) []row {
 	first := map[string]int{}
 	for i, r := range rows {
@@ -64,8 +63,7 @@ func bySuite(rows []row) []row {
 // plain wraps without colours.
 var plain = formatter.New(formatter.ColorModeNone)
 
-// hang is text after a head, broken between words at width, its later lines beneath its
-// first one.
+// hang wraps a text behind a head at width, with the later lines below the first one.
 func hang(head, text string) string {
 	indent := utf8.RuneCountInString(head)
 	lines := strings.Split(plain.Fiw(0, uint(width-indent), "%s", quote.Line(text)), "\n")
@@ -79,7 +77,7 @@ func hang(head, text string) string {
 	return b.String()
 }
 
-// printMarkdown prints the same as a table for a GitHub step summary.
+// printMarkdown prints the table for a GitHub step summary.
 func printMarkdown(out io.Writer, rows []row) {
 	put(out, "| spec | verdict | seconds | suite | |\n|---|---|---:|---|---|\n")
 	for _, r := range rows {
@@ -97,7 +95,7 @@ func printMarkdown(out io.Writer, rows []row) {
 	put(out, "\n")
 }
 
-// printFailures prints only what failed.
+// printFailures prints only the failed rows.
 func printFailures(out io.Writer, rows []row) {
 	put(out, "\n")
 	for _, r := range rows {
@@ -107,14 +105,14 @@ func printFailures(out io.Writer, rows []row) {
 	}
 }
 
-// tally is how many tests ended how.
+// tally counts the tests by verdict.
 type tally map[verdict]int
 
 func (t tally) String() string {
 	return fmt.Sprintf("%d passed, %d failed, %d skipped", t[passed], t[failed], t[skipped])
 }
 
-// count counts the rows of a suite; "" is all.
+// count counts the rows of a suite; "" means all.
 func count(rows []row, suite string) tally {
 	t := tally{}
 	for _, r := range rows {
@@ -125,7 +123,7 @@ func count(rows []row, suite string) tally {
 	return t
 }
 
-// printCount prints the last line, and reports whether something failed.
+// printCount prints the last line, and returns an error if a test failed.
 func printCount(out io.Writer, rows []row, notSelected int) error {
 	if notSelected > 0 {
 		put(out, "%d specs were not selected\n", notSelected)
@@ -140,7 +138,7 @@ func printCount(out io.Writer, rows []row, notSelected int) error {
 	return nil
 }
 
-// put prints; an error of out shows when printCount writes to it last.
+// put prints. printCount writes last, and returns an error of out.
 func put(out io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintf(out, format, args...)
 }

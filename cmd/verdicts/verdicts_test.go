@@ -130,8 +130,8 @@ func TestReadReports(t *testing.T) {
 	}
 }
 
-// A suite is the folder that a spec stands in, whatever program has run it. Where files
-// were chosen, the suites of others are not asked for.
+// A suite is the folder of a spec, whatever program has run it. If files were chosen,
+// other suites need not run.
 func TestReadFolders(t *testing.T) {
 	in := func(folder string, s types.SpecReport) types.SpecReport {
 		s.LeafNodeLocation = types.CodeLocation{FileName: "/x/suites/" + folder + "/a.go", LineNumber: 3}
@@ -163,7 +163,7 @@ func TestReadFolders(t *testing.T) {
 	}
 }
 
-// TestReadSeveralReports reads files that were put together, and finds one that is torn.
+// TestReadSeveralReports reads concatenated files, and finds a cut one.
 func TestReadSeveralReports(t *testing.T) {
 	one, err := json.Marshal(
 		[]types.Report{{SuitePath: "/x/suites/delete", SuiteSucceeded: true, SpecReports: types.SpecReports{
@@ -184,15 +184,15 @@ func TestReadSeveralReports(t *testing.T) {
 	}
 }
 
-// TestRun is about the exit status and the last line: what runs nothing, or stops early,
-// must not look well.
+// TestRun checks the exit status and the last line. An empty run, and a run that stops
+// early, must not look like a success.
 func TestRun(t *testing.T) {
 	good := `{"Action":"run","Package":"p","Test":"TestA"}` + "\n" + `{"Action":"pass","Package":"p","Test":"TestA"}`
 	tests := map[string]struct {
 		unit, specs string // file contents; empty: not asked for; "none": the file is missing
 		unitExit    int
 		specsExit   int
-		want        string // the last line
+		want        string // of the last line
 		err         error
 	}{
 		"good":                          {unit: good, want: "1 passed, 0 failed, 0 skipped"},
@@ -267,8 +267,8 @@ func TestStreamShowsOnlyFailures(t *testing.T) {
 	}
 }
 
-// everything a table may hold: a long name, a long reason, a word that no line can hold,
-// and more than one verdict.
+// wide has all that a table may contain: a long name, a long reason, a word that does not
+// fit a line, and several verdicts.
 var wide = []row{
 	{
 		suite:    "shutdown",
@@ -302,7 +302,7 @@ func TestTextFitsATerminal(t *testing.T) {
 	}
 }
 
-// What a strict run adds to a suite stands with the suite.
+// A row that a strict run adds to a suite is printed with the suite.
 func TestASuiteStandsOnceInTheTable(t *testing.T) {
 	rows := []row{{suite: "a", name: "1", verdict: passed}, {suite: "b", name: "2", verdict: passed},
 		{suite: "a", name: "last", verdict: failed}}
@@ -330,9 +330,9 @@ func TestSkipsAreOneLineAReason(t *testing.T) {
 	}
 }
 
-// Each way in which a run could be green having tested little is red in a strict one.
+// Each green run that has tested little fails with -strict.
 func TestStrict(t *testing.T) {
-	const older = "v1.6.36 is older than 2.3.0" // skips.yaml has it
+	const older = "v1.6.36 is older than 2.3.0" // in skips.yaml
 	suite := func(name string, specs ...types.SpecReport) types.Report {
 		return types.Report{SuitePath: "/x/suites/" + name, SuiteSucceeded: true, SpecReports: specs}
 	}
@@ -342,7 +342,7 @@ func TestStrict(t *testing.T) {
 	skips := func(reason string) types.SpecReport { return it("x", types.SpecStateSkipped, reason) }
 	tests := map[string]struct {
 		reports []types.Report
-		red     string // how the failure begins that is reported; "": none
+		red     string // the beginning of the reported failure; "": none
 	}{
 		"all ran":         {[]types.Report{suite("a", passes)}, ""},
 		"an allowed skip": {[]types.Report{suite("a", passes, skips(older))}, ""},
@@ -351,9 +351,9 @@ func TestStrict(t *testing.T) {
 		"a pending spec": {
 			[]types.Report{suite("a", passes, it("x", types.SpecStatePending, ""))}, "failed: strict: 1 skipped, of a,"},
 		"a whole suite, although each skip is allowed": {
-			[]types.Report{suite("a", passes), suite("b", skips(older))}, "failed: b: something of it runs"},
+			[]types.Report{suite("a", passes), suite("b", skips(older))}, "failed: b: one of its specs runs"},
 		"a suite in which nothing is selected": {
-			[]types.Report{suite("a", passes), suite("b", skips(""))}, "failed: b: something of it runs"},
+			[]types.Report{suite("a", passes), suite("b", skips(""))}, "failed: b: one of its specs runs"},
 		"a suite in two parts, one of which selects nothing": {
 			[]types.Report{suite("a", passes), suite("a", skips(""))}, ""},
 		"a suite that is not in focus": {[]types.Report{suite("a", passes), focused}, ""},

@@ -11,7 +11,7 @@ import (
 	"github.com/shimquake/shimquake/fixtures/world"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
-	"github.com/shimquake/shimquake/shims/fakeshim/met"
+	"github.com/shimquake/shimquake/shims/fakeshim/proof"
 )
 
 // misbehaviour is one of the fake shim. It is a fault like those of a plan: it must prove
@@ -24,14 +24,14 @@ type misbehaviour struct {
 
 // Env tells the fake shim how to misbehave, and where to note that it did.
 func Env(c harness.Case, w *world.World) []string {
-	return []string{behaviour.Env + "=" + strings.Join(c.Misbehaviours(), ","), met.Env + "=" + metFile(w)}
+	return []string{behaviour.Env + "=" + strings.Join(c.Misbehaviours(), ","), proof.Env + "=" + proofFile(w)}
 }
 
-// metFile is in the world's folder, by the same name inside and outside; as a log it is
+// proofFile is in the world's folder, by the same name inside and outside; as a log it is
 // part of the evidence.
-func metFile(w *world.World) string { return filepath.Join(w.Dir(), metName) }
+func proofFile(w *world.World) string { return filepath.Join(w.Dir(), proofName) }
 
-const metName = "fakeshim-met.log"
+const proofName = "fakeshim-proof.log"
 
 // mostNotes is how long that file may be, in bytes. A note has some 60.
 const mostNotes = 16 << 20
@@ -42,11 +42,11 @@ func (m *misbehaviour) Begin(context.Context) error { return nil }
 // Proof is the shim's own note.
 func (m *misbehaviour) Proof(context.Context) (harness.Firing, error) {
 	f := harness.Firing{Text: "fakeshim " + m.word, Proof: "was not met"}
-	text, err := m.in.World.Files().Read(metName, mostNotes)
+	text, err := m.in.World.Files().Read(proofName, mostNotes)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a shim that met nothing makes no file
 		return f, fmt.Errorf("read the notes of the fake shim: %w", err)
 	}
-	notes, err := met.Parse(text)
+	notes, err := proof.Parse(text)
 	if err != nil {
 		return f, err
 	}

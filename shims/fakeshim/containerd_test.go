@@ -19,8 +19,8 @@ import (
 	"github.com/shimquake/shimquake/fixtures/world"
 )
 
-// TestContainerd runs tasks on the fake shim under real containerds, which find out by
-// themselves how to speak to it.
+// TestContainerd runs tasks on the fake shim under real containerds, which detect its
+// protocol by themselves.
 func TestContainerd(t *testing.T) {
 	if err := world.Check(); err != nil {
 		t.Skip(err)
@@ -39,7 +39,7 @@ func TestContainerd(t *testing.T) {
 			t.Run("dead shim", n.deadShim)
 			t.Run("no exit event", n.noExitEvent)
 			t.Run("wrong status", n.wrongStatus)
-			t.Run("answers", n.answers) // the last: it leaves shims behind
+			t.Run("answers", n.answers) // runs last: it leaves shims behind
 		})
 	}
 }
@@ -82,7 +82,7 @@ func (n *node) lifecycle(t *testing.T) {
 	}
 }
 
-// next is the next event of a container.
+// next returns the next event of a container.
 func next(t *testing.T, id string, published <-chan *events.Envelope, failed <-chan error) (topic string, body any) {
 	t.Helper()
 	deadline := time.After(soon)
@@ -104,7 +104,7 @@ func next(t *testing.T, id string, published <-chan *events.Envelope, failed <-c
 	}
 }
 
-// A containerd that has been killed finds the shim and its task again.
+// A restarted containerd finds the shim and its task again.
 func (n *node) restart(t *testing.T) {
 	j, err := n.create(t, "c2", "wait -exit 5", "")
 	if err != nil {
@@ -135,7 +135,7 @@ func (n *node) restart(t *testing.T) {
 	n.noShim(t)
 }
 
-// A shim that is gone is cleaned up after by its delete command: the task dies with 137.
+// The delete command cleans up after a dead shim: the task ends with 137.
 func (n *node) deadShim(t *testing.T) {
 	j, err := n.create(t, "c3", "wait", "")
 	if err != nil {
@@ -187,7 +187,7 @@ func (n *node) killShim(t *testing.T, j *job) {
 	}
 }
 
-// A client of a shim that publishes no exit still learns it from Wait.
+// If a shim publishes no exit, its client still gets it from Wait.
 func (n *node) noExitEvent(t *testing.T) {
 	ctx, cancel := context.WithCancel(n.ctx)
 	defer cancel()
@@ -210,8 +210,8 @@ func (n *node) noExitEvent(t *testing.T) {
 	n.noShim(t)
 }
 
-// A shim whose answer makes no sense is refused, by each release in its own words; a bare
-// address is understood by all.
+// Each release refuses a meaningless response of a shim with its own error. All releases
+// understand a bare address.
 func (n *node) answers(t *testing.T) {
 	for _, words := range []string{"bootstrap=nowhere", "bootstrap=garbage", "bootstrap=empty", "bootstrap=future",
 		"start=refuse", "start=fail"} {
@@ -235,8 +235,8 @@ func (n *node) answers(t *testing.T) {
 	if wait, deleted := n.ends(t, j); wait != 3 || deleted != 3 {
 		t.Errorf("Wait says %d, Delete %d; want 3", wait, deleted)
 	}
-	// A shim that was forked and not understood lives on: no release ends it, because none
-	// has its address.
+	// A shim with such a response keeps running: no release can end it without its
+	// address.
 	left := n.processes(t)
 	for _, id := range []string{"bootstrap-nowhere", "bootstrap-garbage", "bootstrap-empty", "start-fail"} {
 		if !slices.ContainsFunc(left, func(line string) bool { return strings.Contains(line, "-id "+id+" ") }) {

@@ -49,8 +49,8 @@ func TestLifecycle(t *testing.T) {
 	}
 	_, err = s.State(t.Context(), &task.StateRequest{ID: "c1"})
 	is(t, "State after Delete", err, errdefs.ErrNotFound)
-	// The reply and the end of the connection race, as with the real shim; containerd takes
-	// either for success (shim.Shutdown of core/runtime/v2).
+	// The reply and the end of the connection race, as with the real shim. containerd
+	// accepts both as success (shim.Shutdown of core/runtime/v2).
 	if _, err := s.Shutdown(t.Context(), &task.ShutdownRequest{ID: "c1"}); err != nil &&
 		!errors.Is(err, ttrpc.ErrClosed) {
 		t.Errorf("Shutdown failed: %v", err)
@@ -91,7 +91,7 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// Every release finds the service under the name that it knows.
+// Every release finds the service under its own name.
 func TestBothServices(t *testing.T) {
 	h := newHost(t)
 	s := h.run(t, "c1", "exit 0", nil)
@@ -134,7 +134,7 @@ func TestExec(t *testing.T) {
 	if err != nil || len(pids.Processes) != 2 {
 		t.Errorf("Pids = %v, %v; want the task's and the exec's", pids, err)
 	}
-	// The end of the container is the end of its execs.
+	// The end of the container ends its execs.
 	if _, err := s.Kill(t.Context(), &task.KillRequest{ID: "c1", Signal: uint32(syscall.SIGKILL)}); err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestErrors(t *testing.T) {
 	} {
 		is(t, what, call.do(), call.want)
 	}
-	// A wait ends with its context, and a signal to what has ended is NotFound.
+	// A wait ends with its context, and a signal to an ended process is NotFound.
 	short, cancel := context.WithCancel(ctx)
 	cancel()
 	if _, err := s.Wait(short, &task.WaitRequest{ID: "c1"}); err == nil {
@@ -245,8 +245,8 @@ func TestPauseAndResume(t *testing.T) {
 	}
 }
 
-// Containers of a pod share the shim, which outlives a Shutdown for as long as it has one
-// of them.
+// Containers of a pod share the shim, which survives a Shutdown while it still has one of
+// them.
 func TestGroup(t *testing.T) {
 	h := newHost(t)
 	pod := map[string]string{"io.kubernetes.cri.sandbox-id": "pod"}

@@ -21,10 +21,10 @@ import (
 	"github.com/shimquake/shimquake/shims/fakeshim/record"
 )
 
-// says is the annotation with words of package behaviour.
+// says returns the annotation with words of package behaviour.
 func says(words string) map[string]string { return map[string]string{"shimquake.fakeshim": words} }
 
-// Each generation's answer leads to the same socket.
+// The response of each generation leads to the same socket.
 func TestBootstrapAnswers(t *testing.T) {
 	for generation, parse := range map[string]func([]byte) (string, error){
 		"address": func(out []byte) (string, error) { return string(out), nil },
@@ -50,7 +50,7 @@ func TestBootstrapAnswers(t *testing.T) {
 			out := h.start(t, "c1")
 			address, err := parse(out)
 			if err != nil {
-				// The shim is there nevertheless; find it, so that it ends with the test.
+				// The shim runs nevertheless; find it, so that it ends with the test.
 				t.Fatalf("%q: %v", out, err)
 			}
 			h.dial(t, "c1", strings.TrimPrefix(address, "unix://"))
@@ -80,7 +80,7 @@ func TestBootstrapMisbehaves(t *testing.T) {
 			h.bundle(t, id, "exit 0", says(words))
 			answer := string(h.start(t, id))
 			socket := h.newSocket(t)
-			h.dial(t, id, socket) // whatever it answers, the shim is there: this is the leak that containerd must not make
+			h.dial(t, id, socket) // the shim runs, whatever its response: containerd must not leak it
 			if !check(answer, socket) {
 				t.Errorf("answer %q of the shim at %s", answer, socket)
 			}
@@ -91,7 +91,7 @@ func TestBootstrapMisbehaves(t *testing.T) {
 	}
 }
 
-// newSocket is the only socket of the host.
+// newSocket returns the only socket of the host.
 func (h *host) newSocket(t *testing.T) string {
 	t.Helper()
 	entries, err := os.ReadDir(h.sockets)
@@ -205,7 +205,8 @@ func TestSIGTERM(t *testing.T) {
 	}
 }
 
-// cleanup runs the delete command of a bundle, as containerd does when a shim is gone.
+// cleanup runs the delete command of a bundle, as containerd does after the end of a
+// shim.
 func (h *host) cleanup(t *testing.T, id string) (*task.DeleteResponse, error) {
 	t.Helper()
 	cmd, stderr := h.command(t.Context(), t, id, "delete")
@@ -287,7 +288,7 @@ func TestCleanupAfterDeadShim(t *testing.T) {
 	})
 }
 
-// Faults at methods are those of package failpoints, here by annotation.
+// Faults at methods come from package failpoints, here by annotation.
 func TestFailpoints(t *testing.T) {
 	h := newHost(t)
 	t.Run("error", func(t *testing.T) {

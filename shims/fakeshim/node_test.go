@@ -65,8 +65,8 @@ func newNode(ctx context.Context, t *testing.T, release string) *node {
 		d.Close()
 	})
 	n := &node{Daemon: d, world: w, ctx: namespaces.WithNamespace(ctx, "fakeshim")}
-	// The images are imported here, and not copied from a template: that they can be is part
-	// of what is tested.
+	// The images are imported here, and not copied from a template: this also tests the
+	// import.
 	archive, err := os.Open(images)
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +104,8 @@ type job struct {
 	truth     string
 }
 
-// create makes a container and its task. words are of the payload, behaviour of the shim.
+// create makes a container and its task. words are for the payload, behaviour is for the
+// shim.
 func (n *node) create(t *testing.T, id, words, behaviour string) (*job, error) {
 	t.Helper()
 	c := n.client(t)
@@ -128,8 +129,8 @@ func (n *node) create(t *testing.T, id, words, behaviour string) (*job, error) {
 		id,
 		client.WithNewSnapshot(id, image),
 		client.WithRuntime(Runtime, nil),
-		// Not oci.WithImageConfig: it would mount the snapshot, whose folders only the world
-		// has.
+		// Not oci.WithImageConfig: it would mount the snapshot, whose folders exist only
+		// in the world.
 		client.WithNewSpec(
 			oci.WithProcessArgs(append([]string{payload.Program}, strings.Fields(words)...)...),
 			oci.WithAnnotations(annotations),
@@ -143,8 +144,7 @@ func (n *node) create(t *testing.T, id, words, behaviour string) (*job, error) {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(n.ctx), soon)
 		defer cancel()
-		// containerd may have been started anew since, and the connection of the container be
-		// closed.
+		// containerd may have restarted since, which closes the container's connection.
 		c, _, err := n.Up(ctx)
 		if err != nil {
 			t.Fatal(err)
@@ -159,7 +159,8 @@ func (n *node) create(t *testing.T, id, words, behaviour string) (*job, error) {
 	return &job{task, container, truth}, err
 }
 
-// ends waits for the exit and deletes the task; it returns what Wait and what Delete say.
+// ends waits for the exit and deletes the task; it returns the statuses of Wait and of
+// Delete.
 func (n *node) ends(t *testing.T, j *job) (wait, deleted uint32) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(n.ctx, soon)
@@ -199,7 +200,8 @@ func (n *node) noShim(t *testing.T) {
 	}
 }
 
-// processes are the command lines of what is in the world besides init and containerd.
+// processes returns the command lines of the world's processes besides init and
+// containerd.
 func (n *node) processes(t *testing.T) []string {
 	t.Helper()
 	proc := n.world.Inside("/proc")

@@ -63,8 +63,8 @@ func newHost(t *testing.T, env ...string) *host {
 }
 
 // bundle makes a bundle whose process runs the payload's words, and returns its folder.
-// There is no containerd behind these tests, so events are not published unless an
-// annotation says otherwise.
+// These tests have no containerd, so events are only published if an annotation asks for
+// them.
 func (h *host) bundle(t *testing.T, id, line string, annotations map[string]string) string {
 	t.Helper()
 	dir := filepath.Join(h.dir, id)
@@ -95,7 +95,7 @@ func (h *host) bundle(t *testing.T, id, line string, annotations map[string]stri
 	return dir
 }
 
-// command is a call of the shim's binary in a bundle, as containerd 2.4 makes it.
+// command returns a call of the shim's binary in a bundle, as containerd 2.4 makes it.
 func (h *host) command(ctx context.Context, t *testing.T, id, action string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	stdin, err := proto.Marshal(&bootstrap.BootstrapParams{InstanceID: id, Namespace: namespace, SocketDir: &h.sockets})
@@ -123,7 +123,7 @@ func (h *host) command(ctx context.Context, t *testing.T, id, action string) (*e
 	return cmd, &stderr
 }
 
-// start runs `start` and returns its answer.
+// start runs `start` and returns the response.
 func (h *host) start(t *testing.T, id string) []byte {
 	t.Helper()
 	cmd, stderr := h.command(t.Context(), t, id, "start")
@@ -142,8 +142,8 @@ type shim struct {
 	handle *signal.Handle
 }
 
-// run makes a bundle, starts its shim and connects to it. The shim is dead at the end of
-// the test.
+// run makes a bundle, starts its shim and connects to it. The shim has ended at the end
+// of the test.
 func (h *host) run(t *testing.T, id, line string, annotations map[string]string) *shim {
 	t.Helper()
 	h.bundle(t, id, line, annotations)
@@ -180,7 +180,7 @@ func (h *host) dial(t *testing.T, id, socket string) *shim {
 			text, _ := os.ReadFile(filepath.Join(h.dir, id, "log"))
 			t.Logf("log of the shim of %s:\n%s", id, text)
 		}
-		// What the shim left when it was killed: its tasks.
+		// The killed shim has left its tasks.
 		bundles, _ := filepath.Glob(filepath.Join(h.dir, "*"))
 		for _, bundle := range bundles {
 			if init, err := record.ReadInit(bundle); err == nil {
@@ -214,7 +214,7 @@ func (s *shim) begin(t *testing.T, h *host, id string) uint32 {
 	return pid
 }
 
-// wait returns the exit status that Wait says.
+// wait returns the exit status from Wait.
 func (s *shim) wait(t *testing.T, id, exec string) uint32 {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
@@ -236,7 +236,7 @@ func (s *shim) gone(t *testing.T) {
 	}
 }
 
-// is checks the kind of an error that came over ttrpc.
+// is checks the kind of a ttrpc error.
 func is(t *testing.T, what string, err, want error) {
 	t.Helper()
 	if !errors.Is(errgrpc.ToNative(err), want) {
@@ -244,7 +244,7 @@ func is(t *testing.T, what string, err, want error) {
 	}
 }
 
-// exited reads the truth and what the shim noted of a container.
+// exited reads the truth, and the shim's record of a container.
 func (h *host) exited(t *testing.T, id string) (payload.Truth, process.Exit) {
 	t.Helper()
 	truth, err := readTruth(filepath.Join(h.dir, id, "truth"))

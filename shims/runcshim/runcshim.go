@@ -1,10 +1,8 @@
-// Package runcshim is the runc shim that comes with a release of containerd, as a runtime
-// for workloads.
+// Package runcshim is the runc shim of a containerd release, as a runtime for workloads.
 //
-// It is the real one: fixtures/containerd builds it from the release's own source, with
+// It is the real shim. fixtures/containerd builds it from the release's own source, with
 // probes around each ttrpc method, and puts it first in containerd's PATH. Only its
-// faults are ours. For a shim that misbehaves in ways that no fault reaches, see
-// shims/fakeshim.
+// faults are ours. A shim that misbehaves in other ways is in shims/fakeshim.
 package runcshim
 
 import (
@@ -15,19 +13,20 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd"
 )
 
-// Runtime is the name by which clients ask for the shim. containerd derives the binary's
-// name from it: containerd-shim-runc-v2.
+// Runtime is the shim's name for clients. containerd derives the binary's name from it:
+// containerd-shim-runc-v2.
 const Runtime = "io.containerd.runc.v2"
 
-// GroupAnnotation is the OCI annotation whose equal values put containers behind one
-// shim, as those of a pod are (cmd/containerd-shim-runc-v2/manager in containerd).
+// GroupAnnotation is the OCI annotation for a shared shim. Containers with the same value
+// have one shim, like the containers of a pod (cmd/containerd-shim-runc-v2/manager in
+// containerd).
 const GroupAnnotation = "io.containerd.runc.v2.group"
 
-// Points are the points in the subject's shim that a workload of the task API can pass:
-// those of the methods that the shim serves, and those of its process. There are none of
-// a method in a subject without probes.
+// Points returns the points in the subject's shim that a workload of the task API can
+// reach. They belong to the shim's methods and to its process. A subject without probes
+// has no points of methods.
 func Points(s *containerd.Subject) []failpoints.Point {
 	return slices.DeleteFunc(s.Points(), func(p failpoints.Point) bool {
-		return p.Who != "shim" || strings.HasPrefix(p.What, "Events.") // the shim calls those
+		return p.Who != "shim" || strings.HasPrefix(p.What, "Events.") // the shim only calls these methods
 	})
 }

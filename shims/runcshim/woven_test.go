@@ -30,7 +30,7 @@ import (
 	"github.com/shimquake/shimquake/shims/runcshim"
 )
 
-// The methods that have names in points are those of the API, no fewer and no more.
+// The methods with names in points are exactly the methods of the API.
 func TestMethodsAreThoseOfTheAPI(t *testing.T) {
 	got := map[string]bool{}
 	for _, p := range runcshim.Points(&containerd.Subject{Generation: 3, Woven: true}) {
@@ -57,8 +57,8 @@ func TestMethodsAreThoseOfTheAPI(t *testing.T) {
 	}
 }
 
-// TestWovenReleases runs a container on each release and breaks a call in its shim, one
-// in its daemon, and the connection between them.
+// TestWovenReleases runs a container on each release. It breaks a call in its shim, a
+// call in its daemon, and the connection between them.
 func TestWovenReleases(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds every release")
@@ -126,8 +126,8 @@ func testWoven(t *testing.T, s *containerd.Subject, cache string) {
 	checkHits(t, controller.Hits())
 }
 
-// checkHits wants both sides of a call that was not broken, with the container's id and
-// the reply's facts.
+// checkHits requires both sides of a successful call, with the container's id and the
+// reply's facts.
 func checkHits(t *testing.T, hits []failpoints.Hit) {
 	t.Helper()
 	for _, point := range []string{
@@ -145,7 +145,7 @@ func checkHits(t *testing.T, hits []failpoints.Hit) {
 	}
 }
 
-// node is a containerd in a world, with the plan armed and the payload's images there.
+// node returns a containerd in a world, with the armed plan and the payload's images.
 func node(
 	ctx context.Context,
 	t *testing.T,
@@ -217,7 +217,7 @@ func create(ctx context.Context, t *testing.T, c *client.Client, id string, args
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = made.Kill(context.WithoutCancel(ctx), unix.SIGKILL) }) // the world's end would end it too
+	t.Cleanup(func() { _ = made.Kill(context.WithoutCancel(ctx), unix.SIGKILL) }) // the end of the world would end it, too
 	return made
 }
 

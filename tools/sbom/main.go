@@ -1,6 +1,6 @@
-// Command sbom writes a bill of materials (CycloneDX, JSON) of a binary of shimquake: the
-// modules that its compiler has noted in it and in the programs that it brings, Go's
-// library, and the script libraries of its pages. The same binaries make the same bytes.
+// Command sbom writes a bill of materials (CycloneDX, JSON) of a binary of shimquake. It
+// lists the modules of the binary and of its embedded programs, Go's library, and the
+// script libraries of its pages. The same binaries make the same bytes.
 package main
 
 import (
@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-// run writes the bill of the first binary; the others are those that it brings.
+// run writes the bill of the first binary; the others are the programs embedded in it.
 func run(w io.Writer, version, npm string, binaries []string) error {
 	if len(binaries) == 0 || version == "" {
 		return fmt.Errorf("usage: sbom -version V [-npm package.json] BINARY [PROGRAM...]")
@@ -75,7 +75,7 @@ func run(w io.Writer, version, npm string, binaries []string) error {
 	return cdx.NewBOMEncoder(w, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cdx.SpecVersion1_6)
 }
 
-// binary is what the bill is of.
+// binary returns the main component of the bill.
 func binary(name, version string, info *debug.BuildInfo) (cdx.Component, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -104,7 +104,7 @@ func component(kind, name, version string, is cdx.ComponentType) cdx.Component {
 	return cdx.Component{BOMRef: url, PackageURL: url, Type: is, Name: name, Version: version}
 }
 
-// addGo adds what a binary was compiled of.
+// addGo adds the modules of a binary.
 func addGo(parts map[string]cdx.Component, info *debug.BuildInfo) {
 	std := component("golang", "std", strings.TrimPrefix(info.GoVersion, "go"), cdx.ComponentTypeLibrary)
 	parts[std.BOMRef] = std
@@ -120,7 +120,7 @@ func addGo(parts map[string]cdx.Component, info *debug.BuildInfo) {
 	}
 }
 
-// addNpm adds the dependencies that a package.json names.
+// addNpm adds the dependencies of a package.json.
 func addNpm(parts map[string]cdx.Component, file string) error {
 	data, err := os.ReadFile(file)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// A test's binary has its modules noted in it as any other has.
+// A test's binary lists its modules like any other.
 func TestBill(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

@@ -1,9 +1,8 @@
-// Package behaviour says how a fake shim misbehaves, where failpoints cannot say it: in
-// what it answers when it is started, in what it reports, and in whether it dies when it
-// is asked to.
+// Package behaviour describes how a fake shim misbehaves in ways that failpoints cannot
+// produce: in its response to `start`, in its reports, and in how it ends.
 //
-// What can be said as a fault at a ttrpc method (an error, a hang, a crash at entry or
-// exit) is a failpoint instead.
+// A fault at a ttrpc method (an error, a hang, a crash at entry or exit) is a failpoint
+// instead.
 package behaviour
 
 import (
@@ -18,18 +17,18 @@ import (
 const (
 	// Env is the environment variable with words for every shim that containerd starts.
 	Env = "SHIMQUAKE_FAKESHIM"
-	// Annotation is the OCI annotation with words for the shim that serves the bundle. Its
-	// words come after those of Env.
+	// Annotation is the OCI annotation with words for the shim of the bundle. Its words
+	// follow the words of Env.
 	Annotation = "shimquake.fakeshim"
 )
 
-// ErrWord is matched by every error of Parse.
+// ErrWord matches every error of Parse.
 var ErrWord = errors.New("not a behaviour of the fake shim")
 
-// Act is a word of a start= or cleanup= with its argument.
+// Act is a word of start= or cleanup=, with its argument.
 type Act struct {
 	Name string        // Name is one of the acts in keys; "" is the proper behaviour.
-	For  time.Duration // For is how long late takes.
+	For  time.Duration // For is the time of late.
 }
 
 func (a Act) String() string {
@@ -41,40 +40,40 @@ func (a Act) String() string {
 
 // Acts.
 const (
-	Hang   = "hang"   // never answers
-	Late   = "late"   // answers after a time, written late(500ms)
-	Fail   = "fail"   // exits with status 1 and says so
+	Hang   = "hang"   // never responds.
+	Late   = "late"   // responds after a time, written late(500ms).
+	Fail   = "fail"   // exits with status 1 and a message.
 	Refuse = "refuse" // exits with status 1 before it has done anything
 )
 
-// Answers to `start`.
+// Responses to `start`.
 const (
-	Garbage = "garbage" // bytes that are no answer of any generation
-	Empty   = "empty"   // nothing
-	Old     = "old"     // the bare address, as containerd 1.6 has it
-	Future  = "future"  // a version that no containerd knows
+	Garbage = "garbage" // bytes that no generation understands.
+	Empty   = "empty"   // an empty response.
+	Old     = "old"     // the bare address, as for containerd 1.6.
+	Future  = "future"  // an unknown version.
 	Nowhere = "nowhere" // the address of a socket that does not exist
 )
 
 // Event behaviours.
 const (
-	EventsNone   = "none"      // publishes nothing
-	EventsNoExit = "no-exit"   // publishes no exit
-	EventsNoDel  = "no-delete" // publishes no delete
+	EventsNone   = "none"      // publishes nothing.
+	EventsNoExit = "no-exit"   // publishes no exit.
+	EventsNoDel  = "no-delete" // publishes no delete.
 	EventsTwice  = "twice"     // publishes each exit twice
 )
 
 // Behaviour is a parsed list of words. Its zero value is a shim that behaves.
 type Behaviour struct {
-	Start     Act    // start=: the start command, once the shim is forked (refuse: before).
+	Start     Act    // start=: the start command, after the fork of the shim (refuse: before).
 	Cleanup   Act    // cleanup=: the delete command, by which containerd cleans up after a dead shim.
-	Bootstrap string // bootstrap=: the answer to start; "" is what the generation of containerd expects.
-	Shutdown  string // shutdown=ignore: Shutdown is answered and the shim lives on.
+	Bootstrap string // bootstrap=: the response to start; "": the correct one.
+	Shutdown  string // shutdown=ignore: Shutdown succeeds, and the shim keeps running.
 	SIGTERM   string // sigterm=ignore: SIGTERM does nothing.
 	Socket    string // socket=leave: the socket file stays when the shim ends.
-	Events    string // events=: what is published.
+	Events    string // events=: the published events.
 
-	// Exit is the status reported in place of the real one, for each of the reports; see
+	// Exit is the exit status in each kind of report that replaces the real one; see
 	// Report.
 	Exit map[Report]uint32
 }
@@ -84,17 +83,17 @@ type Report string
 
 // The reports; a word sets one, and exit= sets all.
 const (
-	InWait    Report = "wait"         // the reply to Wait
-	InDelete  Report = "delete"       // the reply to Delete and the event of it
-	InState   Report = "state"        // the reply to State
-	InEvent   Report = "event"        // the exit event
-	InCleanup Report = "cleanup-exit" // the answer of the delete command
+	InWait    Report = "wait"         // the reply to Wait.
+	InDelete  Report = "delete"       // the reply to Delete and its event.
+	InState   Report = "state"        // the reply to State.
+	InEvent   Report = "event"        // the exit event.
+	InCleanup Report = "cleanup-exit" // the response of the delete command.
 )
 
 var reports = []Report{InWait, InDelete, InState, InEvent, InCleanup}
 
-// Noted are the keys under which a word is noted when it is met (package met): its own,
-// but for exit, which speaks for every report.
+// Noted returns the keys under which a use of a word is recorded (package proof). It is
+// the word's own key, except for exit, which stands for every report.
 func Noted(word string) []string {
 	key, _, _ := strings.Cut(word, "=")
 	if key != "exit" {
@@ -107,7 +106,7 @@ func Noted(word string) []string {
 	return noted
 }
 
-// keys are the values that each key takes, apart from numbers.
+// keys are the values of each key, except for numbers.
 var keys = map[string][]string{
 	"start":     {Hang, Late, Fail, Refuse},
 	"cleanup":   {Hang, Late, Fail},
@@ -131,10 +130,10 @@ func Words() []string {
 	return words
 }
 
-// Parse reads a comma list of words such as
-// `bootstrap=garbage,shutdown=ignore,exit=99,start=late(500ms)`. A later word wins over
-// an earlier one with the same key. The error matches ErrWord and names the word and what
-// would be understood.
+// Parse parses a comma list of words such as
+// `bootstrap=garbage,shutdown=ignore,exit=99,start=late(500ms)`. A later word replaces an
+// earlier one with the same key. The error matches ErrWord, and names the word and the
+// known words.
 func Parse(list string) (Behaviour, error) {
 	var b Behaviour
 	if strings.TrimSpace(list) == "" {
@@ -148,7 +147,7 @@ func Parse(list string) (Behaviour, error) {
 	return b, nil
 }
 
-// Join joins lists of words, of which some may be empty.
+// Join joins lists of words, which may be empty.
 func Join(lists ...string) string {
 	return strings.Join(slices.DeleteFunc(lists, func(l string) bool { return strings.TrimSpace(l) == "" }), ",")
 }
@@ -213,7 +212,7 @@ func (b *Behaviour) setExit(key, value string) error {
 	return nil
 }
 
-// Status is the exit status to report: the real one, or what a word puts in its place.
+// Status returns the exit status to report: the real one, or the one of a word.
 func (b Behaviour) Status(in Report, real uint32) uint32 {
 	if wrong, ok := b.Exit[in]; ok {
 		return wrong
@@ -221,7 +220,7 @@ func (b Behaviour) Status(in Report, real uint32) uint32 {
 	return real
 }
 
-// String is a list of words that Parse reads back to the same Behaviour.
+// String returns a list of words that Parse parses to the same Behaviour.
 func (b Behaviour) String() string {
 	var words []string
 	add := func(key, value string) {

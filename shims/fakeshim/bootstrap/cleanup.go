@@ -15,8 +15,8 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints/signal"
 	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
-	"github.com/shimquake/shimquake/shims/fakeshim/met"
 	"github.com/shimquake/shimquake/shims/fakeshim/process"
+	"github.com/shimquake/shimquake/shims/fakeshim/proof"
 	"github.com/shimquake/shimquake/shims/fakeshim/record"
 	"github.com/shimquake/shimquake/shims/fakeshim/spec"
 )
@@ -24,10 +24,10 @@ import (
 // killTimeout bounds the wait for a process that was sent SIGKILL.
 const killTimeout = 10 * time.Second
 
-// Cleanup is the `delete` command, by which containerd cleans up after a shim that is
-// gone: it kills the container's first process, if that still runs, and answers with the
-// exit that the shim noted, else with 137. The bundle is the folder with the container's
-// id beside the working directory.
+// Cleanup is the `delete` command, by which containerd cleans up after a shim that has
+// ended. It kills the container's first process, if that still runs, and responds with
+// the exit that the shim recorded, or with 137. The bundle is the folder with the
+// container's id beside the working directory.
 func Cleanup(p Params) error {
 	cwd, err := os.Getwd()
 	if err != nil {
@@ -35,7 +35,7 @@ func Cleanup(p Params) error {
 	}
 	bundle := filepath.Join(filepath.Dir(cwd), p.ID)
 	var b behaviour.Behaviour
-	// A bundle without a specification is cleaned up like any other.
+	// A bundle without a specification is cleaned up, too.
 	if s, err := spec.Read(bundle); err == nil {
 		if b, err = s.Behaviour(); err != nil {
 			return err
@@ -53,12 +53,12 @@ func Cleanup(p Params) error {
 	return answerDelete(p.Stdout, b, exit)
 }
 
-// finish makes sure that the first process of a bundle has ended, and tells its exit.
+// finish makes sure that the first process of a bundle has ended, and returns its exit.
 func finish(bundle string) (process.Exit, error) {
 	exit := process.Exit{Status: 128 + 9, At: time.Now()}
 	id, err := record.ReadInit(bundle)
 	switch {
-	case errors.Is(err, os.ErrNotExist): // dead before it created anything
+	case errors.Is(err, os.ErrNotExist): // the shim ended before it created a process
 		return exit, nil
 	case err != nil:
 		return exit, err
@@ -76,7 +76,7 @@ func finish(bundle string) (process.Exit, error) {
 	return noted, err
 }
 
-// kill ends the process of that identity; one that is gone is no error.
+// kill ends the process of that identity; an ended process is no error.
 func kill(ctx context.Context, id signal.Identity) error {
 	h, err := signal.OpenSame(id)
 	if err == nil {
@@ -90,7 +90,7 @@ func kill(ctx context.Context, id signal.Identity) error {
 }
 
 func answerDelete(w io.Writer, b behaviour.Behaviour, exit process.Exit) error {
-	status, err := met.Status(b, behaviour.InCleanup, exit.Status)
+	status, err := proof.Status(b, behaviour.InCleanup, exit.Status)
 	if err != nil {
 		return err
 	}

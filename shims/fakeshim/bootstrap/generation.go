@@ -1,5 +1,5 @@
-// Package bootstrap is how a fake shim is started by containerd of any generation: what
-// it is given, and what it answers.
+// Package bootstrap starts a fake shim for containerd of any generation: it reads
+// containerd's parameters, and writes the response.
 package bootstrap
 
 import (
@@ -13,34 +13,34 @@ import (
 	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
 )
 
-// Env is the environment variable that says which generation of containerd starts the
-// shim, instead of finding out.
+// Env is the environment variable that sets the generation of containerd, instead of
+// detecting it.
 const Env = "SHIMQUAKE_BOOTSTRAP"
 
-// Generation is a form of the answer to `start`.
+// Generation is a form of the response to `start`.
 type Generation string
 
-// The generations, and the releases whose own shims answer so. containerd accepts the
-// answers of older ones, too.
+// The generations, and the releases whose own shims respond so. containerd also accepts
+// the older forms.
 const (
 	Address Generation = "address" // the address alone (1.6, 1.7; runtime/v2/shim)
 	JSON    Generation = "json"    // {"version":3,"address":...,"protocol":"ttrpc"} (2.0 to 2.2; pkg/shim)
 	Proto   Generation = "proto"   // BootstrapResult, after a BootstrapParams on stdin (2.3, 2.4)
 )
 
-// answer is what containerd learns of a shim: BootstrapParams of pkg/shim in 2.0.
-type answer struct {
+// response is the response to `start`: BootstrapParams of pkg/shim in 2.0.
+type response struct {
 	Version  int    `json:"version"`
 	Address  string `json:"address"`
 	Protocol string `json:"protocol"`
 }
 
-// detect finds out which generation started the shim. params is not nil when there was a
-// BootstrapParams on stdin.
+// detect returns the generation that has started the shim. params is not nil if stdin has
+// a BootstrapParams.
 //
-// Runtime options of older generations can be read as a BootstrapParams too, so id and
-// namespace must be those of the command line. Without one, 1.7 and 2.0 to 2.2 cannot be
-// told apart; both accept JSON with version 2.
+// Runtime options of older generations can also be parsed as a BootstrapParams, so id and
+// namespace must be equal to the command line's. Without a BootstrapParams, 1.7 and 2.0
+// to 2.2 cannot be told apart; both accept JSON with version 2.
 func detect(stdin []byte, id, namespace string) (g Generation, params *api.BootstrapParams, err error) {
 	params = &api.BootstrapParams{}
 	if len(stdin) == 0 || proto.Unmarshal(stdin, params) != nil || params.InstanceID != id ||
@@ -66,10 +66,10 @@ func detect(stdin []byte, id, namespace string) (g Generation, params *api.Boots
 // json2 is JSON with version 2, which 1.7 accepts as well.
 const json2 Generation = "json with version 2"
 
-// encode is the answer to `start` for a shim at address, in the form of g, or as
-// misbehaviour has it.
+// encode returns the response to `start` for a shim at address, in the form of g or of
+// the misbehaviour.
 func encode(g Generation, address, misbehaviour string) ([]byte, error) {
-	a := answer{Version: 3, Address: address, Protocol: "ttrpc"}
+	a := response{Version: 3, Address: address, Protocol: "ttrpc"}
 	if g == json2 {
 		a.Version = 2
 	}
@@ -77,12 +77,12 @@ func encode(g Generation, address, misbehaviour string) ([]byte, error) {
 	case behaviour.Empty:
 		return nil, nil
 	case behaviour.Garbage:
-		return []byte("\xff\x00 this is no answer of a shim \xfe"), nil
+		return []byte("\xff\x00 this is no response of a shim \xfe"), nil
 	case behaviour.Old:
 		g = Address
 	case behaviour.Future:
 		a.Version = 99
-		if g == Address { // which has no version
+		if g == Address { // it has no version
 			g = JSON
 		}
 	case behaviour.Nowhere:

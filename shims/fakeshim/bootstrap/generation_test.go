@@ -18,8 +18,8 @@ func TestDetect(t *testing.T) {
 		return data
 	}
 	params := marshal(&api.BootstrapParams{InstanceID: "c1", Namespace: "n"})
-	// What containerd up to 2.2 writes when a runtime has options; its first field is a
-	// string as well.
+	// containerd up to 2.2 writes this if a runtime has options; its first field is a
+	// string, too.
 	options := marshal(&anypb.Any{TypeUrl: "containerd.runc.v1.Options", Value: []byte("n")})
 	for _, tc := range []struct {
 		name       string

@@ -13,24 +13,24 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
-	"github.com/shimquake/shimquake/shims/fakeshim/met"
+	"github.com/shimquake/shimquake/shims/fakeshim/proof"
 	"github.com/shimquake/shimquake/shims/fakeshim/spec"
 )
 
 const (
-	// defaultSocketDir is where containerd 2.x and its predecessors keep shim sockets
+	// defaultSocketDir is the folder of shim sockets in containerd 2.x and earlier
 	// (defaults.DefaultStateDir and "s").
 	defaultSocketDir = "/run/containerd/s"
-	// stdinLimit bounds what is read from containerd, in bytes.
+	// stdinLimit bounds the input from containerd, in bytes.
 	stdinLimit = 10 << 20
-	// addressFile is in the bundle and holds the shim's address; containerd 1.6 and 1.7 read
-	// it when they load the shim.
+	// addressFile is the file in the bundle with the shim's address; containerd 1.6 and
+	// 1.7 read it when they load the shim.
 	addressFile = "address"
 	// ListenFD is the file descriptor of the daemon's listening socket.
 	ListenFD = 3
 )
 
-// Params are the flags that containerd gives to a shim.
+// Params are the flags of a shim.
 type Params struct {
 	Namespace string
 	ID        string
@@ -40,11 +40,11 @@ type Params struct {
 	Stdout    io.Writer
 }
 
-// ErrAsked is returned when the shim was asked to fail; see package behaviour.
+// ErrAsked is the error of a shim that was told to fail; see package behaviour.
 var ErrAsked = errors.New("failed, as asked")
 
-// Start is the `start` command, run in the bundle: it forks the shim, unless the bundle's
-// group has one, and answers with its address.
+// Start is the `start` command, run in the bundle. It forks the shim, unless the bundle's
+// group has one, and responds with its address.
 func Start(p Params) error {
 	s, err := spec.Read(".")
 	if err != nil {
@@ -55,7 +55,7 @@ func Start(p Params) error {
 		return err
 	}
 	if b.Start.Name == behaviour.Refuse {
-		return errors.Join(fmt.Errorf("start: refused: %w", ErrAsked), met.Note("start", "refused before it did anything"))
+		return errors.Join(fmt.Errorf("start: refused: %w", ErrAsked), proof.Note("start", "refused before it did anything"))
 	}
 	stdin, err := io.ReadAll(io.LimitReader(p.Stdin, stdinLimit))
 	if err != nil {
@@ -93,7 +93,7 @@ func Start(p Params) error {
 		return err
 	}
 	if b.Bootstrap != "" {
-		if err := met.Note("bootstrap", "answered %q to a containerd that expects %s", out, generation); err != nil {
+		if err := proof.Note("bootstrap", "answered %q to a containerd that expects %s", out, generation); err != nil {
 			return err
 		}
 	}
@@ -101,10 +101,10 @@ func Start(p Params) error {
 	return err
 }
 
-// act does what start= or cleanup= (that is what) ask for.
+// act runs the act of the key what, start= or cleanup=.
 func act(a behaviour.Act, what string) error {
 	if a.Name != "" {
-		if err := met.Note(what, "%s, after everything else was done", a); err != nil {
+		if err := proof.Note(what, "%s, after everything else was done", a); err != nil {
 			return err
 		}
 	}
@@ -120,13 +120,13 @@ func act(a behaviour.Act, what string) error {
 	return nil
 }
 
-// socketPath is the path that containerd's runc shim would use (CreateSocketAddress of
-// pkg/shim).
+// socketPath returns the path that containerd's runc shim would use (CreateSocketAddress
+// of pkg/shim).
 func socketPath(dir, containerd, namespace, group string) string {
 	return fmt.Sprintf("%s/%x", dir, sha256.Sum256([]byte(filepath.Join(containerd, namespace, group))))
 }
 
-// listen makes the socket. It returns nil without an error when a shim already listens
+// listen creates the socket. It returns nil without an error if a shim already listens
 // there, and replaces a dead one.
 func listen(path string) (*net.UnixListener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -159,8 +159,8 @@ func closeAll(l *net.UnixListener) error {
 }
 
 // fork starts the daemon in the bundle, with the listening socket as file descriptor
-// ListenFD. The daemon is given its behaviour: it could not read it, because containerd
-// may remove the bundle of a failed start at once.
+// ListenFD. The daemon gets its behaviour as an argument, because containerd may remove
+// the bundle of a failed start at once.
 func fork(p Params, l *net.UnixListener, path string, b behaviour.Behaviour) error {
 	f, err := l.File()
 	if err != nil {

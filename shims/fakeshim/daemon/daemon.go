@@ -1,5 +1,5 @@
-// Package daemon is the long-running process of a fake shim: it serves the task API on
-// the socket that it inherited, until it is shut down.
+// Package daemon is the long-running process of a fake shim. It serves the task API on
+// its inherited socket until its shutdown.
 package daemon
 
 import (
@@ -19,28 +19,27 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe"
 	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
 	"github.com/shimquake/shimquake/shims/fakeshim/events"
-	"github.com/shimquake/shimquake/shims/fakeshim/met"
+	"github.com/shimquake/shimquake/shims/fakeshim/proof"
 	"github.com/shimquake/shimquake/shims/fakeshim/service"
 )
 
 const (
 	replyTimeout = time.Second     // for the reply to Shutdown to be written
-	flushTimeout = 5 * time.Second // for the last events, as containerd's own shims have it
+	flushTimeout = 5 * time.Second // for the last events, as in containerd's own shims
 )
 
-// Params says where and as what the daemon runs. It runs in the bundle of the container
-// that it was started for.
+// Params are the parameters of the daemon. It runs in the bundle of its first container.
 type Params struct {
 	Namespace    string
 	ID           string
 	Socket       string   // Socket is the path of the listening socket, which is removed at the end.
 	Listener     *os.File // Listener is that socket.
-	TTRPCAddress string   // TTRPCAddress is where events go.
+	TTRPCAddress string   // TTRPCAddress is the address for events.
 	Behaviour    behaviour.Behaviour
 }
 
-// Run serves until Shutdown or a signal. It returns an error when it cannot serve or
-// could not publish its last events.
+// Run serves until Shutdown or a signal. It returns an error if it cannot serve or could
+// not publish its last events.
 func Run(p Params) error {
 	b := p.Behaviour
 	logger := log.New(openLog(), "fakeshim "+p.Namespace+"/"+p.ID+": ", log.LstdFlags|log.Lmicroseconds|log.Lmsgprefix)
@@ -69,7 +68,7 @@ func Run(p Params) error {
 	}).Register(server)
 
 	signals := make(chan os.Signal, 4)
-	signal.Ignore(syscall.SIGPIPE) // the reader of the log goes away with containerd
+	signal.Ignore(syscall.SIGPIPE) // the reader of the log ends with containerd
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(context.Background(), listener) }()
@@ -80,7 +79,7 @@ func Run(p Params) error {
 		case s := <-signals:
 			logger.Printf("%v", s)
 			if served = b.SIGTERM == "ignore"; served {
-				if err := met.Note("sigterm", "ignored %v", s); err != nil {
+				if err := proof.Note("sigterm", "ignored %v", s); err != nil {
 					return err
 				}
 			}
@@ -92,12 +91,12 @@ func Run(p Params) error {
 	defer cancel()
 	err = publisher.Close(ctx)
 	if b.Socket == "leave" {
-		return errors.Join(err, met.Note("socket", "left %s", p.Socket))
+		return errors.Join(err, proof.Note("socket", "left %s", p.Socket))
 	}
 	return errors.Join(err, os.Remove(p.Socket))
 }
 
-// serve passes every method through the probe, so that each is a point at entry and exit.
+// serve runs every method between the entry and exit points of the probe.
 func serve(l *tracked) ttrpc.UnaryServerInterceptor {
 	return func(ctx context.Context, decode ttrpc.Unmarshaler, info *ttrpc.UnaryServerInfo, method ttrpc.Method) (any,
 		error) {
@@ -117,14 +116,13 @@ func serve(l *tracked) ttrpc.UnaryServerInterceptor {
 	}
 }
 
-// openLog opens the FIFO that containerd reads, without waiting for a reader. Without
-// one, stderr.
+// openLog opens containerd's FIFO without waiting for a reader, or returns stderr.
 func openLog() *os.File {
 	f, err := os.OpenFile("log", os.O_WRONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return os.Stderr
 	}
-	// What the runtime writes when it panics belongs into the log as well.
+	// A panic of the runtime belongs into the log as well.
 	_ = syscall.Dup3(int(f.Fd()), int(os.Stderr.Fd()), 0)
 	return f
 }

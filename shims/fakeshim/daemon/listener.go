@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// tracked is a listener that knows its connections: to drop them all, and to end the shim
-// once a reply has been written.
+// tracked is a listener that knows its connections. It can close them all, and end the
+// shim once a reply has been written.
 type tracked struct {
 	net.Listener
 	wrote  func() // called after a write, once endAfterReply has been called
@@ -29,7 +29,7 @@ func (t *tracked) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// closeConns drops every connection; the listener stays.
+// closeConns closes every connection; the listener stays.
 func (t *tracked) closeConns() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -48,7 +48,7 @@ type conn struct {
 }
 
 func (c *conn) Write(p []byte) (int, error) {
-	ending := c.of.ending.Load() // before the write: a reply that was on its way already does not count
+	ending := c.of.ending.Load() // before the write: an earlier reply does not count
 	n, err := c.Conn.Write(p)
 	if ending {
 		c.of.wrote()

@@ -21,13 +21,13 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints/probe"
 	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
-	"github.com/shimquake/shimquake/shims/fakeshim/met"
+	"github.com/shimquake/shimquake/shims/fakeshim/proof"
 )
 
 const (
-	callTimeout = 5 * time.Second // of one attempt, as containerd's own shims have it
+	callTimeout = 5 * time.Second // of one attempt, as in containerd's own shims
 	retryEvery  = time.Second     // between attempts, while containerd is away
-	attempts    = 6               // then an event is dropped, as containerd's own shims do
+	attempts    = 6               // until an event is dropped, as in containerd's own shims
 	namespaceMD = "containerd-namespace-ttrpc"
 )
 
@@ -73,7 +73,7 @@ func New(address, namespace, policy string, log func(string, ...any)) *Publisher
 func (p *Publisher) Publish(event any) {
 	topic, ok := topics[reflect.TypeOf(event)]
 	if !ok {
-		panic(fmt.Sprintf("no topic for %T", event)) // a mistake in this program
+		panic(fmt.Sprintf("no topic for %T", event)) // a bug of this program
 	}
 	times := 1
 	switch {
@@ -114,7 +114,7 @@ func (p *Publisher) Close(ctx context.Context) error {
 }
 
 func (p *Publisher) note(format string, args ...any) {
-	if err := met.Note("events", format, args...); err != nil {
+	if err := proof.Note("events", format, args...); err != nil {
 		p.log("%v", err)
 	}
 }
@@ -126,7 +126,7 @@ func (p *Publisher) wake() {
 	}
 }
 
-// run sends what is queued until the publisher is closed and the queue is empty.
+// run sends the queued events until the publisher is closed and the queue is empty.
 func (p *Publisher) run() {
 	defer close(p.done)
 	for range p.more {
@@ -148,7 +148,8 @@ func (p *Publisher) run() {
 	}
 }
 
-// deliver tries to send one event until containerd takes it or the attempts are used up.
+// deliver tries to send one event until containerd accepts it or the attempts are used
+// up.
 func (p *Publisher) deliver(envelope *types.Envelope) {
 	tick := time.NewTicker(retryEvery)
 	defer tick.Stop()

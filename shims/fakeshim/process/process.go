@@ -1,6 +1,6 @@
-// Package process runs the processes of a fake shim's tasks: real ones, so that they can
-// be signalled, leak and be found, but without a container. Each is process 1 of a PID
-// namespace of its own, so its children end with it.
+// Package process runs the processes of a fake shim's tasks. They are real processes that
+// can be signalled, leak and be found, but have no container. Each is process 1 of its
+// own PID namespace, so its children end with it.
 package process
 
 import (
@@ -19,20 +19,21 @@ import (
 	"github.com/shimquake/shimquake/fixtures/payload/mode"
 )
 
-// Name is argument 0 of the processes; a program that is started under it must call Main.
+// Name is argument 0 of the processes; a program that starts with it must call Main.
 const Name = "fakeshim-task"
 
-// gate is the file descriptor of a process on which it waits before it does anything.
+// gate is the file descriptor on which a process waits before it does anything.
 const gate = 3
 
-// held is the first word of the child that a process leaves behind to hold its stdout.
+// held is the first argument of the child that a process leaves behind to hold its
+// stdout.
 const held = "-held"
 
-// Main carries out a process, and then never returns, when this program was started as
-// one; else it returns at once.
+// Main runs a process and never returns if this program was started as one. Otherwise it
+// returns at once.
 //
-// A process waits at the gate for one byte. When the shim dies meanwhile there will be no
-// byte, and the process stays, as the init of a created runc container does.
+// A process waits at the gate for one byte. If the shim dies first, the byte never comes,
+// and the process stays, as the init of a created runc container does.
 func Main() {
 	var words []string
 	switch {
@@ -74,7 +75,7 @@ const (
 	Stopped Status = "stopped"
 )
 
-// Params says what a process does and where its standard streams go.
+// Params is the work of a process, with its standard streams.
 type Params struct {
 	Mode   mode.Mode
 	Truth  string // Truth is the file that mode.Run writes; "" for none.
@@ -86,7 +87,7 @@ type Params struct {
 // Exit is how a process ended.
 type Exit struct {
 	PID    int       `json:"pid"`
-	Status uint32    `json:"status"` // 128+signal when a signal ended it, as containerd has it
+	Status uint32    `json:"status"` // 128+signal after a signal, as in containerd
 	At     time.Time `json:"at"`
 }
 
@@ -102,8 +103,8 @@ type Process struct {
 	ended  chan struct{} // closed when the process has been reaped
 }
 
-// Create starts a process that waits at its gate. Errors of the standard streams match
-// errdefs.ErrInvalidArgument when their kind is not known here.
+// Create starts a process that waits at its gate. Errors of standard streams of an
+// unknown kind match errdefs.ErrInvalidArgument.
 func Create(p Params) (_ *Process, err error) {
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -162,7 +163,7 @@ func Create(p Params) (_ *Process, err error) {
 func (p *Process) Watch(done func(Exit)) {
 	go func() {
 		err := p.cmd.Wait()
-		exit := Exit{PID: p.PID(), At: time.Now(), Status: 255} // 255 is containerd's word for "cannot tell"
+		exit := Exit{PID: p.PID(), At: time.Now(), Status: 255} // 255 means "unknown" in containerd
 		var exitError *exec.ExitError
 		if err == nil || errors.As(err, &exitError) {
 			exit.Status = uint32(p.cmd.ProcessState.ExitCode())
@@ -179,20 +180,20 @@ func (p *Process) Watch(done func(Exit)) {
 	}()
 }
 
-// PID is the process id as the shim sees it.
+// PID returns the process id that the shim sees.
 func (p *Process) PID() int { return p.id.PID }
 
-// Identity names the process also after its pid has been given away.
+// Identity identifies the process also after its pid has been reused.
 func (p *Process) Identity() signal.Identity { return p.id }
 
-// State is the state of the process and, when it is Stopped, its exit.
+// State returns the state of the process and, if it is Stopped, its exit.
 func (p *Process) State() (Status, Exit) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.status, p.exit
 }
 
-// Ended is closed after the function given to Watch has returned.
+// Ended is closed after the function of Watch has returned.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
 // Wait returns the exit, or the error of the context.
@@ -207,7 +208,7 @@ func (p *Process) Wait(ctx context.Context) (Exit, error) {
 }
 
 // Start lets a created process pass its gate. It calls announce just before, when the
-// process can still not have ended by itself, and only if it will start.
+// process cannot have ended by itself yet, and only if it will start.
 func (p *Process) Start(announce func()) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -222,7 +223,7 @@ func (p *Process) Start(announce func()) error {
 	return nil
 }
 
-// Kill sends a signal. It returns an error that matches errdefs.ErrNotFound when the
+// Kill sends a signal. It returns an error that matches errdefs.ErrNotFound if the
 // process has ended.
 func (p *Process) Kill(s syscall.Signal) error {
 	p.mu.Lock()
@@ -237,8 +238,8 @@ func (p *Process) Kill(s syscall.Signal) error {
 	return err
 }
 
-// Remove waits for the end of a process that has none before it: one that is only Created
-// is killed. The error of a process that runs matches errdefs.ErrFailedPrecondition.
+// Remove waits for the end of a process. It kills a process that is only Created. The
+// error for a running process matches errdefs.ErrFailedPrecondition.
 func (p *Process) Remove(ctx context.Context) (Exit, error) {
 	switch status, _ := p.State(); status {
 	case Created:
@@ -251,7 +252,7 @@ func (p *Process) Remove(ctx context.Context) (Exit, error) {
 	return p.Wait(ctx)
 }
 
-// Freeze stops a running process with SIGSTOP, and Thaw lets it go on.
+// Freeze stops a running process with SIGSTOP.
 func (p *Process) Freeze() error { return p.change(Running, Paused, syscall.SIGSTOP) }
 
 // Thaw undoes Freeze.

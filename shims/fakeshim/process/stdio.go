@@ -11,8 +11,8 @@ import (
 // open opens one standard stream: a FIFO, a file:// address (appended to), or nothing.
 //
 // A FIFO is opened for reading and writing, which never waits for the other side
-// (fifo(7)). The client's reader sees the end when the process and everybody who
-// inherited the stream have ended.
+// (fifo(7)). The client's reader sees the end when the process and all heirs of the
+// stream have ended.
 func open(path string, input bool) (*os.File, error) {
 	if path == "" {
 		return os.OpenFile(os.DevNull, os.O_RDWR, 0)

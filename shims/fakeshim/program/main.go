@@ -1,5 +1,5 @@
-// Program containerd-shim-fakeshim-v1 is a shim without containers: it serves containerd
-// 1.6 to 2.4, is fast, and misbehaves when it is asked to. See package fakeshim.
+// Program containerd-shim-fakeshim-v1 is a shim without containers. It serves containerd
+// 1.6 to 2.4, is fast, and misbehaves on demand. See package fakeshim.
 package main
 
 import (
@@ -33,12 +33,12 @@ func run() error {
 	flag.StringVar(&p.Namespace, "namespace", "", "namespace that owns the shim")
 	flag.StringVar(&p.ID, "id", "", "id of the task")
 	flag.StringVar(&p.Address, "address", "", "containerd's gRPC address")
-	flag.BoolVar(&p.Debug, "debug", false, "ignored: the shim always logs what it does")
+	flag.BoolVar(&p.Debug, "debug", false, "ignored: the shim always logs its actions")
 	socket := flag.String("socket", "", "path of the inherited socket (of the shim itself)")
 	words := flag.String(
 		"behaviour",
 		"",
-		"how to misbehave (of the shim itself; containerd says it by $SHIMQUAKE_FAKESHIM or annotation)",
+		"the misbehaviour (of the shim itself; containerd sets $SHIMQUAKE_FAKESHIM or an annotation)",
 	)
 	flag.String("bundle", "", "path of the bundle (of the delete command); ignored: it is found by the id")
 	flag.String("publish-binary", "", "ignored: events go to $TTRPC_ADDRESS")

@@ -1,5 +1,5 @@
-// Package record is what a fake shim notes in a bundle, so that its delete command can
-// clean up after it has died.
+// Package record keeps the state of a fake shim in a bundle, so that its delete command
+// can clean up after the shim.
 package record
 
 import (
@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	pidFile  = "init.pid"           // as the runc shim has it: the pid as text
-	initFile = "fakeshim.init.json" // the first process: a signal.Identity
-	exitFile = "fakeshim.exit.json" // its exit: a process.Exit
+	pidFile  = "init.pid"           // the pid as text, as in the runc shim.
+	initFile = "fakeshim.init.json" // the first process: a signal.Identity.
+	exitFile = "fakeshim.exit.json" // its exit: a process.Exit.
 	tmp      = ".fakeshim-tmp"      // suffix of a file that is being written
 	perm     = os.FileMode(0o600)
 )
 
-// Created notes the first process of a bundle.
+// Created records the first process of a bundle.
 func Created(bundle string, id signal.Identity) error {
 	if err := writeJSON(bundle, initFile, id); err != nil {
 		return err
@@ -30,18 +30,18 @@ func Created(bundle string, id signal.Identity) error {
 	return write(bundle, pidFile, []byte(strconv.Itoa(id.PID)))
 }
 
-// Exited notes how the first process ended.
+// Exited records how the first process ended.
 func Exited(bundle string, exit process.Exit) error { return writeJSON(bundle, exitFile, exit) }
 
-// ReadInit returns the first process of a bundle. The error matches os.ErrNotExist when
-// none was created.
+// ReadInit returns the first process of a bundle. The error matches os.ErrNotExist if
+// there was none.
 func ReadInit(bundle string) (signal.Identity, error) {
 	var id signal.Identity
 	return id, readJSON(bundle, initFile, &id)
 }
 
-// ReadExit returns the exit of the first process. The error matches os.ErrNotExist when
-// none was noted.
+// ReadExit returns the exit of the first process. The error matches os.ErrNotExist if
+// none was recorded.
 func ReadExit(bundle string) (process.Exit, error) {
 	var exit process.Exit
 	return exit, readJSON(bundle, exitFile, &exit)
@@ -55,7 +55,7 @@ func writeJSON(bundle, name string, v any) error {
 	return write(bundle, name, data)
 }
 
-// write puts a whole file in place.
+// write writes a file with a rename, so that it is whole.
 func write(bundle, name string, data []byte) error {
 	path := filepath.Join(bundle, name)
 	err := os.WriteFile(path+tmp, data, perm)

@@ -13,13 +13,13 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
-	"github.com/shimquake/shimquake/shims/fakeshim/met"
 	"github.com/shimquake/shimquake/shims/fakeshim/process"
+	"github.com/shimquake/shimquake/shims/fakeshim/proof"
 	"github.com/shimquake/shimquake/shims/fakeshim/record"
 	"github.com/shimquake/shimquake/shims/fakeshim/spec"
 )
 
-// streams are the standard streams of a process, as the client named them.
+// streams are the client's names of the standard streams of a process.
 type streams struct {
 	stdin, stdout, stderr string
 	terminal              bool
@@ -73,7 +73,8 @@ func (c *container) create(what spec.Process, to streams) (*process.Process, err
 		if path == "" {
 			continue
 		}
-		// Without a container nobody else makes the folders of its root filesystem.
+		// Without a container, no other process creates the folders of its root
+		// filesystem.
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return nil, err
 		}
@@ -83,9 +84,9 @@ func (c *container) create(what spec.Process, to streams) (*process.Process, err
 	})
 }
 
-// initExited returns what happens when the first process has ended: its execs end first,
-// as in a container, and their exits are published before its own. The exit is noted in
-// the bundle for the delete command of a shim that dies.
+// initExited returns the function that handles the end of the first process. Its execs
+// end first, as in a container, and their exits are published before its own. The exit is
+// recorded in the bundle for the delete command.
 func (s *Service) initExited(c *container) func(process.Exit) {
 	return func(exit process.Exit) {
 		c.mu.Lock()
@@ -111,7 +112,7 @@ func (s *Service) initExited(c *container) func(process.Exit) {
 }
 
 func (s *Service) publishExit(c *container, id string, exit process.Exit) {
-	status, err := met.Status(c.behaviour, behaviour.InEvent, exit.Status)
+	status, err := proof.Status(c.behaviour, behaviour.InEvent, exit.Status)
 	if err != nil {
 		s.Log("%s: %v", c.id, err)
 	}
@@ -127,7 +128,7 @@ func (s *Service) publishExit(c *container, id string, exit process.Exit) {
 }
 
 func deleteResponse(b behaviour.Behaviour, exit process.Exit) (*task.DeleteResponse, error) {
-	status, err := met.Status(b, behaviour.InDelete, exit.Status)
+	status, err := proof.Status(b, behaviour.InDelete, exit.Status)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ type execution struct {
 	process *process.Process // nil until it is started
 }
 
-// Exec notes a further process; Start runs it.
+// Exec adds a further process; Start runs it.
 func (s *Service) Exec(_ context.Context, r *task.ExecProcessRequest) (*emptypb.Empty, error) {
 	c, err := s.container(r.ID)
 	if err != nil {

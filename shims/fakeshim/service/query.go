@@ -19,11 +19,11 @@ import (
 	events "github.com/containerd/containerd/api/events"
 
 	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
-	"github.com/shimquake/shimquake/shims/fakeshim/met"
 	"github.com/shimquake/shimquake/shims/fakeshim/process"
+	"github.com/shimquake/shimquake/shims/fakeshim/proof"
 )
 
-// statuses are containerd's words for the states of a process.
+// statuses are containerd's names of the states of a process.
 var statuses = map[process.Status]types.Status{
 	process.Created: types.Status_CREATED,
 	process.Running: types.Status_RUNNING,
@@ -31,7 +31,7 @@ var statuses = map[process.Status]types.Status{
 	process.Stopped: types.Status_STOPPED,
 }
 
-// State tells the state of a process.
+// State returns the state of a process.
 func (s *Service) State(_ context.Context, r *task.StateRequest) (*task.StateResponse, error) {
 	c, err := s.container(r.ID)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *Service) State(_ context.Context, r *task.StateRequest) (*task.StateRes
 	status, exit := p.State()
 	resp.Pid, resp.Status = uint32(p.PID()), statuses[status]
 	if status == process.Stopped {
-		if resp.ExitStatus, err = met.Status(c.behaviour, behaviour.InState, exit.Status); err != nil {
+		if resp.ExitStatus, err = proof.Status(c.behaviour, behaviour.InState, exit.Status); err != nil {
 			return nil, err
 		}
 		resp.ExitedAt = timestamppb.New(exit.At)
@@ -72,14 +72,14 @@ func (s *Service) Wait(ctx context.Context, r *task.WaitRequest) (*task.WaitResp
 	if err != nil {
 		return nil, err
 	}
-	status, err := met.Status(c.behaviour, behaviour.InWait, exit.Status)
+	status, err := proof.Status(c.behaviour, behaviour.InWait, exit.Status)
 	if err != nil {
 		return nil, err
 	}
 	return &task.WaitResponse{ExitStatus: status, ExitedAt: timestamppb.New(exit.At)}, nil
 }
 
-// Kill sends a signal to a process, or to all of a container.
+// Kill sends a signal to a process, or to all processes of a container.
 func (s *Service) Kill(_ context.Context, r *task.KillRequest) (*emptypb.Empty, error) {
 	c, p, err := s.started(r.ID, r.ExecID)
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *Service) Kill(_ context.Context, r *task.KillRequest) (*emptypb.Empty, 
 		c.mu.Lock()
 		for _, e := range c.execs {
 			if e.process != nil {
-				_ = e.process.Kill(signal) // one that has ended needs no signal
+				_ = e.process.Kill(signal) // an ended process needs no signal
 			}
 		}
 		c.mu.Unlock()
@@ -166,8 +166,8 @@ func (s *Service) Resume(_ context.Context, r *task.ResumeRequest) (*emptypb.Emp
 	return empty, nil
 }
 
-// Stats returns metrics of the kind that this machine's cgroups have, all zero but the
-// number of processes.
+// Stats returns metrics of the kind of this machine's cgroups. All are zero except for
+// the number of processes.
 func (s *Service) Stats(ctx context.Context, r *task.StatsRequest) (*task.StatsResponse, error) {
 	pids, err := s.Pids(ctx, &task.PidsRequest{ID: r.ID})
 	if err != nil {

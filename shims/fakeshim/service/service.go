@@ -1,4 +1,4 @@
-// Package service is containerd's task API as a fake shim serves it, over ttrpc, for
+// Package service is a fake shim's server of containerd's task API, over ttrpc, for
 // containerd 1.6 to 2.4.
 package service
 
@@ -16,18 +16,18 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
-	"github.com/shimquake/shimquake/shims/fakeshim/met"
+	"github.com/shimquake/shimquake/shims/fakeshim/proof"
 )
 
 // Names are the services under which the task API is served. Their messages are the same
 // on the wire.
 var Names = []string{"containerd.task.v2.Task", "containerd.task.v3.Task"}
 
-// Params is what a Service needs.
+// Params are the dependencies of a Service.
 type Params struct {
-	Behaviour behaviour.Behaviour // Behaviour of the shim itself; what is reported of a task is said by its own bundle.
+	Behaviour behaviour.Behaviour // Behaviour of the shim itself; a task's reports follow its own bundle.
 	Publish   func(event any)     // Publish queues an event of containerd's api/events.
-	Stop      func()              // Stop ends the shim, once the reply to Shutdown is on its way.
+	Stop      func()              // Stop ends the shim once the reply to Shutdown is sent.
 	Log       func(format string, args ...any)
 }
 
@@ -69,7 +69,7 @@ func (s *Service) Register(server *ttrpc.Server) {
 	}
 }
 
-// method makes a ttrpc method of a handler, and gRPC errors of its errors.
+// method turns a handler into a ttrpc method, and its errors into gRPC errors.
 func method[Req, Resp any](handle func(context.Context, *Req) (*Resp, error)) ttrpc.Method {
 	return func(ctx context.Context, decode func(any) error) (any, error) {
 		req := new(Req)
@@ -86,7 +86,7 @@ func method[Req, Resp any](handle func(context.Context, *Req) (*Resp, error)) tt
 
 var empty = &emptypb.Empty{}
 
-// container returns the container of that id, or an error that matches
+// container returns the container with that id, or an error that matches
 // errdefs.ErrNotFound.
 func (s *Service) container(id string) (*container, error) {
 	s.mu.Lock()
@@ -130,8 +130,8 @@ func (s *Service) Start(_ context.Context, r *task.StartRequest) (*task.StartRes
 	if r.ExecID != "" {
 		return s.startExec(c, r.ExecID)
 	}
-	// The start is published first: the process may exit at once, and its exit must come
-	// after.
+	// The start is published first: the process may exit at once, and its exit must
+	// follow.
 	pid := uint32(c.init.PID())
 	if err := c.init.Start(func() { s.Publish(&events.TaskStart{ContainerID: c.id, Pid: pid}) }); err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (s *Service) Start(_ context.Context, r *task.StartRequest) (*task.StartRes
 	return &task.StartResponse{Pid: pid}, nil
 }
 
-// Delete forgets a stopped container, or an exec, and returns its exit.
+// Delete removes a stopped container, or an exec, and returns its exit.
 func (s *Service) Delete(ctx context.Context, r *task.DeleteRequest) (*task.DeleteResponse, error) {
 	c, err := s.container(r.ID)
 	if err != nil {
@@ -167,7 +167,7 @@ func (s *Service) Delete(ctx context.Context, r *task.DeleteRequest) (*task.Dele
 	return resp, nil
 }
 
-// Connect tells the shim's process id.
+// Connect returns the shim's process id.
 func (s *Service) Connect(_ context.Context, r *task.ConnectRequest) (*task.ConnectResponse, error) {
 	resp := &task.ConnectResponse{ShimPid: uint32(os.Getpid())}
 	if c, err := s.container(r.ID); err == nil {
@@ -176,7 +176,7 @@ func (s *Service) Connect(_ context.Context, r *task.ConnectRequest) (*task.Conn
 	return resp, nil
 }
 
-// Shutdown ends the shim when it has no containers left.
+// Shutdown ends the shim if it has no containers left.
 func (s *Service) Shutdown(context.Context, *task.ShutdownRequest) (*emptypb.Empty, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,7 +185,7 @@ func (s *Service) Shutdown(context.Context, *task.ShutdownRequest) (*emptypb.Emp
 		s.Log("not shut down: %d containers left", len(s.containers))
 	case s.Behaviour.Shutdown == "ignore":
 		s.Log("shutdown ignored, as asked")
-		return empty, met.Note("shutdown", "answered Shutdown and lived on")
+		return empty, proof.Note("shutdown", "responded to Shutdown and kept running")
 	default:
 		s.Stop()
 	}

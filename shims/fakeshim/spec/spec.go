@@ -1,4 +1,4 @@
-// Package spec reads what the fake shim needs from a bundle's config.json
+// Package spec reads the needed parts of a bundle's config.json
 // (github.com/opencontainers/runtime-spec).
 package spec
 
@@ -14,7 +14,7 @@ import (
 	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
 )
 
-// Process is what to run: a container's process, or the specification of an exec.
+// Process is a container's process, or the specification of an exec.
 type Process struct {
 	Args []string `json:"args"`
 	Env  []string `json:"env"`
@@ -28,7 +28,7 @@ type Mount struct {
 	Options     []string `json:"options"`
 }
 
-// Spec is the part of a container's specification that the fake shim looks at.
+// Spec is the part of a container's specification that the fake shim uses.
 type Spec struct {
 	Process     Process           `json:"process"`
 	Mounts      []Mount           `json:"mounts"`
@@ -53,12 +53,12 @@ func Read(bundle string) (*Spec, error) {
 	return s, nil
 }
 
-// groups are the annotations by which containerd's runc shim lets several containers
-// share a shim.
+// groups are the annotations by which several containers share one of containerd's runc
+// shims.
 var groups = []string{"io.containerd.runc.v2.group", "io.kubernetes.cri.sandbox-id"}
 
-// Group is the id of the container whose shim serves this one: id itself unless an
-// annotation says otherwise.
+// Group returns the id of the container whose shim serves this one. It is id itself
+// unless an annotation sets another one.
 func (s *Spec) Group(id string) string {
 	for _, key := range groups {
 		if group, ok := s.Annotations[key]; ok {
@@ -68,7 +68,7 @@ func (s *Spec) Group(id string) string {
 	return id
 }
 
-// Behaviour is what the environment and then the bundle's annotation ask for.
+// Behaviour returns the behaviour of the environment and then of the bundle's annotation.
 func (s *Spec) Behaviour() (behaviour.Behaviour, error) {
 	b, err := behaviour.Parse(behaviour.Join(os.Getenv(behaviour.Env), s.Annotations[behaviour.Annotation]))
 	if err != nil {
@@ -77,9 +77,9 @@ func (s *Spec) Behaviour() (behaviour.Behaviour, error) {
 	return b, nil
 }
 
-// Mode is what a process does, with the paths of the container turned into paths of this
-// machine. The program's own name is not looked at; a program "pause" without words is a
-// pause container.
+// Mode returns the mode of a process, with the paths of the container turned into paths
+// of this machine. The program's own name is ignored; a program "pause" without words is
+// a pause container.
 func (s *Spec) Mode(p Process) (mode.Mode, error) {
 	if len(p.Args) == 0 {
 		return mode.Mode{}, errors.New("the process has no args")
@@ -101,8 +101,8 @@ func (s *Spec) Mode(p Process) (mode.Mode, error) {
 	return m, nil
 }
 
-// Truth is the path on this machine of the file that the process's environment names, or
-// "".
+// Truth returns the path on this machine of the truth file in the process's environment,
+// or "".
 func (s *Spec) Truth(p Process) string {
 	for _, entry := range p.Env {
 		if path, ok := strings.CutPrefix(entry, mode.TruthEnv+"="); ok && path != "" {
@@ -112,9 +112,9 @@ func (s *Spec) Truth(p Process) string {
 	return ""
 }
 
-// Path turns an absolute path inside the container into one of this machine: beneath the
-// bind mount that covers it most closely, else beneath the root filesystem, which the
-// fake shim does not mount.
+// Path turns an absolute path in the container into a path of this machine. It is beneath
+// the closest bind mount, or else beneath the root filesystem, which the fake shim does
+// not mount.
 func (s *Spec) Path(inside string) string {
 	inside = filepath.Clean("/" + inside)
 	best, found := "", false

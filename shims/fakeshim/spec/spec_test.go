@@ -42,7 +42,7 @@ func TestPath(t *testing.T) {
 		"/truthful/log": root + "/truthful/log",
 		"/truth/deep/x": "/host/deep/x",
 		"/data/f":       root + "/data/f",
-		"/run/x":        root + "/run/x", // a tmpfs of the container is not made
+		"/run/x":        root + "/run/x", // a tmpfs of the container is not mounted
 		"/../../etc/x":  root + "/etc/x",
 	} {
 		if got := s.Path(inside); got != want {

@@ -1,4 +1,4 @@
-package met
+package proof
 
 import (
 	"os"

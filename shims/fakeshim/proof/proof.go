@@ -1,7 +1,7 @@
-// Package met is the proof that a fake shim misbehaved: whenever it does, it notes so in
-// a file before it goes on, and whoever asked for the misbehaviour reads there that it
-// was met. A word that was asked for and never met has shown nothing about containerd.
-package met
+// Package proof records that a fake shim misbehaved. The shim writes each misbehaviour to
+// a file before it continues, and the harness reads the file. A requested misbehaviour
+// without a record has shown nothing about containerd.
+package proof
 
 import (
 	"errors"
@@ -12,12 +12,13 @@ import (
 	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
 )
 
-// Env is the environment variable that names the file. Without it nothing is noted.
-const Env = "SHIMQUAKE_FAKESHIM_MET"
+// Env is the environment variable with the path of the file. Without it nothing is
+// recorded.
+const Env = "SHIMQUAKE_FAKESHIM_PROOF"
 
-// Note says that the shim misbehaves now, as the word of that key (package behaviour)
-// asked it to. It returns when the note is in the file, which a SIGKILL of the shim does
-// not undo.
+// Note records that the shim misbehaves now, as the word with that key (package
+// behaviour) requests. It returns when the record is in the file, which a SIGKILL of the
+// shim does not undo.
 func Note(key, format string, args ...any) error {
 	path := os.Getenv(Env)
 	if path == "" {
@@ -28,15 +29,15 @@ func Note(key, format string, args ...any) error {
 		return fmt.Errorf("note a misbehaviour: %w", err)
 	}
 	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " ")
-	_, err = f.WriteString(key + " " + text + "\n") // one write: shims of several containers share the file
+	_, err = f.WriteString(key + " " + text + "\n") // one write: several shims share the file
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("note a misbehaviour: %w", err)
 	}
 	return nil
 }
 
-// Status is the exit status to report, as behaviour.Behaviour has it; a wrong one is
-// noted before anybody hears of it.
+// Status returns the exit status to report, as in behaviour.Behaviour. It records a wrong
+// one before it is reported.
 func Status(b behaviour.Behaviour, in behaviour.Report, real uint32) (uint32, error) {
 	reported := b.Status(in, real)
 	if reported == real {
@@ -45,7 +46,7 @@ func Status(b behaviour.Behaviour, in behaviour.Report, real uint32) (uint32, er
 	return reported, Note(string(in), "reported %d in place of %d", reported, real)
 }
 
-// Parse returns the content of the file that Env named, by key, in order.
+// Parse parses the content of the file of Env, by key, in order.
 func Parse(text []byte) (map[string][]string, error) {
 	notes := map[string][]string{}
 	for line := range strings.Lines(string(text)) {
