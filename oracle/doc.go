@@ -1,13 +1,13 @@
-// Package oracle says what must hold when a client is done with containerd, and what does
-// not. It has no code of its own: each room answers one question, and imports only rooms
-// of the lines above it.
+// Package oracle defines what must hold after a client has finished with containerd, and
+// finds the violations. It has no code of its own. Each of its packages answers one
+// question, and imports only packages of the lines above it.
 //
 //	fact, scan            the words of findings; readers that know no world
 //	finding, affected     what does not hold; which releases have a bug
 //	callerr, event        how a call failed; what containerd's events reported
-//	criview, exit, rate   what CRI said; which exit status is wrong; the share of a race
+//	criview, exit, rate   what CRI reported; which exit status is wrong; the share of a race
 //	inventory, residue    what exists; what a release is known to leave
-//	compare, check        what changed; what must hold of events and answers
+//	compare, check        what changed; what must hold for events and responses
 //	settle                what is left when nothing changes any more
-//	wording               how a finding is said to a person
+//	wording               how a finding is described to a person
 package oracle

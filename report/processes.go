@@ -186,6 +186,6 @@ func (b *builder) findings() {
 		if f.Invariant == finding.Leak {
 			mark = Left
 		}
-		b.add(b.lane(Found, "findings"), at, Item{Text: wording.What(f), Mark: mark, More: wording.Of(f)})
+		b.add(b.lane(Found, "findings"), at, Item{Text: wording.Subject(f), Mark: mark, More: wording.Of(f)})
 	}
 }

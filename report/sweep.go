@@ -181,7 +181,7 @@ func words(s triage.Signature) string {
 	head := fmt.Sprintf("%s %s", s.Invariant, s.Class)
 	switch {
 	case s.Invariant == finding.Liveness:
-		head = wording.What(f)
+		head = wording.Subject(f)
 	case strings.HasPrefix(string(s.Class), string(s.Invariant)): // an exit-code, an event
 		head = strings.ReplaceAll(string(s.Class), "-", " ")
 	}

@@ -16,7 +16,7 @@ import (
 // notSeen are facts that only a history tells: of a live node nobody knows them, and a
 // bug that names one may still be it.
 var notSeen = []fact.Key{
-	fact.Create, fact.Containerd, fact.Whose, fact.Shim, fact.Program,
+	fact.Create, fact.Containerd, fact.Role, fact.Shim, fact.Program,
 	fact.Served,
 }
 

@@ -138,7 +138,7 @@ func TestRulesOfStreams(t *testing.T) {
 			h.Hits[2].Did, h.Hits[2].Time, h.Firings[0].At = term.Error, at(27), at(27)
 		}, of(withOrphan, func(e *harness.Exec) { e.Kept = "STOPPED" })), ""},
 		"and leaves a file": {of(withOrphan, func(e *harness.Exec) { e.Sync.Left = left() }),
-			"leak file of=exec in=living-container"},
+			"leak file of=exec in=running-container"},
 		"and is known": {of(withOrphan, func(e *harness.Exec) { e.Kept = "RUNNING" }),
 			"liveness containerd of=exec what=exec-kept task=RUNNING"},
 		"a streamed one is killed": {of(withOrphan, func(e *harness.Exec) { e.Sync.Streamed, e.Want = true, 3 }), ""},

@@ -21,7 +21,7 @@ func criListed(h *harness.History) (found []finding.Finding, problems []harness.
 		found, problems = compareLists(h.CRI.Listed, h.After.Inventory, h.Before, "")
 	}
 	for _, r := range h.CRI.Rounds {
-		f, p := compareLists(r.Listed, r.Look.Inventory, h.Before, fact.InLivingPod)
+		f, p := compareLists(r.Listed, r.Look.Inventory, h.Before, fact.InRunningPod)
 		found, problems = append(found, f...), append(problems, p...)
 	}
 	return uniqueCauses(found), problems

@@ -274,7 +274,7 @@ func TestCRIRules(t *testing.T) {
 				h.Hits = append(h.Hits, hit(point, 46+n, func(h *failpoints.Hit) { h.ID = "pod" }))
 			}
 			h.Flushed.Events, h.Flushed.Hits = len(h.Events), len(h.Hits)
-		}, "event event event=repeated topic=/tasks/exit repeat=known-to-be-told"},
+		}, "event event event=repeated topic=/tasks/exit repeat=already-reported"},
 		"a sandbox of another namespace": {func(h *harness.History) { h.Events[4].Namespace = "shimquake" },
 			"event event event=wrong-namespace topic=/tasks/create"},
 

@@ -57,7 +57,7 @@ func (x *execOf) synced() {
 			f.Subject.Path = b.Path
 		}
 		f.Invariant, f.Subject.ID, f.Subject.Exec = finding.Leak, x.i.ID, x.e.Called()
-		f.Facts[fact.In], f.Facts[fact.Of] = fact.InLivingContainer, fact.AnExec
+		f.Facts[fact.In], f.Facts[fact.Of] = fact.InRunningContainer, fact.AnExec
 		x.found = append(x.found, f)
 	}
 }

@@ -90,7 +90,7 @@ func TestRulesOfExecSync(t *testing.T) {
 			fails(e)
 			e.Sync.Err.Code = "Canceled"
 		}), ""},
-		"it leaves a file":      {of(withSync, nothing, leaves), "leak file of=exec in=living-container"},
+		"it leaves a file":      {of(withSync, nothing, leaves), "leak file of=exec in=running-container"},
 		"and a call was broken": {of(withSync, at23(term.Error), leaves), ""},
 		"it is known afterwards": {of(withSync, nothing, func(e *harness.Exec) { e.Kept = "STOPPED" }),
 			"liveness containerd of=exec what=exec-kept task=STOPPED"},

@@ -78,7 +78,7 @@ func (x *execOf) end() {
 	case t.Status == x.e.Want:
 		return
 	case t.Status == killed && x.unended():
-		fs[fact.Status], fs[fact.Bound] = fact.Unended, x.e.Patience.String()
+		fs[fact.Status], fs[fact.Bound] = fact.NotEnded, x.e.Patience.String()
 	case t.Status == killed:
 		fs[fact.Status] = fact.Killed
 	default:
@@ -184,7 +184,7 @@ func (x *execOf) event(e event.Task, before []event.Task) {
 			fact.True: fmt.Sprint(x.e.PID)})
 	}
 	_, from, to := processOf(x.h, *x.i, x.e.Called())
-	if fs, wrong := check.WrongEnd(e.Exited, from, check.Sooner(e.Seen, to)); wrong {
+	if fs, wrong := check.WrongEnd(e.Exited, from, check.MinNonZero(e.Seen, to)); wrong {
 		fs[fact.Event] = fact.WrongTime
 		find(fs)
 	}

@@ -118,7 +118,7 @@ func TestRulesOfExecs(t *testing.T) {
 		"one that its signal does not end": {withSignalledExec(false, func(h *harness.History) {
 			plain(h)
 			h.Instances[0].Execs[0].Patience = time.Millisecond
-		}), "end end of=exec status=unended want=143 bound=1ms"},
+		}), "end end of=exec status=not-ended want=143 bound=1ms"},
 		"one that is not sent its signal": {withSignalledExec(false, func(h *harness.History) {
 			plain(h)
 			h.Instances[0].Execs[0].Signalled = time.Time{}

@@ -29,9 +29,9 @@ func TestLivingKeep(t *testing.T) {
 		"all of it": {has(folder, file, shm), ""},
 		"and more": {has(folder, file, shm, inventory.Belonging{ID: "c0", File: inventory.File{Path: "/x/c0"}}),
 			""},
-		"without /dev/shm":    {has(folder, file), "loss mount type=tmpfs in=living"},
-		"without a file":      {has(folder, shm), "loss file kind=file in=living"},
-		"without anything":    {has(), "loss file kind=directory in=living"},
+		"without /dev/shm":    {has(folder, file), "loss mount type=tmpfs in=running-owner"},
+		"without a file":      {has(folder, shm), "loss file kind=file in=running-owner"},
+		"without anything":    {has(), "loss file kind=directory in=running-owner"},
 		"its shim was killed": {also(has(), func(h *harness.History) { kill(h, "shim", 42) }), ""},
 		"a call of containerd's had failed": {also(has(), func(h *harness.History) {
 			h.Hits = append(h.Hits, hit("stmt:containerd:x:y", 29, func(h *failpoints.Hit) {
@@ -42,6 +42,6 @@ func TestLivingKeep(t *testing.T) {
 			h.Hits = append(h.Hits, hit("stmt:containerd:x:y", 31, func(h *failpoints.Hit) {
 				h.Fault, h.Did = 0, term.Error
 			}))
-		}), "loss file kind=directory in=living"},
+		}), "loss file kind=directory in=running-owner"},
 	})
 }

@@ -42,7 +42,7 @@ func (known excuses) rounds(h *harness.History) (found []finding.Finding, _ []ha
 			if again || excused {
 				continue
 			}
-			f.Facts[fact.In] = fact.InLivingPod
+			f.Facts[fact.In] = fact.InRunningPod
 			found = append(found, f)
 		}
 	}

@@ -66,39 +66,39 @@ func TestRulesOfRounds(t *testing.T) {
 	judgedPod(t, map[string]row{
 		"a container that stays listed in a pod": {
 			func(h *harness.History) { h.CRI.Rounds[0].Listed.Containers = []string{"c0"} },
-			"leak container listed=by-cri-alone in=living-pod"},
+			"leak container listed=by-cri-alone in=running-pod"},
 		"a container that is not listed any more, and there": {leftInPod(func(i *inventory.Inventory) {
 			i.Daemon.Containers = append(i.Daemon.Containers, inventory.Ref{Namespace: daemon.CRINamespace, ID: "c0"})
-		}), "leak container listed=not-by-cri in=living-pod"},
+		}), "leak container listed=not-by-cri in=running-pod"},
 		"a sandbox that is not listed, and there": {func(h *harness.History) { h.CRI.Rounds[0].Listed.Sandboxes = nil },
-			"leak container listed=not-by-cri in=living-pod"},
+			"leak container listed=not-by-cri in=running-pod"},
 
 		"a directory that a round has left": {leftInPod(func(i *inventory.Inventory) { i.CRIDirs = []inventory.Dir{aDir} }),
-			"leak cri-dir in=living-pod"},
+			"leak cri-dir in=running-pod"},
 		"a mount that a round has left": {leftInPod(func(i *inventory.Inventory) {
 			i.Mounts = []inventory.Mount{{Point: "/run/x", Type: "overlay"}}
-		}), "leak mount in=living-pod"},
+		}), "leak mount in=running-pod"},
 		"a snapshot that a round has left": {leftInPod(func(i *inventory.Inventory) {
 			i.Daemon.Snapshots = []inventory.Snapshot{{Namespace: daemon.CRINamespace, Snapshotter: "overlayfs", Key: "c0"}}
-		}), "leak snapshot in=living-pod"},
+		}), "leak snapshot in=running-pod"},
 		"a task that a round has left": {leftInPod(func(i *inventory.Inventory) {
 			i.Daemon.Tasks = append(i.Daemon.Tasks, inventory.Task{Namespace: daemon.CRINamespace, ID: "c0"})
-		}), "leak task in=living-pod"},
+		}), "leak task in=running-pod"},
 		"the sandbox's, without a fault": {leftInPod(func(i *inventory.Inventory) {
 			i.Daemon.Tasks = append(i.Daemon.Tasks, inventory.Task{Namespace: daemon.CRINamespace, ID: "pod"})
-		}), "leak task in=living-pod"},
+		}), "leak task in=running-pod"},
 		"that, of another namespace": {also(planned, leftInPod(func(i *inventory.Inventory) {
 			i.Daemon.Tasks = append(i.Daemon.Tasks, inventory.Task{Namespace: daemon.TaskNamespace, ID: "pod"})
-		})), "leak task in=living-pod"},
+		})), "leak task in=running-pod"},
 		"the sandbox's, which the first list was without": {also(planned, leftInPod(func(i *inventory.Inventory) {
 			i.Daemon.Tasks = append(i.Daemon.Tasks, inventory.Task{Namespace: daemon.CRINamespace, ID: "pod"})
 		})), ""},
 		"a log that is rotated between two rounds": {also(connects, holdsOpen("/truth/bystander-pod.out"), rotates), ""},
 		"the log of another": {also(connects, holdsOpen("/truth/c0.out"), rotates),
-			"leak handle kind=descriptor in=living-pod"},
+			"leak handle kind=descriptor in=running-pod"},
 		"a log that is not rotated": {also(connects, holdsOpen("/truth/bystander-pod.out")),
-			"leak handle kind=descriptor in=living-pod"},
-		"a connection that a round has left":             {connects, "leak handle kind=connection in=living-pod"},
+			"leak handle kind=descriptor in=running-pod"},
+		"a connection that a round has left":             {connects, "leak handle kind=connection in=running-pod"},
 		"one of a containerd that was started meanwhile": {also(connects, downFor(31, 32)), ""},
 		"one a round after the start":                    {also(laterRound, connects, downFor(25, 26)), ""},
 		"one in the first round after a start before it": {also(connects, func(h *harness.History) {
@@ -107,12 +107,12 @@ func TestRulesOfRounds(t *testing.T) {
 		"a descriptor in the first round after a start before it": {also(connects, func(h *harness.History) {
 			h.Began = at(-10)
 			h.CRI.Rounds[0].Look.Inventory.Handles[0].Held[0].Kind = fact.ADescriptor
-		}, downFor(-5, -4)), "leak handle kind=descriptor in=living-pod"},
+		}, downFor(-5, -4)), "leak handle kind=descriptor in=running-pod"},
 		"one in the second round after it": {also(laterRound, connects, func(h *harness.History) {
 			h.Began = at(-10)
-		}, downFor(-5, -4)), "leak handle kind=connection in=living-pod"},
+		}, downFor(-5, -4)), "leak handle kind=connection in=running-pod"},
 		"one two rounds after it": {also(laterRound, laterRound, connects, downFor(25, 26)),
-			"leak handle kind=connection in=living-pod"},
+			"leak handle kind=connection in=running-pod"},
 		"what is left in the end is reported once": {also(
 			leftInPod(func(i *inventory.Inventory) { i.CRIDirs = []inventory.Dir{aDir} }),
 			func(h *harness.History) { h.After.Inventory.CRIDirs = []inventory.Dir{aDir} }), "leak cri-dir task=none"},
@@ -120,7 +120,7 @@ func TestRulesOfRounds(t *testing.T) {
 			h.CRI.Rounds[0].Look = harness.Look{Asked: failed("Unknown", "ttrpc")}
 		}, "liveness containerd what=listing"},
 		"a descriptor of a shim, whatever was started": {also(opens, downFor(31, 32)),
-			"leak handle program=shim kind=descriptor in=living-pod"},
+			"leak handle program=shim kind=descriptor in=running-pod"},
 	})
 }
 

@@ -35,7 +35,7 @@ func times(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 		}
 		from, by := alive, h.After.At
 		if reportedTrue(h, h.Instances[n], o.Exec, o.Status) {
-			by = check.Sooner(by, seen)
+			by = check.MinNonZero(by, seen)
 		} else {
 			from = h.Instances[n].Begun
 		}

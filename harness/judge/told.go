@@ -66,7 +66,7 @@ func soonest(a, b time.Time) time.Time {
 	if a.IsZero() {
 		return b
 	}
-	return check.Sooner(a, b)
+	return check.MinNonZero(a, b)
 }
 
 // inOrder are hits by their time: those of two processes may be noted in another order.

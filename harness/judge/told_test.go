@@ -54,8 +54,8 @@ func TestToldAgain(t *testing.T) {
 		known        = "known exit-repeated"
 		removed      = "known delete-repeated"
 		asksToDelete = "rpc:containerd:Task.Delete:entry"
-		exitAgain    = "event event event=repeated topic=/tasks/exit repeat=known-to-be-told"
-		removalAgain = "event event event=repeated topic=/tasks/delete repeat=known-to-be-told"
+		exitAgain    = "event event event=repeated topic=/tasks/exit repeat=already-reported"
+		removalAgain = "event event event=repeated topic=/tasks/delete repeat=already-reported"
 	)
 	judged(t, map[string]row{
 		"its exit, and it knows":            {also(knows, exit), exitAgain},

@@ -22,9 +22,9 @@ func whose(h *harness.History, all []finding.Finding) {
 		}
 		s.Pod = pods[s.ID]
 		if name := nameOf(h, s.ID); name != "" {
-			all[i].Facts[fact.Whose] = name
+			all[i].Facts[fact.Role] = name
 		} else if s.Pod == s.ID && !ofBystander(h, s.ID) {
-			all[i].Facts[fact.Whose] = fact.OfSandbox
+			all[i].Facts[fact.Role] = fact.OfSandbox
 		}
 	}
 }

@@ -31,8 +31,8 @@ func TestWhose(t *testing.T) {
 	for i, want := range []struct{ pod, whose string }{
 		{"pod1", "sandbox"}, {"pod1", "c0"}, {"pod2", ""}, {"", ""}, {"pod1", "c0"},
 	} {
-		if got := all[i]; got.Subject.Pod != want.pod || got.Facts[fact.Whose] != want.whose {
-			t.Errorf("%d: of pod %q, whose %q; want %+v", i, got.Subject.Pod, got.Facts[fact.Whose], want)
+		if got := all[i]; got.Subject.Pod != want.pod || got.Facts[fact.Role] != want.whose {
+			t.Errorf("%d: of pod %q, whose %q; want %+v", i, got.Subject.Pod, got.Facts[fact.Role], want)
 		}
 	}
 	for i, want := range []bool{false, true, false, false, true} {
@@ -89,7 +89,7 @@ func TestWhoseOfABystander(t *testing.T) {
 	if !compare.ComesWith(all[1], all[0]) || compare.ComesWith(all[2], all[0]) {
 		t.Errorf("%v, %v", all[1].Subject, all[2].Subject)
 	}
-	if of := all[0].Facts[fact.Whose]; of != "" {
+	if of := all[0].Facts[fact.Role]; of != "" {
 		t.Errorf("its sandbox is called %q, as that of the workload is", of)
 	}
 }

@@ -1,5 +1,5 @@
-// Package affected says which releases have a bug: a branch of containerd a line, with
-// what was seen there.
+// Package affected tells which releases have a bug, with a line for each branch of
+// containerd.
 package affected
 
 import (
@@ -12,60 +12,61 @@ import (
 	"github.com/Masterminds/semver/v3"
 )
 
-// Oldest is the oldest branch that anybody here looks at.
+// Oldest is the oldest branch that the project considers.
 const Oldest = "1.6"
 
-// Releases are the branches of containerd ("1.7", "2.4") of which something is known. A
-// branch that is not named has the bug where the one before it has it at its end, so that
-// a bug that nobody has fixed is known of tomorrow's releases, too, and has it not where
-// that one fixed it. Of any other nothing is known, as of those before the first.
+// Releases are the known branches of containerd ("1.7", "2.4"). An unnamed branch has the
+// bug if the last release of the branch before it has it. So tomorrow's releases have a
+// bug without a fix, and lack a fixed one. All other releases are unknown, and so are the
+// branches before the first one.
 type Releases map[string]Branch
 
-// Branch is what is known of one branch. Its releases up to Bad have the bug, beginning
-// with Since or with Seen, and none from Fixed on. Without Fixed those after Bad have it,
+// Branch describes one branch. Its releases from Since or Seen up to Bad have the bug,
+// and its releases from Fixed on do not. Without Fixed, the releases after Bad have it,
 // too.
 type Branch struct {
-	// Since is the first that has it, and those before it have it not: Held or Absent says
-	// how that is known. Without Since and Seen it is the first of the branch.
+	// Since is the first release with the bug, and earlier ones do not have it: Held or
+	// Absent gives the evidence. Without Since and Seen it is the first release of the
+	// branch.
 	Since string `yaml:"since,omitempty"`
-	// Seen is the first that was looked at, and has it. Of those before it nothing is known.
+	// Seen is the first tested release, and has the bug. Earlier releases are unknown.
 	Seen string `yaml:"seen,omitempty"`
-	// Bad is the last one that is known to have it, where that is not Seen.
+	// Bad is the last release that is known to have it, unless that is Seen.
 	Bad string `yaml:"bad,omitempty"`
-	// Fixed is the first one after that without it.
+	// Fixed is the first later release without it.
 	Fixed string `yaml:"fixed,omitempty"`
-	// Held is a release without it that was looked at: of a branch that has it not, or from
-	// before Since.
+	// Held is a tested release without it: of a branch without the bug, or before Since.
 	Held string `yaml:"held,omitempty"`
-	// Absent says why the bug cannot be there, or not before Since: the code is not.
+	// Absent is the reason why the bug cannot exist in the branch, or before Since: the
+	// code does not exist.
 	Absent string `yaml:"absent,omitempty"`
-	// Unknown says why nothing is known of the branch: nobody has looked, or no case can say
-	// it there.
+	// Unknown is the reason why the branch is unknown: it is not tested, or no case can
+	// show the bug there.
 	Unknown string `yaml:"unknown,omitempty"`
 }
 
-// State is what is known of a release.
+// State is the knowledge about a release.
 type State int
 
 // The states.
 const (
-	Unknown State = iota // it may have the bug: nobody has looked, or no case can say it
-	Free                 // it has it not
-	Bad                  // it has it
+	Unknown State = iota // it may have the bug: it is not tested, or no case can show it
+	Free                 // it does not have the bug
+	Bad                  // it has the bug
 )
 
-// Last is the last release of the branch that is known to have the bug, or "".
+// Last returns the last release of the branch that is known to have the bug, or "".
 func (b Branch) Last() string { return cmp.Or(b.Bad, b.Seen) }
 
 // Has reports whether any release of the branch is known to have the bug.
 func (b Branch) Has() bool { return b.Last() != "" }
 
-// Open reports whether the branch has it to its end, as far as is known.
+// Open reports whether the branch has it up to its end, as far as is known.
 func (b Branch) Open() bool { return b.Has() && b.Fixed == "" }
 
-// Of is what is known of a release. A pre-release or a commit counts as its release,
-// except beside a bound that is a pre-release itself. Of what is no version nothing is
-// known.
+// Of returns the state of a release. A pre-release or a commit counts as its release,
+// except beside a bound that is a pre-release itself. A string that is no version is
+// Unknown.
 func (r Releases) Of(release string) State {
 	v, err := version(release)
 	if err != nil {
@@ -109,11 +110,11 @@ func (b Branch) of(v *semver.Version) State {
 // Applies reports whether a release is known to have the bug.
 func (r Releases) Applies(release string) bool { return r.Of(release) == Bad }
 
-// MayApply reports whether a release is not known to be without the bug.
+// MayApply reports whether a release may have the bug.
 func (r Releases) MayApply(release string) bool { return r.Of(release) != Free }
 
-// Unreached reports whether the branch of a release lacks the code, or no case is known
-// to come there: one that misses its place is no news.
+// Unreached reports whether the branch of a release lacks the code, or whether no known
+// case reaches it. A fault that misses its point there is no news.
 func (r Releases) Unreached(release string) bool {
 	v, err := version(release)
 	if err != nil {
@@ -125,7 +126,7 @@ func (r Releases) Unreached(release string) bool {
 
 func branchOf(v *semver.Version) string { return fmt.Sprintf("%d.%d", v.Major(), v.Minor()) }
 
-// before is the newest named branch before one that is not named.
+// before returns the newest named branch before an unnamed one.
 func (r Releases) before(name string) (found string, ok bool) {
 	for _, b := range r.Branches() {
 		if older(b, name) {
@@ -135,7 +136,7 @@ func (r Releases) before(name string) (found string, ok bool) {
 	return found, ok
 }
 
-// Branches are the names of all branches, the oldest first.
+// Branches returns the names of all branches, the oldest first.
 func (r Releases) Branches() []string {
 	return slices.SortedFunc(maps.Keys(r), func(a, b string) int {
 		return semver.MustParse(a).Compare(semver.MustParse(b))
@@ -144,15 +145,17 @@ func (r Releases) Branches() []string {
 
 func older(a, b string) bool { return semver.MustParse(a).LessThan(semver.MustParse(b)) }
 
-// LastBad is the last release of a branch that is known to have the bug, or "".
+// LastBad returns the last release of a branch that is known to have the bug, or "".
 func (r Releases) LastBad(branch string) string { return r[branch].Last() }
 
-// FirstFixed is the first release of a branch that does not have it any more, or "".
+// FirstFixed returns the first release of a branch without the bug after the bad ones, or
+// "".
 func (r Releases) FirstFixed(branch string) string { return r[branch].Fixed }
 
-// Ends are the releases between which it came or went, the oldest first: the last that
-// has it and the first without, of each branch that has fixed it; the last without and
-// the first that has it; and the last that has it where nobody has fixed it.
+// Ends returns the releases between which the bug appeared or was fixed, the oldest
+// first. For each branch with a fix these are the last release with the bug and the first
+// one without. For an appearance they are the last release without it and the first one
+// with it. Without a fix it is the last release with the bug.
 func (r Releases) Ends() (all []string) {
 	last := ""
 	for _, name := range r.Branches() {
@@ -163,7 +166,7 @@ func (r Releases) Ends() (all []string) {
 		if b.Has() {
 			last = b.Last()
 		}
-		if b.Fixed != "" { // by a branch that never had it, too: those before it did
+		if b.Fixed != "" { // also by a branch that never had it, after bad ones
 			all = append(all, last, b.Fixed)
 		}
 	}
@@ -175,14 +178,14 @@ func (r Releases) Ends() (all []string) {
 	return slices.Compact(all)
 }
 
-// Open reports whether no fix is known on the newest branch that is named.
+// Open reports whether the newest named branch has no known fix.
 func (r Releases) Open() bool {
 	all := r.Branches()
 	return len(all) > 0 && r[all[len(all)-1]].Open()
 }
 
-// Constraint are those that are known to have it, as a range of semantic versions
-// (Masterminds/semver).
+// Constraint returns the releases that are known to have it, as a range of semantic
+// versions (Masterminds/semver).
 func (r Releases) Constraint() string {
 	var parts []string
 	branches := r.Branches()
@@ -207,7 +210,8 @@ func (r Releases) Constraint() string {
 	return strings.Join(parts, " || ")
 }
 
-// String is for people: "1.6 to v1.6.23, 1.7 to v1.7.3, 2.4 from v2.4.0, not fixed".
+// String formats the releases for a person: "1.6 to v1.6.23, 1.7 to v1.7.3, 2.4 from
+// v2.4.0, not fixed".
 func (r Releases) String() string {
 	var parts []string
 	for _, name := range r.Branches() {
@@ -227,7 +231,7 @@ func (b Branch) text(name string) string {
 		text = first + ".." + text
 	}
 	if b.Seen != "" {
-		text += " (none before it was looked at)"
+		text += " (no earlier one was tested)"
 	}
 	if b.Fixed != "" {
 		text += ", fixed in " + b.Fixed
@@ -235,7 +239,7 @@ func (b Branch) text(name string) string {
 	return name + ": " + text
 }
 
-// Check reports what cannot be, with the branch that it is about.
+// Check returns contradictions, with their branches.
 func (r Releases) Check() error {
 	if len(r) == 0 {
 		return fmt.Errorf(`releases: at least one branch is needed, such as "2.3": {bad: v2.3.7}`)
@@ -262,20 +266,20 @@ func (b Branch) check(name string) error {
 	}
 	switch {
 	case b == Branch{}:
-		return fmt.Errorf("say what is known of it: seen, bad, fixed, held or absent; or why nothing is: unknown")
+		return fmt.Errorf("expected one of seen, bad, fixed, held or absent; or unknown, with the reason")
 	case b.Unknown != "" && b != Branch{Unknown: b.Unknown}:
-		return fmt.Errorf("unknown is for a branch of which nothing else is said")
+		return fmt.Errorf("unknown allows no other key")
 	case b.Since != "":
 		return b.checkSince()
 	case b.Has() && (b.Held != "" || b.Absent != ""):
 		return fmt.Errorf("%s is bad: held and absent are for branches that do not have the bug, "+
-			"and for what came before since", b.Last())
+			"and for releases before since", b.Last())
 	}
 	return b.checkOrder()
 }
 
-// checkSince asks how it is known that releases before Since have it not: that nobody has
-// looked at them is no such knowledge.
+// checkSince returns an error unless Held or Absent shows that releases before Since do
+// not have the bug: an untested release shows nothing.
 func (b Branch) checkSince() error {
 	switch {
 	case b.Bad == "":
@@ -283,8 +287,8 @@ func (b Branch) checkSince() error {
 	case b.Seen != "":
 		return fmt.Errorf("since %s or seen %s, not both", b.Since, b.Seen)
 	case b.Held == "" && b.Absent == "":
-		return fmt.Errorf("since %s: how is it known that those before it do not have it? held: one of them that was "+
-			"looked at, or absent: why it cannot be there; where nobody has looked write seen: %[1]s", b.Since)
+		return fmt.Errorf("since %s needs evidence that earlier releases do not have it. held: one of them that was "+
+			"tested, or absent: why it cannot exist there; if none was tested write seen: %[1]s", b.Since)
 	case b.Held != "" && !after(b.Since, b.Held):
 		return fmt.Errorf("expected held %s < since %s", b.Held, b.Since)
 	}

@@ -21,7 +21,7 @@ const slowUmount = `
 "1.7": {bad: v1.7.3, fixed: v1.7.4}
 `
 
-// regressed came with 2.0, was not in 1.7, and is in 2.1 from its third release on; 2.4
+// regressed came with 2.0, was not in 1.7, and came to 2.1 with its third release; 2.4
 // has the fix.
 const regressed = `
 "1.7": {held: v1.7.35}
@@ -30,8 +30,8 @@ const regressed = `
 "2.4": {fixed: v2.4.0}
 `
 
-// halfLooked was looked at on the newest releases of three branches, and on 2.0 no case
-// can say anything.
+// halfLooked was tested on the newest releases of three branches, and no case can show it
+// on 2.0.
 const halfLooked = `
 "1.7": {seen: v1.7.35}
 "2.0": {unknown: its case does not come there}
@@ -39,7 +39,7 @@ const halfLooked = `
 "2.4": {seen: v2.4.1, bad: v2.4.2, fixed: v2.4.4}
 `
 
-// candidates was in the first two release candidates alone.
+// candidates was in the first two release candidates only.
 const candidates = `
 "2.0": {since: v2.0.0-rc.0, absent: the code came with it, bad: v2.0.0-rc.1, fixed: v2.0.0-rc.2}
 `
@@ -47,7 +47,7 @@ const candidates = `
 func TestEnds(t *testing.T) {
 	for text, want := range map[string]string{
 		slowUmount:             "v1.6.23 v1.6.24 v1.7.3 v1.7.4",
-		regressed:              "v2.1.1 v2.1.2 v2.1.9 v2.4.0", // 2.4 has it fixed, and 2.1 was the last that had it
+		regressed:              "v2.1.1 v2.1.2 v2.1.9 v2.4.0", // 2.4 has the fix, and 2.1 was the last branch with the bug
 		halfLooked:             "v2.4.2 v2.4.4",
 		`"2.3": {bad: v2.3.7}`: "v2.3.7",
 		`"2.3": {absent: why}
@@ -71,14 +71,14 @@ func TestOf(t *testing.T) {
 		{slowUmount, "v1.7.0-rc.1", Bad},
 		{slowUmount, "v1.7.3", Bad},
 		{slowUmount, "v1.7.4", Free},
-		{slowUmount, "v1.5.18", Unknown}, // before the first branch that is named
-		{slowUmount, "v2.4.2", Free},     // the one before it has the fix
+		{slowUmount, "v1.5.18", Unknown}, // before the first named branch
+		{slowUmount, "v2.4.2", Free},     // the branch before it has the fix
 		{regressed, "v1.7.35", Free},
 		{regressed, "v2.0.0", Bad},
 		{regressed, "v2.0.99", Bad},
 		{regressed, "v2.1.1", Free},
 		{regressed, "v2.1.2", Bad},
-		{regressed, "v2.2.0", Bad}, // the one before it has it to its end
+		{regressed, "v2.2.0", Bad}, // the last release before it has it
 		{regressed, "v2.3.7-3-gabcdef.m", Bad},
 		{regressed, "v2.4.0", Free},
 		{regressed, "v2.5.0", Free},
@@ -87,9 +87,9 @@ func TestOf(t *testing.T) {
 		{halfLooked, "v1.7.35", Bad},
 		{halfLooked, "v1.7.36", Bad},
 		{halfLooked, "v2.0.14", Unknown},
-		{halfLooked, "v2.1.9", Unknown}, // the one before it is unknown
+		{halfLooked, "v2.1.9", Unknown}, // the branch before it is unknown
 		{halfLooked, "v2.2.1", Free},
-		{halfLooked, "v2.3.7", Unknown}, // that 2.2 has it not says nothing of 2.3
+		{halfLooked, "v2.3.7", Unknown}, // 2.2 without the bug says nothing about 2.3
 		{halfLooked, "v2.4.0", Unknown},
 		{halfLooked, "v2.4.2", Bad},
 		{halfLooked, "v2.4.4", Free},

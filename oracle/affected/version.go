@@ -7,16 +7,16 @@ import (
 	"github.com/Masterminds/semver/v3"
 )
 
-// Vendors add to a release what is no semantic version: 1.6.20~ds1,
+// Vendors add suffixes that are no semantic versions: 1.6.20~ds1,
 // 1.7.28-0ubuntu1~24.04.1, v1.7.23-k3s2.
 var (
 	ofVendor = regexp.MustCompile(`^v?(\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?)(.*)$`)
 	addition = regexp.MustCompile(`[0-9A-Za-z-]+`)
 )
 
-// Semantic is a version that a containerd reports as a semantic one: what a vendor has
-// added is build metadata, v1.6.20+ds1, so that it counts as the release that it is made
-// of. What is no version stays as it is.
+// Semantic turns a version that a containerd reports into a semantic one. A vendor's
+// suffix becomes build metadata, v1.6.20+ds1, so that it counts as its release. A string
+// that is no version stays as it is.
 func Semantic(reported string) string {
 	m := ofVendor.FindStringSubmatch(strings.TrimSpace(reported))
 	if m == nil {
@@ -29,5 +29,5 @@ func Semantic(reported string) string {
 	return "v" + m[1] + added
 }
 
-// version reads what a containerd reports, or the name of a release.
+// version parses the reported version of a containerd, or the name of a release.
 func version(release string) (*semver.Version, error) { return semver.NewVersion(Semantic(release)) }

@@ -1,5 +1,5 @@
-// Package callerr answers: how did a client's call fail? It keeps an error as a history
-// has it, and makes the text of an error comparable between runs.
+// Package callerr answers: how did a client's call fail? It has the form of an error in a
+// history, and makes the texts of errors comparable between runs.
 package callerr
 
 import (
@@ -18,7 +18,7 @@ import (
 
 // Error is the error of one call of a client.
 type Error struct {
-	// Call is what was called, as its API names it: StopPodSandbox.
+	// Call is the call by its name in the API: StopPodSandbox.
 	Call string
 	Err  error
 }
@@ -27,19 +27,19 @@ func (e *Error) Error() string { return e.Call + ": " + e.Err.Error() }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Failed is an error as a history keeps it: the client's call that failed, if it is
-// known, and what was answered.
+// Failed is an error in a history: the failed call of the client, if it is known, and the
+// response.
 type Failed struct {
 	Call string `json:"call,omitempty"`
 	Code string `json:"code"` // the name of a gRPC code: NotFound
-	// Answered reports whether containerd itself has answered so.
+	// Answered reports whether containerd itself sent this response.
 	Answered bool `json:"answered,omitempty"`
-	// Said is the message of the answer, Text all that is known of the error.
+	// Said is the message of the response, Text the whole text of the error.
 	Said string `json:"said"`
 	Text string `json:"text"`
 }
 
-// Of keeps an error; nil for none.
+// Of returns the Failed of an error; nil for none.
 func Of(err error) *Failed {
 	if err == nil {
 		return nil
@@ -47,7 +47,7 @@ func Of(err error) *Failed {
 	f := &Failed{Text: err.Error()}
 	inner := err
 	var call *Error
-	for errors.As(inner, &call) { // the innermost is the one that was answered
+	for errors.As(inner, &call) { // the innermost one has the response
 		f.Call, inner = call.Call, call.Err
 	}
 	f.Code, f.Said = Code(inner).String(), inner.Error()
@@ -57,16 +57,16 @@ func Of(err error) *Failed {
 	return f
 }
 
-// Error is all that is known of it.
+// Error returns the whole text of the error.
 func (f *Failed) Error() string { return f.Text }
 
-// Facts are those of something that did not succeed because of it.
+// Facts returns the facts of an operation that failed with this error.
 func (f *Failed) Facts(what string) fact.Facts {
 	return fact.Facts{fact.What: what, fact.Call: f.Call, fact.Code: f.Code, fact.Message: Comparable(f.Said),
 		fact.Error: f.Text}
 }
 
-// Code is the gRPC code of an error that a client of containerd was given.
+// Code returns the gRPC code of an error of a client of containerd.
 func Code(err error) codes.Code {
 	if s, ok := status.FromError(err); ok {
 		return s.Code()
@@ -82,7 +82,8 @@ func Code(err error) codes.Code {
 	return status.Code(errgrpc.ToGRPC(err))
 }
 
-// variables are the parts of a text that are of one case only, and what stands for them.
+// variables are the parts of a text that belong to one case only, with their
+// placeholders.
 var variables = []struct {
 	pattern *regexp.Regexp
 	as      string
@@ -92,7 +93,7 @@ var variables = []struct {
 	{regexp.MustCompile(`\b\d\d:\d\d:\d\d(\.\d+)?`), "TIME"},
 	{regexp.MustCompile(`\b(\d+h)?(\d+m)?\d+(\.\d+)?(h|m|s|ms|us|µs|ns)\b`), "TIME"},
 	{regexp.MustCompile(`/[^ "]*/worlds/[^/ "]+`), "WORLD"},
-	{regexp.MustCompile(`\b[cb]\d+\b`), "ID"}, // the task client's ids
+	{regexp.MustCompile(`\b[cb]\d+\b`), "ID"}, // ids of the task client
 	{regexp.MustCompile(`\d+`), "N"},
 }
 
@@ -100,9 +101,9 @@ var variables = []struct {
 // at their ends.
 const longestMessage = 240
 
-// Comparable is the first line of a text of containerd or of an error, without what is of
-// one case only: ids, times, numbers, the world's folder. No other text is ever compared:
-// containerd gives no more where its code is Unknown.
+// Comparable returns the first line of a text of containerd or of an error. It leaves out
+// the parts of one case: ids, times, numbers, the world's folder. Texts are compared only
+// in this form, because containerd gives no other information with the code Unknown.
 func Comparable(text string) string {
 	for _, v := range variables {
 		text = v.pattern.ReplaceAllString(text, v.as)

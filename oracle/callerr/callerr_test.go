@@ -10,7 +10,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/fact"
 )
 
-// What containerd says is told apart by code and message, never by what we say of it.
+// Errors of containerd differ by their code and message, never by our own texts.
 func TestFailure(t *testing.T) {
 	answer := status.Error(codes.FailedPrecondition, "task c0 of "+strings.Repeat("0f", 32)+" in state 3 after 10.2s")
 	fs := Of(&Error{"remove", &Error{"StopPodSandbox", answer}}).Facts(fact.Removal)

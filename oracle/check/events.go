@@ -1,5 +1,5 @@
-// Package check answers: what must hold of containerd's events, and of its answers?
-// [Events] judges the events of tasks, [Containers] those of containers' records.
+// Package check answers: what must hold for containerd's events and responses? [Events]
+// judges the events of tasks, [Containers] the events of containers' records.
 package check
 
 import (
@@ -12,45 +12,46 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// Life is what is known of one container without its events, and so which of them must
-// have arrived, and what they must say.
+// Life is the knowledge about one container from other sources than its events. It
+// decides which events must have arrived, and with which content.
 type Life struct {
-	// Namespace is containerd's: the same event in another one is not the container's.
+	// Namespace is containerd's: an event in another one is not the container's.
 	Namespace, Container string
-	// PID is that of its init; 0: nobody heard it.
+	// PID is the pid of its init; 0: unknown.
 	PID int
-	// Created, Started and Deleted are the times at which the client heard of success,
-	// and Exited is when it ended; the zero time: that is not known, and the event is not
-	// required.
+	// Created, Started and Deleted are the times at which the client got a successful
+	// response, and Exited is the time of its end. A zero time is unknown, and does not
+	// require the event.
 	Created, Started, Exited, Deleted time.Time
-	// Begun is when the client first asked for the container, and ExitedFrom the earliest
-	// time at which it can have ended: Exited, where that is no later telling.
+	// Begun is the time of the client's first call for the container. ExitedFrom is the
+	// earliest possible time of its end: Exited, unless that was only noticed later.
 	Begun, ExitedFrom time.Time
-	// SentBy is, by topic, when its shim has surely told of that again which it could not
-	// tell at first: nobody had taken it from the shim before, and the shim lived and was
-	// not made to exit. Of all others nothing is known.
+	// SentBy is, by topic, the time by which its shim must have sent an event again.
+	// containerd did not receive the event at first, and the shim kept running and was
+	// not shut down. Other events are unknown.
 	SentBy map[string]time.Time
-	// Told are the times in which containerd knew that its shim had told its exit and its
-	// delete, and so had nothing to tell of it itself.
+	// Told are the times in which containerd had received the shim's exit and delete, so
+	// that it had no events to publish itself.
 	Told []event.Gap
-	// NotBefore is a time at which it was still alive: it did not end before. NotAfter is
-	// the latest time that one who saw its end can take for that; the zero time: whoever
-	// tells may have made the time up by then.
+	// NotBefore is a time at which it still ran: it ended later. NotAfter is the latest
+	// time at which a process can have noticed its end. A zero time is unknown: the
+	// reporter may have made the time up by then.
 	NotBefore, NotAfter time.Time
 }
 
-// lateGrace is how late an event may be on its way when the subscription breaks: from the
-// shim to containerd, and from there to who listens. It takes some milliseconds.
+// lateGrace is how late an event may arrive when the subscription breaks: from the shim
+// to containerd, and from there to the subscriber. It takes some milliseconds.
 const lateGrace = 2 * time.Second
 
-// clockGrace is how far the times of two processes of one machine may be apart: the
-// kernel's clock for the end of a process ticks every 10 ms.
+// clockGrace is the largest difference between the times of two processes on one machine.
+// The kernel's clock for the end of a process ticks every 10 ms.
 const clockGrace = 50 * time.Millisecond
 
-// Events judges the events of each life, and the order and number of all others too:
-// create, start, exit and delete arrive once each, in this order, with a pid, exit and
-// delete with a time, and an exec's exit not after its init's. Events of a life are of
-// its namespace, its pid and its end. What was due in a gap may be missing.
+// Events judges the events of each life, and the order and number of all other events,
+// too. Create, start, exit and delete arrive once each, in this order, with a pid. Exit
+// and delete have a time, and an exec's exit does not follow its init's. Events of a life
+// have its namespace, its pid and the time of its end. An event that was due in a gap may
+// be missing.
 func Events(events []event.Task, gaps []event.Gap, lives []Life) []finding.Finding {
 	var out []finding.Finding
 	seen := map[string]bool{}
@@ -64,7 +65,7 @@ func Events(events []event.Task, gaps []event.Gap, lives []Life) []finding.Findi
 		out = append(out, container.check(gaps)...)
 	}
 	for i := range lives {
-		if !seen[lives[i].Container] { // not one event of it
+		if !seen[lives[i].Container] { // without any event
 			c := containerEvents{namespace: lives[i].Namespace, name: lives[i].Container, life: &lives[i]}
 			out = append(out, c.check(gaps)...)
 		}
@@ -90,8 +91,8 @@ func containersOf(events []event.Task) []*containerEvents {
 	return out
 }
 
-// foreign are findings about events that came in a namespace which is not the
-// container's: nobody who waits for them hears them.
+// foreign returns findings about events in a namespace other than the container's: no
+// subscriber that waits for them receives them.
 func (c *containerEvents) foreign() (out []finding.Finding) {
 	for i := range c.events {
 		out = append(out, c.finding(&c.events[i], fact.Facts{fact.Event: fact.WrongNamespace}))
@@ -112,7 +113,7 @@ func find(lives []Life, namespace, container string) *Life {
 type containerEvents struct {
 	name, namespace string
 	events          []event.Task
-	life            *Life // nil when the client tells nothing of it
+	life            *Life // nil if the client knows nothing about it
 }
 
 func (c *containerEvents) finding(e *event.Task, fs fact.Facts) finding.Finding {
@@ -127,7 +128,7 @@ func (c *containerEvents) finding(e *event.Task, fs fact.Facts) finding.Finding 
 	return f
 }
 
-// rank is an event's place in a life; 0 for a topic that has none.
+// rank returns an event's place in a life; 0 for other topics.
 func rank(topic string) int {
 	switch topic {
 	case event.TopicCreate:
@@ -177,15 +178,15 @@ func (c *containerEvents) check(gaps []event.Gap) []finding.Finding {
 	return append(out, c.missing(gaps)...)
 }
 
-// incarnation is one life of an id: an id may be used again once it was deleted.
+// incarnation is one use of an id: a deleted id may be used again.
 type incarnation struct {
 	first [5]*event.Task         // by rank
-	execs map[string]*event.Task // the first exit of each
-	again bool                   // it is not the first
+	execs map[string]*event.Task // the first exit of each exec
+	again bool                   // not the first use
 }
 
-// begins reports whether a create begins another incarnation: one that repeats the pid of
-// the first is a duplicate.
+// begins reports whether a create begins another incarnation. With the pid of the first
+// it is a duplicate.
 func (r *incarnation) begins(create *event.Task) bool {
 	if r.first[1] != nil {
 		return r.first[1].PID != create.PID || r.first[4] != nil
@@ -193,18 +194,18 @@ func (r *incarnation) begins(create *event.Task) bool {
 	return r.first[4] != nil
 }
 
-// repeats are those of an event of an init. What a shim sends again, because its answer
-// was lost, is of the time at which it was sent first.
+// repeats returns the facts of a repeated event of an init. If the shim sends it again
+// because the response was lost, it has the time of the first attempt.
 func (c *containerEvents) repeats(first, again *event.Task) fact.Facts {
 	fs := Repeats(first, again)
 	if c.life != nil && fs[fact.Repeat] == fact.SameAgain && !first.Sent.Equal(again.Sent) &&
 		overlaps(c.life.Told, again.Sent, again.Sent) {
-		fs[fact.Repeat] = fact.KnownToBeTold
+		fs[fact.Repeat] = fact.AlreadyReported
 	}
 	return fs
 }
 
-// Repeats are the facts of an event that has come before.
+// Repeats returns the facts of a repeated event.
 func Repeats(first, again *event.Task) fact.Facts {
 	fs := fact.Facts{
 		fact.Event:  fact.Repeated,
@@ -221,14 +222,15 @@ func Repeats(first, again *event.Task) fact.Facts {
 	return fs
 }
 
-// noPID is the -1 of a pid file that could not be read, as it arrives in an event: up to
-// 2.3.7 the shim's delete helper did not check it.
+// noPID is the -1 of a pid file that could not be read, as it arrives in an event. The
+// shim's delete helper did not check it up to 2.3.7.
 const noPID = 1<<32 - 1
 
-// withoutPID are the events that tell no pid.
+// withoutPID are the events without a pid.
 var withoutPID = []string{event.TopicPaused, event.TopicResumed, event.TopicExecAdded, event.TopicOOM}
 
-// complete: an event of a process says which, and one of its end when that was.
+// complete checks that an event of a process has its pid, and an event of an end its
+// time.
 func (c *containerEvents) complete(e *event.Task) []finding.Finding {
 	var out []finding.Finding
 	if !slices.Contains(withoutPID, e.Topic) && (e.PID == 0 || e.PID == noPID) {
@@ -237,7 +239,7 @@ func (c *containerEvents) complete(e *event.Task) []finding.Finding {
 	if e.Topic != event.TopicExit && e.Topic != event.TopicDelete {
 		return out
 	}
-	// A client may delete a task that has never been started: it has not exited.
+	// A client may delete a task that was never started: it has not exited.
 	unstarted := e.Topic == event.TopicDelete && c.life != nil && c.life.Started.IsZero() && !c.life.Deleted.IsZero()
 	if (e.Exited.IsZero() || e.Exited.Unix() == 0) && !unstarted {
 		out = append(out, c.finding(e, fact.Facts{fact.Event: fact.NoTime}))
@@ -245,9 +247,9 @@ func (c *containerEvents) complete(e *event.Task) []finding.Finding {
 	return out
 }
 
-// ofLife compares an event with what is known of the container: its pid, and the time of
-// its end. A time that somebody made up when it cleaned up may be later than the end, but
-// not later than the event; one of somebody who saw the end is of that.
+// ofLife compares an event with the known pid and end of the container. A made-up time of
+// a cleanup may be later than the end, but not later than the event. The reporter that
+// noticed the end must report its time.
 func (c *containerEvents) ofLife(e *event.Task) []finding.Finding {
 	if c.life == nil {
 		return nil
@@ -258,23 +260,23 @@ func (c *containerEvents) ofLife(e *event.Task) []finding.Finding {
 			fact.Event: fact.WrongPID, fact.Reported: fmt.Sprint(e.PID), fact.True: fmt.Sprint(c.life.PID),
 		}))
 	}
-	if fs, wrong := WrongEnd(e.Exited, c.life.NotBefore, Sooner(e.Seen, c.life.NotAfter)); wrong {
+	if fs, wrong := WrongEnd(e.Exited, c.life.NotBefore, MinNonZero(e.Seen, c.life.NotAfter)); wrong {
 		fs[fact.Event] = fact.WrongTime
 		out = append(out, c.finding(e, fs))
 	}
 	return out
 }
 
-// Sooner is the sooner of a time and a bound, which the zero time stands for none of.
-func Sooner(at, bound time.Time) time.Time {
+// MinNonZero returns the earlier of a time and a bound; a zero bound is none.
+func MinNonZero(at, bound time.Time) time.Time {
 	if bound.IsZero() || at.Before(bound) {
 		return at
 	}
 	return bound
 }
 
-// WrongEnd reports whether a reported time of an end is not between the times in which
-// the end was, and with what facts. A time that was not reported is not judged.
+// WrongEnd reports whether a reported time of an end is not between the possible times,
+// with the facts. A missing time is not judged.
 func WrongEnd(reported, notBefore, notAfter time.Time) (fact.Facts, bool) {
 	early, late := reported.Before(notBefore.Add(-clockGrace)), reported.After(notAfter.Add(clockGrace))
 	if reported.IsZero() || reported.Unix() == 0 || !early && !late {
@@ -307,9 +309,9 @@ func (c *containerEvents) exec(run *incarnation, e *event.Task) []finding.Findin
 	return out
 }
 
-// missing compares with what is known of the container. An event is due from the time at
-// which what it tells of can first have happened. Presence is judged over all
-// incarnations of the id.
+// missing compares the events with the known life of the container. An event is due from
+// the earliest time at which its cause can have happened. It may belong to any
+// incarnation of the id.
 func (c *containerEvents) missing(gaps []event.Gap) []finding.Finding {
 	if c.life == nil {
 		return nil
@@ -325,7 +327,7 @@ func (c *containerEvents) missing(gaps []event.Gap) []finding.Finding {
 		{event.TopicDelete, first(l.ExitedFrom, l.Begun), l.Deleted},
 	} {
 		is := fact.Missing
-		if !l.SentBy[must.topic].IsZero() { // no gap excuses what was to be sent when it was over
+		if !l.SentBy[must.topic].IsZero() { // a gap that is over excuses no event that was to be sent again
 			is = fact.NotSentAgain
 		} else if overlaps(gaps, must.from, must.since.Add(lateGrace)) {
 			continue
@@ -340,7 +342,7 @@ func (c *containerEvents) missing(gaps []event.Gap) []finding.Finding {
 	return out
 }
 
-// first is the first of two times that is known.
+// first returns the first known one of two times.
 func first(a, b time.Time) time.Time {
 	if a.IsZero() {
 		return b

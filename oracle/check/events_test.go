@@ -10,12 +10,12 @@ import (
 	"github.com/shimquake/shimquake/oracle/wording"
 )
 
-// at is a time of the tests' own clock, in milliseconds.
+// at returns a time of the tests' own clock, in milliseconds.
 func at(ms int) time.Time { return time.Unix(1_000_000, 0).Add(time.Duration(ms) * time.Millisecond) }
 
-// events makes TaskEvents of words: "create", "start", "exit", "delete", "exec-exit";
-// ":N" gives the pid (7 if not given), "!" takes the time of exit away. Each arrives 10
-// ms after the one before.
+// logOf makes events of words: "create", "start", "exit", "delete", "exec-exit"; ":N"
+// gives the pid (default 7), "!" removes the time of the exit. Each arrives 10 ms after
+// the previous one.
 func logOf(words string) *event.Log {
 	l := &event.Log{}
 	for i, word := range strings.Fields(words) {
@@ -55,7 +55,7 @@ func TestEvents(t *testing.T) {
 		name, events string
 		life         Life
 		gaps         []event.Gap
-		want         []string // a part of each finding
+		want         []string // part of each finding
 	}{
 		{"in order", "create start exit delete", whole, nil, nil},
 		{"with an exec", "create start exec-exit exit delete", whole, nil, nil},
@@ -120,7 +120,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// contains reports whether one of the findings says so.
+// contains reports whether one of the findings has the words.
 func contains(all []finding.Finding, words string) bool {
 	for _, f := range all {
 		if strings.Contains(wording.Of(f), words) {

@@ -9,7 +9,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/fact"
 )
 
-// A topic that package fact does not know could not be matched.
+// A topic must be known to package fact, or it cannot be matched.
 func TestEveryTopicIsAValueOfItsFact(t *testing.T) {
 	topics := append([]string{
 		event.TopicCreate, event.TopicStart, event.TopicExit, event.TopicDelete, event.TopicPaused, event.TopicResumed,

@@ -7,8 +7,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// byRel puts those together that are one group in several hierarchies (cgroup v1), in the
-// order in which each is met first.
+// byRel groups the cgroups that are one group in several hierarchies (cgroup v1), in the
+// order of their first members.
 func byRel(all []inventory.Cgroup) (out [][]inventory.Cgroup) {
 	at := map[string]int{}
 	for _, c := range all {
@@ -22,7 +22,7 @@ func byRel(all []inventory.Cgroup) (out [][]inventory.Cgroup) {
 	return out
 }
 
-// hierarchies tell of a group in how many it is, where that is more than one.
+// hierarchies returns the number of a group's hierarchies, if there are several.
 func hierarchies(in []inventory.Cgroup) fact.Facts {
 	if len(in) == 1 {
 		return fact.Facts{}

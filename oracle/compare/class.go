@@ -2,19 +2,19 @@ package compare
 
 import "github.com/shimquake/shimquake/oracle/finding"
 
-// leakClass is what [Leaks] knows of a class of finding.
+// leakClass is a class of findings in [Leaks].
 type leakClass struct {
 	class finding.Class
-	// with is what comes with it, of the same container or pod: a leaked shim keeps its
-	// socket, its bundle and its cgroup.
+	// with are the classes of its companions of the same container or pod: a leaked shim
+	// keeps its socket, its bundle and its cgroup.
 	with []finding.Class
-	// covers: it has a path, and its files are not reported again.
+	// covers is set if it has a path, and its files are not reported again.
 	covers bool
-	// holds: containerd may hold descriptors and goroutines for it while it is there.
+	// holds is set if containerd may hold descriptors and goroutines for it.
 	holds bool
 }
 
-// leakClasses are those of LeakClasses, in their order.
+// leakClasses are the rows of LeakClasses, in their order.
 var leakClasses = []leakClass{
 	{class: finding.ClassShim, holds: true, with: []finding.Class{
 		finding.ClassSocket, finding.ClassBundle, finding.ClassCgroup, finding.ClassFIFO, finding.ClassProcess,
@@ -55,7 +55,7 @@ func leakClassesThat(are func(leakClass) bool) (names []finding.Class) {
 	return names
 }
 
-// leaksWith returns the classes of what comes with a class.
+// leaksWith returns the classes of a class's companions.
 func leaksWith(class finding.Class) []finding.Class {
 	for _, c := range leakClasses {
 		if c.class == class {

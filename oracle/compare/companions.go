@@ -8,16 +8,16 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// ComesWith reports whether a finding goes without saying beside another: it is of the
-// same container, or of the same pod, and is what that keeps; or it is the second use of
-// the id that fails where something of that id is left. What is of no container known
-// comes with nothing.
+// ComesWith reports whether a finding follows from another one. Either both have the same
+// container or pod, and the other thing keeps the first one. Or the id cannot be used
+// again because something of that id is left. A finding without a known container follows
+// from none.
 func ComesWith(f finding.Finding, o finding.Finding) bool {
 	together := same(f.Subject, o.Subject) || holdsPod(o) && samePod(f.Subject, o.Subject) || childOf(f, o)
 	if o.Invariant != finding.Leak || !together {
 		return false
 	}
-	if f.Class == finding.ClassHandle && f.Subject.PID != o.Subject.PID { // another shim's, which may live on
+	if f.Class == finding.ClassHandle && f.Subject.PID != o.Subject.PID { // another shim's, which may still run
 		return false
 	}
 	if f.Invariant == finding.Liveness {
@@ -26,27 +26,27 @@ func ComesWith(f finding.Finding, o finding.Finding) bool {
 	return f.Invariant == finding.Leak && slices.Contains(leaksWith(o.Class), f.Class)
 }
 
-// holdsPod reports whether a thing keeps what all containers of its pod have.
+// holdsPod reports whether a thing keeps the common things of its pod.
 func holdsPod(o finding.Finding) bool {
 	return o.Class == finding.ClassShim || o.Class == finding.ClassSandbox
 }
 
-// same reports whether two things are of one container.
+// same reports whether two things belong to one container.
 func same(s finding.Subject, o finding.Subject) bool {
 	return s.ID != "" && s.ID == o.ID && (s.Namespace == o.Namespace || s.Namespace == "" || o.Namespace == "")
 }
 
-// childOf reports whether a process is a child of a shim: of its helpers no container is
-// known.
+// childOf reports whether a process is a child of a shim: the container of its helpers is
+// unknown.
 func childOf(f finding.Finding, o finding.Finding) bool {
 	return f.Class == finding.ClassProcess && f.Facts[fact.Parent] == fact.ByShim &&
 		f.Facts[fact.ParentPID] == strconv.Itoa(o.Subject.PID)
 }
 
-// samePod reports whether two things are of one pod.
+// samePod reports whether two things belong to one pod.
 func samePod(s finding.Subject, o finding.Subject) bool { return s.Pod != "" && s.Pod == o.Pod }
 
-// Companions are those of all that come with one of some, or with one that does.
+// Companions returns all findings that follow from some findings, directly or not.
 func Companions(some, all []finding.Finding) []finding.Finding {
 	with := slices.Clone(some)
 	for grown := true; grown; {

@@ -10,14 +10,14 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// daemon lists what containerd still knows and did not know before.
+// daemon lists the objects that containerd knows now and did not know before.
 func (d diff) daemon() []finding.Finding {
 	if d.after.Daemon == nil {
 		return nil
 	}
 	was, is := d.before.Daemon, d.after.Daemon
 	if was == nil {
-		was = &inventory.Daemon{} // containerd was not asked before: all that it knows now counts
+		was = &inventory.Daemon{} // not asked before: all objects count
 	}
 	var out []finding.Finding
 	add := func(class finding.Class, ns, id string, fs fact.Facts) {
@@ -55,7 +55,7 @@ func (d diff) daemon() []finding.Finding {
 	return out
 }
 
-// snapshotFacts are the facts of what keeps a snapshot.
+// snapshotFacts returns why a snapshot still exists.
 func snapshotFacts(d *inventory.Daemon, s inventory.Snapshot) fact.Facts {
 	if s.Committed {
 		return fact.Facts{fact.Kind: fact.Committed}
@@ -78,7 +78,7 @@ func expiring(d *inventory.Daemon, is func(inventory.ExpiringLease) bool) (inven
 	return d.Expiring[i], true
 }
 
-// freshRecords are those that were not there before, and new namespaces.
+// freshRecords returns the new records and namespaces.
 func freshRecords(was, is *inventory.Daemon) []inventory.Record {
 	out := fresh(was.Records, is.Records, func(r inventory.Record) inventory.Record { return r })
 	for _, ns := range fresh(was.Namespaces, is.Namespaces, func(s string) string { return s }) {

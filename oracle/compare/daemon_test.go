@@ -15,8 +15,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/wording"
 )
 
-// What containerd still knows is found, each class alone; suites/control does the same
-// with a real containerd.
+// Each class of objects that containerd still knows is found alone; suites/control does
+// the same with a real containerd.
 func TestDaemonLeaks(t *testing.T) {
 	c1 := inventory.Ref{Namespace: "default", ID: "c1"}
 	before := inventory.Inventory{Daemon: &inventory.Daemon{
@@ -82,7 +82,7 @@ func TestDaemonLeaks(t *testing.T) {
 			if len(found) != 1 || found[0].Class != test.class || !reads(found[0], test.says) {
 				t.Errorf("found %v, want one %s that says %q", found, test.class, test.says)
 			}
-			// The same, when containerd was not asked before: everything counts.
+			// The same, if containerd was not asked before: all objects count.
 			if found := Leaks(inventory.Inventory{}, after); len(found) < 2 {
 				t.Errorf("without a daemon before: %v", found)
 			}
@@ -90,8 +90,8 @@ func TestDaemonLeaks(t *testing.T) {
 	}
 }
 
-// A lease that ends by itself, and the snapshot that it keeps, are reported as such; one
-// without an end is not, though another one has.
+// A lease that expires, and the snapshot that it keeps, are reported as such. A lease
+// without an end is not, although another one expires.
 func TestLeasesThatExpire(t *testing.T) {
 	held := inventory.Snapshot{Namespace: "default", Snapshotter: "overlayfs", Key: "held"}
 	free := inventory.Snapshot{Namespace: "default", Snapshotter: "overlayfs", Key: "free"}
@@ -127,7 +127,7 @@ func TestLeasesThatExpire(t *testing.T) {
 	}
 }
 
-// reads reports whether the words for a finding have all of some words.
+// reads reports whether the words for a finding contain all given words.
 func reads(f finding.Finding, words []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(wording.Of(f), w) })
 }

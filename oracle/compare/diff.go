@@ -5,8 +5,8 @@ import "github.com/shimquake/shimquake/oracle/inventory"
 // diff is the difference between two inventories.
 type diff struct{ before, after inventory.Inventory }
 
-// fresh lists the members of after that before has not, by key, counting: of two alike in
-// after one stays when before had one.
+// fresh lists the members of after that are not in before, by key. It counts: of two
+// equal ones in after, one is fresh if before has one.
 func fresh[T any, K comparable](before, after []T, key func(T) K) []T {
 	had := make(map[K]int, len(before))
 	for _, x := range before {
@@ -23,7 +23,7 @@ func fresh[T any, K comparable](before, after []T, key func(T) K) []T {
 	return out
 }
 
-// missing lists the members of before whose key after has not.
+// missing lists the members of before whose key is not in after.
 func missing[T any, K comparable](before, after []T, key func(T) K) []T {
 	return fresh(after, before, key)
 }

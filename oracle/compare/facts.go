@@ -11,7 +11,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// task are the facts of containerd's task of that id.
+// task returns the facts of containerd's task with that id.
 func (d diff) task(ns, id string) fact.Facts {
 	if d.after.Daemon == nil {
 		return fact.Facts{fact.Task: fact.NotAsked}
@@ -22,7 +22,7 @@ func (d diff) task(ns, id string) fact.Facts {
 	return fact.Facts{fact.Task: fact.None}
 }
 
-// bundle are the facts of the bundle of that id.
+// bundle returns the facts of the bundle with that id.
 func (d diff) bundle(ns, id string) fact.Facts {
 	b, ok := d.after.Bundle(ns, id)
 	switch {
@@ -65,7 +65,7 @@ func (d diff) process(p inventory.Process, id string) fact.Facts {
 	return fs.With(family(p))
 }
 
-// program is the name of a process's program, "" where it cannot be read.
+// program returns the name of a process's program, "" if it cannot be read.
 func program(p inventory.Process) string {
 	if len(p.Argv) == 0 {
 		return ""
@@ -77,7 +77,7 @@ func program(p inventory.Process) string {
 	return path.Base(words[0])
 }
 
-// family are the facts of a process's children and of a state that keeps it from ending.
+// family returns the facts of a process's children and of a state that delays its end.
 func family(p inventory.Process) fact.Facts {
 	fs := fact.Facts{fact.Children: fact.None}
 	switch p.State {
@@ -120,7 +120,7 @@ func commandLine(p inventory.Process) string {
 	if len(p.Argv) == 0 {
 		return p.Comm
 	}
-	const most = 120 // runes are of no matter: it is cut for reading
+	const most = 120 // a cut rune does not matter to the reader
 	line := strings.Join(p.Argv, " ")
 	if len(line) > most {
 		line = strings.ToValidUTF8(line[:most], "") + "..."

@@ -18,9 +18,9 @@ func listed(name, kind string) func(ListedFile) bool {
 	return func(l ListedFile) bool { return l.matches(name, kind) }
 }
 
-// unreported lists the files that nothing else tells of: what is in a bundle that is
-// reported, or is a socket that is reported, is not reported again. Of a new directory it
-// tells once, and not of what is in it; and of one that was there, where it has grown.
+// unreported lists the files that no other finding covers: the files of a reported
+// bundle, and a reported socket, are not reported again. It reports a new directory once,
+// without its files, and an older file that has grown.
 func (d diff) unreported(reported []finding.Finding) []finding.Finding {
 	if len(d.after.Files) == 0 {
 		return nil
@@ -49,13 +49,13 @@ func (d diff) unreported(reported []finding.Finding) []finding.Finding {
 			found := OfFile(f, d.after.Places)
 			found.Subject.ID = cmp.Or(found.Subject.ID, d.podOf(f.Path))
 			out = append(out, found)
-			covered[f.Path] = true // a directory comes before what is in it
+			covered[f.Path] = true // a directory comes before its files
 		}
 	}
 	return out
 }
 
-// covered are the paths of what other findings tell of.
+// covered returns the paths of other findings.
 func (d diff) covered(reported []finding.Finding) map[string]bool {
 	out := map[string]bool{}
 	for _, f := range reported {
@@ -71,8 +71,8 @@ func (d diff) covered(reported []finding.Finding) map[string]bool {
 	return out
 }
 
-// unplaced counts the snapshots that are reported and whose directories are not known:
-// those that nothing writes to. Each has one.
+// unplaced counts the reported snapshots without a known directory: no process writes to
+// them. Each has one.
 func (d diff) unplaced(reported []finding.Finding) int {
 	n := 0
 	for _, f := range reported {
@@ -86,10 +86,10 @@ func (d diff) unplaced(reported []finding.Finding) int {
 	return n
 }
 
-// Covering are the classes whose findings tell of files.
+// Covering are the classes whose findings cover files.
 var Covering = leakClassesThat(func(c leakClass) bool { return c.covers })
 
-// below reports whether a path is one of some, or in one of them.
+// below reports whether a path is one of some, or below one.
 func below(some map[string]bool, file string) bool {
 	for ; file != "/" && file != "."; file = path.Dir(file) {
 		if some[file] {
@@ -99,7 +99,7 @@ func below(some map[string]bool, file string) bool {
 	return false
 }
 
-// OfFile is a finding about a file.
+// OfFile returns the finding about a file.
 func OfFile(f inventory.File, p inventory.Places) finding.Finding {
 	name := p.Name(f.Path)
 	out := finding.Finding{Invariant: finding.Leak, Class: finding.ClassFile, Subject: finding.Subject{Path: f.Path}}
@@ -113,13 +113,13 @@ func OfFile(f inventory.File, p inventory.Places) finding.Finding {
 	return out
 }
 
-// isSnapshotDir reports whether a path is where a snapshotter keeps one snapshot.
+// isSnapshotDir reports whether a path is the directory of one snapshot.
 func isSnapshotDir(name string) bool {
-	ok, _ := path.Match(inventory.RootWord+"/io.containerd.snapshotter.v1.*/snapshots/*", name) // its form is good
+	ok, _ := path.Match(inventory.RootWord+"/io.containerd.snapshotter.v1.*/snapshots/*", name) // the pattern is valid
 	return ok
 }
 
-// comparablePath is a path without what is of one case only.
+// comparablePath returns a path without the parts of one case.
 func comparablePath(name string) string {
 	words := strings.Split(name, "/")
 	for i, w := range words {

@@ -18,18 +18,18 @@ import (
 
 // ListedFile is a line of files.yaml.
 type ListedFile struct {
-	// Path is a pattern of path.Match: * does not match a slash. ROOT and STATE begin those
-	// in containerd's directories.
+	// Path is a pattern of path.Match: * does not match a slash. ROOT and STATE stand for
+	// containerd's directories.
 	Path string `yaml:"path"`
-	// Kind is that of File; "file" for a regular file.
+	// Kind is the kind of a File; "file" for a regular file.
 	Kind string `yaml:"kind"`
-	// Releases is a range of semantic versions: those that need it. Empty: all.
+	// Releases is a range of semantic versions that need the file. Empty: all.
 	Releases string `yaml:"releases"`
-	// Because says for a person why it may be there.
+	// Because is the reason, for a person.
 	Because string `yaml:"because"`
 }
 
-// fileList is files.yaml: the only files that may be new after a case, or larger.
+// fileList is files.yaml: the only files that may be new or larger after a case.
 type fileList struct {
 	MayAppear []ListedFile `yaml:"may-appear"`
 	MayGrow   []ListedFile `yaml:"may-grow"`
@@ -38,8 +38,7 @@ type fileList struct {
 //go:embed files.yaml
 var fileListText []byte
 
-// fileLists is read once. A bad file is found by the tests, and in a binary it ends the
-// program at once.
+// fileLists is parsed once. The tests find an invalid file, and a binary exits at once.
 var fileLists = mustListFiles()
 
 func mustListFiles() fileList {
@@ -63,7 +62,7 @@ func parseFileList(text []byte) (fileList, error) {
 	return l, nil
 }
 
-// check refuses what would let more through than one thing.
+// check rejects a line that allows too much.
 func (l ListedFile) check() error {
 	if l.Path == "" || l.Because == "" {
 		return errors.New("a file needs path, kind and because")
@@ -87,24 +86,25 @@ func (l ListedFile) check() error {
 	return nil
 }
 
-// matches reports whether a path, with its place's word, and a File's kind are meant.
+// matches reports whether the line allows a path, with its place's word, and a File's
+// kind.
 func (l ListedFile) matches(name, kind string) bool {
 	if kind == "" {
 		kind = fact.APlainFile
 	}
-	ok, _ := path.Match(l.Path, name) // checked when it was read
+	ok, _ := path.Match(l.Path, name) // checked before
 	return ok && kind == l.Kind
 }
 
-// FilesThatMayAppear are the only files that may be new after a case.
+// FilesThatMayAppear returns the only files that may be new after a case.
 func FilesThatMayAppear() []ListedFile { return slices.Clone(fileLists.MayAppear) }
 
-// Lets reports whether it lets a file of an inventory pass.
+// Lets reports whether the line allows a file of an inventory.
 func (l ListedFile) Lets(inv inventory.Inventory, f inventory.File) bool {
 	return l.matches(inv.Places.Name(f.Path), f.Kind)
 }
 
-// NeededBy reports whether a release, "v2.4.2", leaves it.
+// NeededBy reports whether a release, "v2.4.2", leaves the file.
 func (l ListedFile) NeededBy(release string) bool {
 	v, err := semver.NewVersion(release)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/wording"
 )
 
-// disked is an inventory with these files, of a containerd whose root is /w/root.
-func disked(daemon *inventory.Daemon, files ...inventory.File) inventory.Inventory {
+// withFiles returns an inventory with these files, of a containerd whose root is /w/root.
+func withFiles(daemon *inventory.Daemon, files ...inventory.File) inventory.Inventory {
 	return inventory.Inventory{Files: files, Daemon: daemon, Places: inventory.Places{Root: "/w/root",
 		State: "/run/containerd"}}
 }
@@ -27,45 +27,45 @@ func TestNewFiles(t *testing.T) {
 		SnapshotDirs: []inventory.SnapshotDir{{Snapshot: held, Dir: shots + "7"}}}
 	committed := &inventory.Daemon{Snapshots: []inventory.Snapshot{{Namespace: "default", Snapshotter: "overlayfs",
 		Key: "sha256:1", Committed: true}}}
-	bundled := disked(&inventory.Daemon{}, dir(bundle), inventory.File{Path: bundle + "/config.json"})
+	bundled := withFiles(&inventory.Daemon{}, dir(bundle), inventory.File{Path: bundle + "/config.json"})
 	bundled.Bundles = []inventory.Bundle{{Path: bundle, Namespace: "ns", ID: "c1"}}
-	mounted := disked(&inventory.Daemon{}, inventory.File{Path: "/run/netns/cni-1"})
+	mounted := withFiles(&inventory.Daemon{}, inventory.File{Path: "/run/netns/cni-1"})
 	mounted.Mounts = []inventory.Mount{{Point: "/run/netns/cni-1", Type: "nsfs"}}
-	old := disked(&inventory.Daemon{}, dir("/tmp"), sized("/tmp/journal", 10), sized(meta, 32768), sized(meta+".old", 10))
+	old := withFiles(&inventory.Daemon{}, dir("/tmp"), sized("/tmp/journal", 10), sized(meta, 32768), sized(meta+".old", 10))
 	for _, test := range []struct {
 		name  string
 		after inventory.Inventory
 		want  []string
 	}{
 		{"what was there", old, nil},
-		{"a file that has grown", disked(&inventory.Daemon{}, sized("/tmp/journal", 11)), []string{"file /tmp/journal"}},
-		{"one that is shorter", disked(&inventory.Daemon{}, sized("/tmp/journal", 9)), nil},
-		{"what may grow", disked(&inventory.Daemon{}, sized(meta, 65536), sized(meta+".old", 11)),
+		{"a file that has grown", withFiles(&inventory.Daemon{}, sized("/tmp/journal", 11)), []string{"file /tmp/journal"}},
+		{"one that is shorter", withFiles(&inventory.Daemon{}, sized("/tmp/journal", 9)), nil},
+		{"what may grow", withFiles(&inventory.Daemon{}, sized(meta, 65536), sized(meta+".old", 11)),
 			[]string{"file " + meta + ".old"}},
-		{"a directory is reported once", disked(&inventory.Daemon{}, dir("/tmp"), dir("/tmp/x"),
+		{"a directory is reported once", withFiles(&inventory.Daemon{}, dir("/tmp"), dir("/tmp/x"),
 			inventory.File{Path: "/tmp/x/y"}),
 			[]string{"directory /tmp/x"}},
-		{"two with one beginning", disked(&inventory.Daemon{}, inventory.File{Path: "/tmp/x"},
+		{"two with one beginning", withFiles(&inventory.Daemon{}, inventory.File{Path: "/tmp/x"},
 			inventory.File{Path: "/tmp/xy"}),
 			[]string{"file /tmp/x", "file /tmp/xy"}},
-		{"a snapshot's directory", disked(&inventory.Daemon{}, dir(shots+"7"), dir(shots+"7/fs")),
+		{"a snapshot's directory", withFiles(&inventory.Daemon{}, dir(shots+"7"), dir(shots+"7/fs")),
 			[]string{"directory of a snapshot " + shots + "7"}},
-		{"one that is half made", disked(&inventory.Daemon{}, dir(shots+"new-123")),
+		{"one that is half made", withFiles(&inventory.Daemon{}, dir(shots+"new-123")),
 			[]string{"directory of a snapshot " + shots + "new-123"}},
-		{"the directory of a snapshot that is left", disked(knows, dir(shots+"7"), dir(shots+"7/fs"), dir(shots+"8")),
+		{"the directory of a snapshot that is left", withFiles(knows, dir(shots+"7"), dir(shots+"7/fs"), dir(shots+"8")),
 			[]string{"directory of a snapshot " + shots + "8", "snapshot default/c1"}},
-		{"the directory of a layer", disked(committed, dir(shots+"7"), dir(shots+"7/fs"), dir(shots+"8")),
+		{"the directory of a layer", withFiles(committed, dir(shots+"7"), dir(shots+"7/fs"), dir(shots+"8")),
 			[]string{"directory of a snapshot " + shots + "8", "snapshot default/sha256:1"}},
 		{"what is in a bundle that is left", bundled, []string{"bundle " + bundle}},
 		{"what something is mounted on", mounted, []string{"nsfs mount on /run/netns/cni-1"}},
-		{"what may appear", disked(&inventory.Daemon{}, dir("/run/containerd/s"),
+		{"what may appear", withFiles(&inventory.Daemon{}, dir("/run/containerd/s"),
 			inventory.File{Path: "/run/containerd/s/x", Kind: fact.ASocket}),
 			[]string{"socket /run/containerd/s/x"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var got []string
 			for _, f := range Leaks(old, test.after) {
-				got = append(got, wording.What(f))
+				got = append(got, wording.Subject(f))
 			}
 			slices.Sort(got)
 			if !slices.Equal(got, test.want) {
@@ -75,10 +75,11 @@ func TestNewFiles(t *testing.T) {
 	}
 }
 
-// Each file that may appear, and how far the permission goes: none of its neighbours may.
+// Each file that may appear, with the limits of the permission: none of its neighbours
+// may.
 func TestFilesThatMayAppear(t *testing.T) {
 	const runtime, boxes, cri = "io.containerd.runtime.v2.task", "sandboxes", "io.containerd.grpc.v1.cri"
-	lets := map[string][]string{ // what it lets through, and then what not
+	lets := map[string][]string{ // allowed paths, then paths that are not
 		"STATE/" + runtime + "/*": {"/run/containerd/" + runtime + "/ns", "/run/containerd/" + runtime + "/ns/c1"},
 		"ROOT/" + runtime + "/*": {
 			"/w/root/" + runtime + "/ns", "/w/root/" + runtime + "/ns/c1", "/w/" + runtime + "/ns",
@@ -106,10 +107,10 @@ func TestFilesThatMayAppear(t *testing.T) {
 		delete(lets, l.Path)
 		for i, p := range paths {
 			f := inventory.File{Path: p, Kind: l.Kind}
-			if got := l.Lets(disked(nil), f); got != (i == 0) {
+			if got := l.Lets(withFiles(nil), f); got != (i == 0) {
 				t.Errorf("%s lets %s pass: %v", l.Path, p, got)
 			}
-			if f.Kind = fact.ASymlink; l.Lets(disked(nil), f) {
+			if f.Kind = fact.ASymlink; l.Lets(withFiles(nil), f) {
 				t.Errorf("%s lets a symbolic link %s pass", l.Path, p)
 			}
 		}

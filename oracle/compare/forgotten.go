@@ -8,12 +8,12 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// Forgotten lists the processes of containers that containerd does not know: their
-// container or task is gone, or containerd says that the task does not run. It returns
-// [inventory.ErrNoDaemon] when containerd was not asked.
+// Forgotten lists the processes of containers that containerd does not know. Their
+// container or task has gone, or containerd reports that the task does not run. It
+// returns [inventory.ErrNoDaemon] if containerd was not asked.
 //
-// Shims, helpers and zombies are not processes of a container. A process whose cgroup
-// names no container is not judged here but by [Leaks].
+// It leaves out shims, helpers and zombies. A process whose cgroup names no container is
+// judged by [Leaks] instead.
 func Forgotten(inv inventory.Inventory) ([]finding.Finding, error) {
 	if inv.Daemon == nil {
 		return nil, inventory.ErrNoDaemon
@@ -41,7 +41,7 @@ func Forgotten(inv inventory.Inventory) ([]finding.Finding, error) {
 	return out, nil
 }
 
-// whyForgotten reports whether containerd does not know that a container runs.
+// whyForgotten returns the facts if containerd does not know that a container runs.
 func whyForgotten(d *inventory.Daemon, ns, id string) (fact.Facts, bool) {
 	t, ok := d.Task(ns, id)
 	switch {

@@ -24,7 +24,7 @@ func TestForgotten(t *testing.T) {
 		name   string
 		p      inventory.Process
 		daemon *inventory.Daemon
-		want   string // "" when it is not forgotten
+		want   string // "" if it is not forgotten
 	}{
 		{"running", payload, task("RUNNING"), ""},
 		{"created", payload, task("CREATED"), ""},

@@ -15,10 +15,10 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// handles gives a finding for each kind of which containerd, or a shim that has lived all
-// the time, holds more than before. A containerd that was started again meanwhile is
-// compared with the one before: both have just started and have nothing to do.
-// Nothing is said where something else is left that it may hold them for.
+// handles returns a finding for each kind of handle of which containerd, or a shim that
+// kept running, holds more than before. A restarted containerd is compared with the
+// earlier one: both have just started and are idle. It returns nothing if another leak
+// may be the reason.
 func (d diff) handles(reported []finding.Finding) []finding.Finding {
 	if Owed(reported) {
 		return nil
@@ -27,11 +27,11 @@ func (d diff) handles(reported []finding.Finding) []finding.Finding {
 	for _, now := range d.after.Handles {
 		was, ok := d.holder(now)
 		if !ok {
-			continue // a shim that was not there is a leak itself
+			continue // a new shim is a leak itself
 		}
 		for _, g := range groupsOf(now) {
 			if g.kind == fact.AGoroutine && now.Shim != nil && !was.Collected {
-				continue // of what it had before nothing is known
+				continue // its earlier handles are unknown
 			}
 			more := countOf(now, g) - max(countOf(was, g), mayHold(now, g))
 			out = append(out, blame(now, g, was, more)...)
@@ -40,14 +40,14 @@ func (d diff) handles(reported []finding.Finding) []finding.Finding {
 	return out
 }
 
-// group are handles that are counted together: descriptors that lead to the same, and
-// goroutines that have begun alike. Where a goroutine is at the moment says nothing: one
-// that collects garbage now and then is elsewhere then.
+// group is a set of handles that are counted together: descriptors with the same target,
+// and goroutines with the same first function. The current function of a goroutine says
+// nothing, because it changes, for example in a garbage collector.
 type group struct{ kind, of string }
 
 func groupOf(h inventory.Held) group { return group{h.Kind, cmp.Or(h.Root, h.Of)} }
 
-// groupsOf returns the groups of all that a process holds, in the order of that.
+// groupsOf returns the groups of a process's handles, in their order.
 func groupsOf(h inventory.Handles) []group {
 	var out []group
 	for _, x := range h.Held {
@@ -58,7 +58,7 @@ func groupsOf(h inventory.Handles) []group {
 	return out
 }
 
-// countOf returns how many of a group a process holds.
+// countOf returns the number of a process's handles in a group.
 func countOf(h inventory.Handles, g group) int {
 	n := 0
 	for _, x := range h.Held {
@@ -69,7 +69,7 @@ func countOf(h inventory.Handles, g group) int {
 	return n
 }
 
-// blame says which of a group are more than were there, until all that are too many are
+// blame returns findings about the new handles of a group, until all surplus ones are
 // named.
 func blame(h inventory.Handles, g group, was inventory.Handles, more int) []finding.Finding {
 	var out []finding.Finding
@@ -91,16 +91,17 @@ func blame(h inventory.Handles, g group, was inventory.Handles, more int) []find
 	return out
 }
 
-// Owed reports whether something is left that containerd may hold descriptors and
-// goroutines for: it reads a shim's log, and waits for its task.
+// Owed reports whether a leak may be the reason for descriptors and goroutines of
+// containerd: it reads a shim's log, and waits for its task.
 func Owed(reported []finding.Finding) bool {
 	return slices.ContainsFunc(reported, func(f finding.Finding) bool { return slices.Contains(holdsHandles, f.Class) })
 }
 
-// holdsHandles are the classes of what containerd holds something for while it is there.
+// holdsHandles are the classes of leaks for which containerd holds handles.
 var holdsHandles = leakClassesThat(func(c leakClass) bool { return c.holds })
 
-// holder is the same holder before: containerd, whichever process it was, or that shim.
+// holder returns the handles of the same holder before: of containerd, also of an earlier
+// process, or of the shim.
 func (d diff) holder(now inventory.Handles) (inventory.Handles, bool) {
 	i := slices.IndexFunc(d.before.Handles, func(h inventory.Handles) bool {
 		if now.Shim == nil || h.Shim == nil {
@@ -126,26 +127,26 @@ func handleFinding(h inventory.Handles, of inventory.Held, more int) finding.Fin
 	return f
 }
 
-// May is what a process may hold though it did not before: it makes it when it is first
-// used, and keeps it.
+// May allows handles that a process did not hold before: it makes them at their first
+// use, and keeps them.
 type May struct {
 	// Holder is containerd or shim.
 	Holder string `yaml:"holder"`
 	Kind   string `yaml:"kind"`
-	Of     string `yaml:"of"` // of a goroutine the function that it begins with
-	// Most is how many there may be in all: a second use makes no more. Garbage: they are
-	// what is no longer used, and stays until garbage is collected; then there may be none,
-	// and before, without Most, any number.
+	Of     string `yaml:"of"` // the target, or the first function of a goroutine
+	// Most is the largest number in total: a second use makes no more. Garbage marks
+	// unused handles that stay until a garbage collection. After it there may be none,
+	// and before it any number, without Most.
 	Most    int  `yaml:"most"`
 	Garbage bool `yaml:"garbage"`
-	// Why says who makes it, and when.
+	// Why explains which code makes them, and when.
 	Why string `yaml:"why"`
 }
 
 //go:embed handles.yaml
 var mayText []byte
 
-// may is checked by a test; a bad file ends the program at once.
+// may is checked by a test; an invalid file ends the program at once.
 var may = mustReadMay(mayText)
 
 func mustReadMay(text []byte) []May {
@@ -162,7 +163,8 @@ func mustReadMay(text []byte) []May {
 	return all
 }
 
-// mayHold is how many of a group a process may hold, whatever it held before.
+// mayHold returns the largest allowed number of a group, whatever the process held
+// before.
 func mayHold(h inventory.Handles, g group) int {
 	i := slices.IndexFunc(may, func(m May) bool { return m.Holder == holderOf(h) && m.Kind == g.kind && m.Of == g.of })
 	switch {
@@ -178,7 +180,7 @@ func mayHold(h inventory.Handles, g group) int {
 
 const byContainerd = "containerd"
 
-// holderOf returns whose handles they are.
+// holderOf returns the kind of the holder.
 func holderOf(h inventory.Handles) string {
 	if h.Shim != nil {
 		return fact.ByShim

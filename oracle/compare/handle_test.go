@@ -38,7 +38,7 @@ func TestHandleLeaks(t *testing.T) {
 		name          string
 		before, after []inventory.Handles
 		left          func(*inventory.Inventory)
-		count         []string // of each finding
+		count         []string // Count of each finding
 	}{
 		{"as many", []inventory.Handles{daemon(2, g(where, 3))}, []inventory.Handles{daemon(2, g(where, 3))}, nil, nil},
 		{"fewer", []inventory.Handles{daemon(2, g(where, 3))}, []inventory.Handles{daemon(2, g(where, 2))}, nil, nil},
@@ -121,8 +121,7 @@ func TestHandleLeaks(t *testing.T) {
 	}
 }
 
-// What is allowed by a release's own doing is named once, and may not be what a leak is
-// most often.
+// Each allowed kind is listed once, and may not be the most frequent kind of leak.
 func TestMayIsNoExcuseForAll(t *testing.T) {
 	for i, m := range may {
 		if slices.ContainsFunc(may[:i], func(o May) bool {

@@ -1,6 +1,6 @@
-// Package compare answers: what is different between two inventories, and may not be?
-// [Leaks] lists what was left, [Vanished] and [Taken] what is gone, [Forgotten] the
-// processes that containerd does not know. It has no I/O.
+// Package compare answers: which differences between two inventories are wrong? [Leaks]
+// lists the leftovers, [Vanished] and [Taken] the losses, [Forgotten] the processes that
+// containerd does not know. It has no I/O.
 package compare
 
 import (
@@ -13,18 +13,18 @@ import (
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// Leaks lists everything in after that was not in before, each with its reason. What is
-// not a leak, and why:
+// Leaks lists everything in after that was not in before, each with its reason. These are
+// not leaks:
 //   - processes of the harness (Scene.Own) and kernel threads;
 //   - the empty directory of a containerd namespace among the bundles, work directories
-//     and runc's states: containerd and runc make it for the first container and keep it;
-//   - the cgroup directory of a containerd namespace, as long as no process is in it
-//     itself: runc makes the parent of /NAMESPACE/ID and removes only the leaf;
+//     and runc's states: the first container creates it, and it stays;
+//   - the cgroup directory of a containerd namespace without processes of its own: runc
+//     creates the parent of /NAMESPACE/ID and removes only the leaf;
 //   - files of files.yaml's `may-appear`, each with its reason there;
-//   - what was in before already: a leak is reported by the case that caused it.
+//   - everything in before: the case that caused a leak reports it.
 //
-// Things that containerd knows (containers, tasks, snapshots, ...) are only judged when
-// after has a Daemon; [settle.Wait] refuses to call a scene clean without one.
+// containerd's objects (containers, tasks, snapshots, ...) are only judged if after has a
+// Daemon; [settle.Wait] never calls a scene clean without one.
 func Leaks(before, after inventory.Inventory) []finding.Finding {
 	d := diff{before: before, after: after}
 	var out []finding.Finding
@@ -37,7 +37,7 @@ func Leaks(before, after inventory.Inventory) []finding.Finding {
 	return out
 }
 
-// finders list what was not there before, each of one class or of several.
+// finders list the new things, each of one class or of several.
 var finders = []func(diff) []finding.Finding{
 	diff.processes, diff.sockets, diff.bundles, diff.criDirs, diff.mounts, diff.cgroups, diff.runcStates, diff.fifos,
 	diff.daemon, diff.networks,
@@ -131,7 +131,7 @@ func (d diff) mounts() []finding.Finding {
 	return out
 }
 
-// cgroups gives one finding for a group, however many hierarchies (cgroup v1) have it.
+// cgroups returns one finding for a group, however many hierarchies (cgroup v1) have it.
 func (d diff) cgroups() []finding.Finding {
 	known := d.namespaces()
 	left := fresh(d.before.Cgroups, d.after.Cgroups, func(c inventory.Cgroup) string { return c.Path })
@@ -186,7 +186,7 @@ func (d diff) criDirs() (out []finding.Finding) {
 	return out
 }
 
-// namespaces are all containerd namespaces that either inventory knows of.
+// namespaces returns all containerd namespaces in the two inventories.
 func (d diff) namespaces() []string {
 	var out []string
 	for _, inv := range []inventory.Inventory{d.before, d.after} {

@@ -10,7 +10,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// added are the calls that have added what was not deleted any more.
+// added returns the ADD calls without a later DEL.
 func added(calls []inventory.NetworkCall) []inventory.NetworkCall {
 	var open []inventory.NetworkCall
 	for _, c := range calls {
@@ -24,7 +24,7 @@ func added(calls []inventory.NetworkCall) []inventory.NetworkCall {
 	return open
 }
 
-// networks are those that a plugin has added and that nobody has deleted.
+// networks returns findings about ADD calls that were never undone.
 func (d diff) networks() (out []finding.Finding) {
 	itself := func(c inventory.NetworkCall) inventory.NetworkCall { return c }
 	for _, c := range fresh(added(d.before.Networks), added(d.after.Networks), itself) {
@@ -40,7 +40,7 @@ func (d diff) networks() (out []finding.Finding) {
 	return out
 }
 
-// mountedAt is where the mount table has a namespace: /var/run is a link to /run.
+// mountedAt returns a namespace's path in the mount table: /var/run is a link to /run.
 func mountedAt(netns string) string {
 	if rest, ok := strings.CutPrefix(netns, "/var/run/"); ok {
 		return "/run/" + rest
@@ -48,8 +48,8 @@ func mountedAt(netns string) string {
 	return netns
 }
 
-// podOf is the pod that a network namespace, or the result that libcni keeps of an ADD,
-// is of, or "". Its name of a result is NETWORK-CONTAINER-INTERFACE.
+// podOf returns the pod of a network namespace, or of libcni's result of an ADD, or "". A
+// result is named NETWORK-CONTAINER-INTERFACE.
 func (d diff) podOf(file string) string {
 	for _, c := range d.after.Networks {
 		if file == mountedAt(c.Netns) || path.Base(file) == c.Network+"-"+c.Container+"-"+c.Interface {

@@ -2,7 +2,7 @@ package compare
 
 import "path"
 
-// shimName is a shim's binary in words, "containerd-shim-runc-v2".
+// shimName returns a shim's binary, "containerd-shim-runc-v2".
 func shimName(argv []string) string {
 	if len(argv) == 0 {
 		return "shim"

@@ -9,9 +9,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// Taken lists what somebody who lives had, and has not any more. Of a directory that is
-// gone it tells once, and not of what was in it. A file may grow: CRI writes down what it
-// learns of a container while it runs.
+// Taken lists the losses of containers and pods that still run. It reports a missing
+// directory once, without its files. A file may grow: CRI records data about a running
+// container.
 func Taken(was, is inventory.Belongings, places inventory.Places) (out []finding.Finding) {
 	gone := map[string]bool{}
 	for _, b := range was.Have {
@@ -25,13 +25,13 @@ func Taken(was, is inventory.Belongings, places inventory.Places) (out []finding
 		} else {
 			gone[b.Path] = true
 		}
-		f.Invariant, f.Subject.ID, f.Facts[fact.In] = finding.Loss, b.ID, fact.OfTheLiving
+		f.Invariant, f.Subject.ID, f.Facts[fact.In] = finding.Loss, b.ID, fact.FromRunning
 		out = append(out, f)
 	}
 	return out
 }
 
-// kept reports whether a belonging is still there, and has lost nothing.
+// kept reports whether a belonging still exists, and has lost nothing.
 func kept(b inventory.Belongings, was inventory.Belonging) bool {
 	return slices.ContainsFunc(b.Have, func(is inventory.Belonging) bool {
 		grown := was.Size <= is.Size
@@ -40,8 +40,8 @@ func kept(b inventory.Belongings, was inventory.Belonging) bool {
 	})
 }
 
-// Vanished lists what was in before and is not in after: nobody who removes his own
-// containers removes an image, what others have mounted, or a directory of containerd's.
+// Vanished lists everything in before that is not in after. A client that removes its own
+// containers removes no image, no foreign mount and no directory of containerd.
 func Vanished(before, after inventory.Inventory) (out []finding.Finding) {
 	add := func(class finding.Class, s finding.Subject, fs fact.Facts) {
 		out = append(out, finding.Finding{Invariant: finding.Loss, Class: class, Subject: s, Facts: fs})

@@ -34,7 +34,7 @@ func TestTaken(t *testing.T) {
 	}
 }
 
-// A cgroup that was there before, in two hierarchies, is one thing that is gone.
+// An earlier cgroup in two hierarchies is one loss.
 func TestVanishedCgroup(t *testing.T) {
 	pod := func(hierarchy string) inventory.Cgroup {
 		return inventory.Cgroup{Path: "/" + hierarchy + "/w1/pod1", Rel: "pod1"}

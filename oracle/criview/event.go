@@ -6,8 +6,8 @@ import (
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// The types of CRI's container events, in the order in which a container has them. A
-// sandbox has them, too.
+// The types of CRI's container events, in their order in a container's life. A sandbox
+// has them, too.
 const (
 	Created = "CONTAINER_CREATED_EVENT"
 	Started = "CONTAINER_STARTED_EVENT"
@@ -20,18 +20,17 @@ var EventTypes = []string{Created, Started, Stopped, Deleted}
 
 // Event is one of CRI's container events.
 type Event struct {
-	Type string `json:"type"` // as the API names it: CONTAINER_STOPPED_EVENT
-	ID   string `json:"id"`   // of the container, or of the sandbox
-	// State and ExitCode are what the event says of its container; "" where it says nothing
-	// of it, as of one that is deleted.
+	Type string `json:"type"` // in the API's form: CONTAINER_STOPPED_EVENT
+	ID   string `json:"id"`   // of the container, or of the sandbox.
+	// State and ExitCode are the event's fields about its container; "" if the event has
+	// none, for example for a deleted one.
 	State    string `json:"state,omitempty"`
 	ExitCode int32  `json:"exitCode,omitempty"`
-	// Of are all containers of whose state it tells; nil in histories that do not say so.
+	// Of are all containers whose state it has; nil in histories without this field.
 	Of []string `json:"of"`
-	// Bare: it comes without the status of its sandbox.
+	// Bare is set if it lacks the status of its sandbox.
 	Bare bool `json:"bare,omitempty"`
-	// Created is when it came about, as it says; the zero time in histories that do not tell
-	// it.
+	// Created is its own time of creation; zero in histories without this field.
 	Created time.Time `json:"created,omitzero"`
 	Seen    time.Time `json:"seen"`
 }

@@ -18,32 +18,32 @@ import (
 type Log struct {
 	mu     sync.Mutex
 	events []Event
-	begun  time.Time     // when it began to listen last
-	err    error         // why that has ended
+	begun  time.Time     // last begin of the stream
+	err    error         // why the stream has ended
 	none   bool          // the release has no such events
 	grown  chan struct{} // closed when an event is added
 }
 
-// Heard is what a CRILog has kept.
+// Heard is the content of a Log.
 type Heard struct {
 	Events []Event
-	// None reports that nobody has listened: the release has no such events.
+	// None is set if the release has no such events.
 	None bool
-	// Since is when it was last asked for them, and Err why no more will come.
+	// Since is the last begin of the stream, and Err the reason of its end.
 	Since time.Time
 	Err   error
 }
 
-// TellsAll are the releases that tell each event to all who ask for container events.
-// Before, all took from one channel, so that each came to one of them: a second would
-// take them from the first.
+// TellsAll are the releases that send each event to all clients of GetContainerEvents.
+// Earlier releases had one channel for all clients, so that each event reached one of
+// them: a second client took events from the first.
 var TellsAll = struct{ Releases, Source string }{
 	Releases: ">= 2.0.0",
 	Source:   "containerd#7318, done by containerd#9661 (internal/eventq), which no release of 1.7 has",
 }
 
-// TellsAllIn reports whether a release, "v2.4.2", is one of CRITellsAll; a release
-// candidate counts as its release.
+// TellsAllIn reports whether TellsAll has a release, "v2.4.2"; a release candidate counts
+// as its release.
 func TellsAllIn(release string) bool {
 	v, err := semver.NewVersion(release)
 	if err != nil {
@@ -53,16 +53,16 @@ func TellsAllIn(release string) bool {
 	return err == nil && r.Check(semver.New(v.Major(), v.Minor(), v.Patch(), "", ""))
 }
 
-// Heard is a copy of what was kept.
+// Heard returns a copy of the log.
 func (l *Log) Heard() Heard {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return Heard{slices.Clone(l.events), l.none || l.begun.IsZero(), l.begun, l.err}
 }
 
-// Record listens until ctx ends or containerd does. containerd keeps events for those who
-// listen later (internal/eventq, for 5 minutes), so that none is lost meanwhile. Releases
-// before 1.7 have none, and say so by Unimplemented.
+// Record listens until ctx or containerd ends. containerd keeps events for later clients
+// (internal/eventq, for 5 minutes), so that none is lost meanwhile. Releases before 1.7
+// have no events, and respond with Unimplemented.
 func (l *Log) Record(ctx context.Context, conn grpc.ClientConnInterface) error {
 	at := time.Now()
 	stream, err := api.NewRuntimeServiceClient(conn).GetContainerEvents(ctx, &api.GetEventsRequest{})
@@ -100,8 +100,7 @@ func (l *Log) listen(stream api.RuntimeService_GetContainerEventsClient, begun t
 	}
 }
 
-// Await waits until done is true of what was heard, there is nobody to hear any more, or
-// ctx ends.
+// Await waits until done returns true for the log, the stream has ended, or ctx ends.
 func (l *Log) Await(ctx context.Context, done func(Heard) bool) {
 	for {
 		l.mu.Lock()

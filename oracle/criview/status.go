@@ -1,5 +1,5 @@
-// Package criview answers: what does CRI say of containers and sandboxes? It keeps the
-// answers of CRI and its stream of container events. It judges nothing.
+// Package criview answers: what does CRI report about containers and sandboxes? It keeps
+// the responses of CRI and its stream of container events. It judges nothing.
 package criview
 
 import (
@@ -8,7 +8,7 @@ import (
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// The states of CRI, as its API names them.
+// The states of CRI in the API's form.
 const (
 	Running  = "CONTAINER_RUNNING"
 	Exited   = "CONTAINER_EXITED"
@@ -17,26 +17,26 @@ const (
 	NotReady = "SANDBOX_NOTREADY"
 )
 
-// OOMKilled is CRI's reason for the end of a container in which a process was
-// OOM-killed, its init or another.
+// OOMKilled is CRI's reason for the end of a container in which a process was OOM-killed,
+// its init or another.
 const OOMKilled = "OOMKilled"
 
-// Status is one answer of CRI about a container.
+// Status is one response of CRI about a container.
 type Status struct {
 	ID       string `json:"id"`
-	State    string `json:"state"` // as the API names it: CONTAINER_EXITED
+	State    string `json:"state"` // in the API's form: CONTAINER_EXITED
 	ExitCode int32  `json:"exitCode,omitempty"`
 	Reason   string `json:"reason,omitempty"`
-	// The zero time stands for CRI's 0: it has not been so yet.
+	// The zero time is CRI's 0: it has not happened yet.
 	Created  time.Time `json:"created,omitzero"`
 	Started  time.Time `json:"started,omitzero"`
 	Finished time.Time `json:"finished,omitzero"`
-	// Asked and Seen are when it was asked, and had answered.
+	// Asked and Seen are the times of the request and of the response.
 	Asked time.Time `json:"asked"`
 	Seen  time.Time `json:"seen"`
 }
 
-// StatusOf keeps an answer of ContainerStatus.
+// StatusOf converts a response of ContainerStatus.
 func StatusOf(s *api.ContainerStatus, asked time.Time) Status {
 	return Status{
 		ID: s.GetId(), State: s.GetState().String(), ExitCode: s.GetExitCode(), Reason: s.GetReason(),
@@ -45,7 +45,7 @@ func StatusOf(s *api.ContainerStatus, asked time.Time) Status {
 	}
 }
 
-// nanoseconds is a time of CRI, of which 0 stands for none.
+// nanoseconds converts a time of CRI; 0 is none.
 func nanoseconds(ns int64) time.Time {
 	if ns == 0 {
 		return time.Time{}
@@ -53,7 +53,7 @@ func nanoseconds(ns int64) time.Time {
 	return time.Unix(0, ns)
 }
 
-// Same reports whether two answers say the same.
+// Same reports whether two responses have the same content.
 func (s Status) Same(o Status) bool {
 	s.Asked, s.Seen = o.Asked, o.Seen
 	return s == o

@@ -27,34 +27,34 @@ type Task struct {
 	Namespace string `json:"namespace"`
 	Topic     string `json:"topic"`
 	Container string `json:"container"`
-	// Exec is "" for the init process, although containerd's TaskExit then carries the
+	// Exec is "" for the init process, although containerd's TaskExit then has the
 	// container's id.
 	Exec   string    `json:"exec,omitempty"`
 	PID    int       `json:"pid,omitempty"`
 	Status uint32    `json:"status,omitempty"`
-	Exited time.Time `json:"exited,omitzero"` // exited_at; the zero time when the event has none
+	Exited time.Time `json:"exited,omitzero"` // exited_at; zero if the event has none
 	Sent   time.Time `json:"sent"`            // the envelope's timestamp
-	Seen   time.Time `json:"seen"`            // when it arrived here
+	Seen   time.Time `json:"seen"`            // the time of its arrival
 }
 
-// IsExitOf reports whether it tells of the end of the use of an id that has that init.
+// IsExitOf reports whether it is the exit of the container with that id and init.
 func (e Task) IsExitOf(id string, pid int) bool {
 	return e.Topic == TopicExit && e.Container == id && e.Exec == "" && e.PID == pid
 }
 
-// Gap is a time in which nobody was subscribed. To is the zero time while it lasts.
+// Gap is a time without a subscription. To is zero while it lasts.
 type Gap struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to,omitzero"`
 }
 
-// Overlaps reports whether a part of it is between two times.
+// Overlaps reports whether the gap overlaps the time between two others.
 func (g Gap) Overlaps(from, to time.Time) bool {
 	return !g.From.After(to) && (g.To.IsZero() || !g.To.Before(from))
 }
 
-// Log keeps the events in the order of their arrival, and the times in which nobody
-// was subscribed. The zero value is ready; it may be used concurrently.
+// Log keeps the events in the order of their arrival, and the times without a
+// subscription. The zero value is ready; it may be used concurrently.
 type Log struct {
 	mu     sync.Mutex
 	events []Task
@@ -74,15 +74,15 @@ func (l *Log) Add(e Task) {
 	}
 }
 
-// Missed records that nobody was subscribed between two times: containerd was down, or
-// the stream broke. An event may be missing then; twice or out of order it may not be.
+// Missed records a time without a subscription: containerd was down, or the stream broke.
+// An event may be missing then, but not repeated or out of order.
 func (l *Log) Missed(from, to time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.gaps = append(l.gaps, Gap{from, to})
 }
 
-// Gaps are the times in which nobody was subscribed.
+// Gaps returns the times without a subscription.
 func (l *Log) Gaps() []Gap {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,7 +96,7 @@ func (l *Log) Events() []Task {
 	return slices.Clone(l.events)
 }
 
-// Await waits until done is true of the events, or ctx ends.
+// Await waits until done returns true for the events, or ctx ends.
 func (l *Log) Await(ctx context.Context, done func([]Task) bool) {
 	for {
 		events, more := l.sofar()
@@ -111,7 +111,7 @@ func (l *Log) Await(ctx context.Context, done func([]Task) bool) {
 	}
 }
 
-// sofar are the events, and a channel that is closed when there are more.
+// sofar returns the events, and a channel that is closed when there are more.
 func (l *Log) sofar() ([]Task, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,25 +14,25 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// markTopic is published by Record until it comes back. The name of the namespace must
-// only be valid: publishing creates none.
+// markTopic is the topic of Record's marks. The name of the namespace must only be valid:
+// publishing creates none.
 const (
 	markTopic     = "/shimquake/subscribed"
 	markNamespace = "shimquake"
 	markPause     = 10 * time.Millisecond
 )
 
-// Recording is a running subscription of an EventLog.
+// Recording is a running subscription of a Log.
 type Recording struct{ done chan error }
 
-// Done gives the error that ended the subscription, none when ctx was cancelled, and is
-// then closed.
+// Done delivers the error that ended the subscription, or none if ctx was cancelled. Then
+// it is closed.
 func (r *Recording) Done() <-chan error { return r.done }
 
-// Record subscribes the log to containerd's events about tasks. When it
-// returns, events are arriving: containerd accepts a subscription at some time after the
-// call, so a mark is published until it comes back. It ends with ctx; when containerd
-// dies a gap begins, until the next Record on the log.
+// Record subscribes the log to containerd's events about tasks. containerd accepts a
+// subscription some time after the call, so Record publishes a mark until it arrives.
+// When it returns, events arrive. The subscription ends with ctx. When containerd ends, a
+// gap begins, until the next Record on the log.
 func (l *Log) Record(ctx context.Context, client *containerd.Client) (*Recording, error) {
 	stream, errs := client.Subscribe(ctx, `topic~="^/tasks/"`, `topic=="`+markTopic+`"`)
 	if err := l.awaitMark(ctx, client, stream, errs); err != nil {
@@ -47,7 +47,7 @@ func (l *Log) Record(ctx context.Context, client *containerd.Client) (*Recording
 			case env := <-stream:
 				l.add(env)
 			case err := <-errs:
-				if ctx.Err() == nil { // the caller's own end is no gap: he has heard what he wanted
+				if ctx.Err() == nil { // the caller's own end is no gap
 					l.Missed(time.Now(), time.Time{})
 					r.done <- err
 				}
@@ -58,7 +58,7 @@ func (l *Log) Record(ctx context.Context, client *containerd.Client) (*Recording
 	return r, nil
 }
 
-// awaitMark publishes marks until one arrives. What arrives meanwhile is kept.
+// awaitMark publishes marks until one arrives. It keeps the events that arrive meanwhile.
 func (l *Log) awaitMark(
 	ctx context.Context,
 	client *containerd.Client,
@@ -87,8 +87,8 @@ func (l *Log) awaitMark(
 	}
 }
 
-// publishMark sends a mark through containerd's exchange. Any registered type serves as
-// its body.
+// publishMark sends a mark through containerd's exchange. Its body can be of any
+// registered type.
 func publishMark(ctx context.Context, client *containerd.Client, name string) error {
 	mark := &eventsapi.TaskOOM{ContainerID: name}
 	if err := client.EventService().Publish(namespaces.WithNamespace(ctx, markNamespace), markTopic, mark); err != nil {
@@ -97,9 +97,9 @@ func publishMark(ctx context.Context, client *containerd.Client, name string) er
 	return nil
 }
 
-// Flush returns when everything that containerd has heard of by now has arrived in
-// the log: the exchange keeps the order, so it sends a mark and waits for that. When no
-// shim lives any more, an event that is missing then is missing permanently.
+// Flush returns when all events that containerd has by now have arrived in the log. The
+// exchange keeps the order, so Flush sends a mark and waits for it. If no shim runs any
+// more, an event that is missing then never comes.
 func (l *Log) Flush(ctx context.Context, client *containerd.Client) error {
 	name := fmt.Sprintf("flush-%d", time.Now().UnixNano())
 	if err := publishMark(ctx, client, name); err != nil {
@@ -124,7 +124,7 @@ func (l *Log) Flush(ctx context.Context, client *containerd.Client) error {
 	}
 }
 
-// passed notes that a mark came through.
+// passed records that a mark has arrived.
 func (l *Log) passed(mark string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -138,7 +138,7 @@ func (l *Log) passed(mark string) {
 	}
 }
 
-// hearing ends the gaps that have no end yet.
+// hearing ends the open gaps.
 func (l *Log) hearing(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -149,15 +149,14 @@ func (l *Log) hearing(now time.Time) {
 	}
 }
 
-// add decodes an envelope; marks and events that are of neither a task's life nor a
-// container's record are passed over.
+// add decodes an envelope. It ignores marks and events of other kinds.
 func (l *Log) add(env *events.Envelope) {
 	if env == nil || env.Event == nil {
 		return
 	}
 	body, err := typeurl.UnmarshalAny(env.Event)
 	if err != nil {
-		return // a type that this program does not know is none of those below
+		return // an unknown type is none of the types below
 	}
 	if mark, ok := body.(*eventsapi.TaskOOM); ok && env.Topic == markTopic {
 		l.passed(mark.ContainerID)
@@ -201,7 +200,8 @@ func decode(body any) (Task, bool) {
 	return Task{}, false
 }
 
-// execOf: containerd writes the container's id, or nothing, for its init process.
+// execOf returns the id of an exec. containerd sends the container's id, or nothing, for
+// the init process.
 func execOf(container, id string) string {
 	if id == container {
 		return ""
@@ -209,8 +209,8 @@ func execOf(container, id string) string {
 	return id
 }
 
-// timeOf gives the zero time for none and for the Unix epoch: containerd converts the
-// zero time to either.
+// timeOf returns the zero time for a missing time and for the Unix epoch: containerd
+// converts the zero time to either.
 func timeOf(t *timestamppb.Timestamp) time.Time {
 	if t == nil || t.AsTime().Unix() <= 0 {
 		return time.Time{}

@@ -2,7 +2,7 @@ package exit
 
 import "github.com/shimquake/shimquake/oracle/event"
 
-// OfEvents returns the exit statuses that events report.
+// OfEvents returns the exit statuses in events.
 func OfEvents(events []event.Task) []Observation {
 	by := map[string]Observer{event.TopicExit: ByTaskExit, event.TopicDelete: ByTaskDelete}
 	var out []Observation

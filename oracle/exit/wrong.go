@@ -10,9 +10,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// Wrong names every reported exit status that is not the true one. Its error says of
-// which observed processes nobody knows the real one ([ErrNoTruth]), or which have two;
-// the wrong ones are returned all the same.
+// Wrong returns every reported exit status that is not the real one. It also returns an
+// error if the real status of an observed process is unknown ([ErrNoTruth]) or ambiguous.
 func Wrong(truths []Truth, reported []Observation, sent []Sent) (wrong []finding.Finding, err error) {
 	var errs []error
 	known := map[process]Truth{}
@@ -44,7 +43,7 @@ func Wrong(truths []Truth, reported []Observation, sent []Sent) (wrong []finding
 // containerd).
 const SignalBase = 128
 
-// wrongExit is the finding about an observation that differs from the truth.
+// wrongExit returns the finding about a wrong observation.
 func wrongExit(o Observation, truth Truth, sent []Sent) finding.Finding {
 	f := finding.Finding{
 		Invariant: finding.Exit, Class: finding.ClassExitCode, Subject: finding.Subject{ID: o.Container, Exec: o.Exec,
@@ -71,7 +70,7 @@ func wrongExit(o Observation, truth Truth, sent []Sent) finding.Finding {
 // lastSignal is SIGRTMAX of Linux.
 const lastSignal = 64
 
-// kindOfStatus is the kind of a wrong exit status.
+// kindOfStatus returns the kind of a wrong exit status.
 func kindOfStatus(status uint32) string {
 	signal := int(status) - SignalBase
 	switch {

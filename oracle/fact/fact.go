@@ -1,7 +1,7 @@
-// Package fact has the words in which findings are kept: keys, the values that a key may
-// have, and their text form KEY=VALUE. It answers: what can be known of a finding?
+// Package fact defines the facts of findings: their keys, the values of a key, and the
+// text form KEY=VALUE. It answers: what can be known about a finding?
 //
-// It imports no other room of the oracle.
+// It imports no other package of the oracle.
 package fact
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/shimquake/shimquake/spelling"
 )
 
-// Facts are what is known of a finding's subject, a value for each key that is known:
+// Facts has a value for each known key of a finding's subject:
 //
 //	Facts{Task: None, Bundle: Gone}
 //
@@ -21,17 +21,17 @@ import (
 // of the keys: [task=none, bundle=gone].
 type Facts [factCount]string
 
-// Fact is one of them.
+// Fact is one key with its value.
 type Fact struct {
 	Key   Key
 	Value string
 }
 
-// String is the text form, KEY=VALUE.
+// String returns the text form, KEY=VALUE.
 func (f Fact) String() string { return f.Key.String() + "=" + f.Value }
 
-// Parse reads the text form of a fact. A wrong name is a *spelling.UnknownError
-// with the nearest right one.
+// Parse parses the text form of a fact. An unknown name is a *spelling.UnknownError with
+// the nearest known one.
 func Parse(text string) (Fact, error) {
 	name, value, ok := strings.Cut(text, "=")
 	if !ok || value == "" {
@@ -53,7 +53,7 @@ func Parse(text string) (Fact, error) {
 	return Fact{}, spelling.Unknown("fact", name, names)
 }
 
-// ParseAll reads a list of text forms.
+// ParseAll parses a list of text forms.
 func ParseAll(texts []string) (Facts, error) {
 	var fs Facts
 	for _, text := range texts {
@@ -69,7 +69,7 @@ func ParseAll(texts []string) (Facts, error) {
 	return fs, nil
 }
 
-// All are those that are known, in the order of their keys.
+// All returns the known facts, in the order of their keys.
 func (fs Facts) All() []Fact {
 	var out []Fact
 	for k, v := range fs {
@@ -80,7 +80,7 @@ func (fs Facts) All() []Fact {
 	return out
 }
 
-// Has reports whether all of some facts are among these.
+// Has reports whether these facts include some others.
 func (fs Facts) Has(some Facts) bool {
 	for k, v := range some {
 		if v != "" && fs[k] != v {
@@ -90,7 +90,7 @@ func (fs Facts) Has(some Facts) bool {
 	return true
 }
 
-// With are these facts and some more. What both know, the others say.
+// With returns these facts with more added. The added values replace known ones.
 func (fs Facts) With(more Facts) Facts {
 	for k, v := range more {
 		if v != "" {
@@ -100,8 +100,8 @@ func (fs Facts) With(more Facts) Facts {
 	return fs
 }
 
-// Cause are those that a finding has in common with the findings of other cases that have
-// the same cause: no ids, pids, paths and times.
+// Cause returns the facts that findings of the same cause in other cases have, too: no
+// ids, pids, paths and times.
 func (fs Facts) Cause() Facts {
 	for k := range fs {
 		if keys[k].scope != inCause {
@@ -111,13 +111,12 @@ func (fs Facts) Cause() Facts {
 	return fs
 }
 
-// Details are those of the facts that belong to one case alone, or nil: nothing may be
-// matched with them.
+// Details returns the facts that belong to one case alone, or nil: no match may use them.
 func (fs Facts) Details() []Fact {
 	return slices.DeleteFunc(fs.All(), func(f Fact) bool { return keys[f.Key].scope != inDetail })
 }
 
-// Texts are the text forms.
+// Texts returns the text forms.
 func (fs Facts) Texts() []string {
 	all := fs.All()
 	out := make([]string, len(all))
@@ -127,13 +126,13 @@ func (fs Facts) Texts() []string {
 	return out
 }
 
-// String is the text form of all, separated by spaces.
+// String returns all text forms, separated by spaces.
 func (fs Facts) String() string { return strings.Join(fs.Texts(), " ") }
 
-// MarshalJSON is the list of the text forms.
+// MarshalJSON returns the list of the text forms.
 func (fs Facts) MarshalJSON() ([]byte, error) { return json.Marshal(fs.Texts()) }
 
-// UnmarshalJSON reads such a list.
+// UnmarshalJSON parses such a list.
 func (fs *Facts) UnmarshalJSON(text []byte) error {
 	var texts []string
 	if err := json.Unmarshal(text, &texts); err != nil {
@@ -144,10 +143,10 @@ func (fs *Facts) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// MarshalYAML is the list of the text forms, for the YAML library.
+// MarshalYAML returns the list of the text forms, for the YAML library.
 func (fs Facts) MarshalYAML() (any, error) { return fs.Texts(), nil }
 
-// UnmarshalYAML reads such a list, for the YAML library.
+// UnmarshalYAML parses such a list, for the YAML library.
 func (fs *Facts) UnmarshalYAML(unmarshal func(any) error) error {
 	var texts []string
 	if err := unmarshal(&texts); err != nil {

@@ -1,36 +1,36 @@
 package fact
 
-// The fields of what CRI says: values of Field.
+// The fields of a CRI status or event: values of Field.
 const (
 	FieldState    = "state"
-	FieldList     = "list" // of tasks
+	FieldList     = "list" // the list of tasks
 	FieldReason   = "reason"
 	FieldExitCode = "exit-code"
 	FieldCreated  = "created-at"
 	FieldStarted  = "started-at"
 	FieldFinished = "finished-at"
-	FieldSandbox  = "sandbox" // its status, in an event
+	FieldSandbox  = "sandbox" // the status of the sandbox, in an event
 	FieldSibling  = "sibling" // the status of another container of its pod, in an event
 	FieldIP       = "ip"      // of a pod
 )
 
-// What is wrong with a field: values of Is.
+// The errors of a field: values of Is.
 const (
-	TooEarly = "too-early" // a time before what it is the time of
-	TooLate  = "too-late"  // a time after that, or later than CRI has said it
-	Fatal    = "fatal"     // a log message after which containerd cannot go on
+	TooEarly = "too-early" // a time before its event.
+	TooLate  = "too-late"  // a time after its event, or after the response.
+	Fatal    = "fatal"     // a log message after which containerd cannot continue
 	NotSet   = "not-set"
-	Other    = "other"   // another than is true
-	Changed  = "changed" // another than CRI has said before
+	Other    = "other"   // a wrong value
+	Changed  = "changed" // a value that differs from an earlier response
 )
 
 // More values of facts.
 const (
-	OnlyByCRI   = "by-cri-alone" // Listed: CRI lists what containerd does not have
-	NotByCRI    = "not-by-cri"   // and the other way about
-	ASandbox    = "sandbox"      // Object
-	InLivingPod = "living-pod"   // In: a container was removed, and its pod lives on
-	OfTheLiving = "living"       // something was taken from who lives
-	// InLivingContainer is what an exec has left in a container that lives on.
-	InLivingContainer = "living-container"
+	OnlyByCRI    = "by-cri-alone"  // Listed: CRI lists it, and containerd does not have it.
+	NotByCRI     = "not-by-cri"    // Listed: containerd has it, and CRI does not list it.
+	ASandbox     = "sandbox"       // Object.
+	InRunningPod = "running-pod"   // In: left by a removed container in a running pod.
+	FromRunning  = "running-owner" // In: lost from a running container or pod
+	// InRunningContainer is a leak of an exec in a running container.
+	InRunningContainer = "running-container"
 )

@@ -2,125 +2,125 @@ package fact
 
 import "slices"
 
-// Key names one kind of fact: Task, Bundle, ...
+// Key is the kind of a fact: Task, Bundle, ...
 type Key uint8
 
-// String is the key's name in the text form.
+// String returns the key's name in the text form.
 func (k Key) String() string { return keys[k].name }
 
-// Values are those that a fact of the key may have; nil: any.
+// Values returns the values that a fact of the key may have; nil: any.
 func (k Key) Values() []string { return slices.Clone(keys[k].values) }
 
-// The keys of facts. A key that is added gets a line in keys, too.
+// The keys of facts. A new key needs a line in keys, too.
 const (
-	// What the subject's id has.
-	Task      Key = iota // the status of the task in containerd
-	Container            // the record of the container in containerd
-	Bundle               // the bundle directory
-	Socket               // the socket of the shim
-	Shim                 // the shim; of an exit: at the time of the exit
-	Process              // the process of the task's pid
-	Holder               // the process that listens on a socket
-	Create               // the end of the container's creation, of a cgroup or an event without a pid
-	Lease                // the lease that keeps a snapshot from being collected
-	Served               // the shim that last served a group, or two at once
+	// The state of the subject's id.
+	Task      Key = iota // the status of the task in containerd.
+	Container            // the record of the container in containerd.
+	Bundle               // the bundle directory.
+	Socket               // the socket of the shim.
+	Shim                 // the shim; of an exit: at the time of the exit.
+	Process              // the process of the task's pid.
+	Holder               // the process that listens on a socket.
+	Create               // the end of the container's creation, of a cgroup or an event without a pid.
+	Lease                // the lease that keeps a snapshot.
+	Served               // the shim that last served a group, or two at once.
 
 	// The container.
-	Whose // the name of the container in the workload, or the sandbox
+	Role // the name of the container in the workload, or the sandbox.
 
 	// A process.
-	Owner    // the container that the process belongs to
-	Program  // the name of its program
-	Parent   // its parent process
-	Children // its child processes
-	State    // the state that keeps it from ending
-	Helper   // the kind of a shim's short-lived helper process
+	Owner    // the container that the process belongs to.
+	Program  // the name of its program.
+	Parent   // its parent process.
+	Children // its child processes.
+	State    // the state that delays its end.
+	Helper   // the kind of a shim's short-lived helper process.
 
 	// Files, mounts and cgroups.
-	Kind      // the kind of a file, a handle or a record of the metadata
-	Path      // the path of a file, without the parts of one case
-	Handle    // the target of a descriptor, or the function of a goroutine
-	MountType // the type of a filesystem, such as overlay
-	Size      // the change in size of a file that was there before
-	Procs     // the processes in a cgroup
-	Groups    // the cgroups in a cgroup
-	Network   // the name of a network in the configuration of CNI
-	Netns     // the mount of a pod's network namespace
-	Expires   // a lease, or an object that it keeps, has a time of expiry
+	Kind      // the kind of a file, a handle or a record of the metadata.
+	Path      // the path of a file, without the parts of one case.
+	Handle    // the target of a descriptor, or the function of a goroutine.
+	MountType // the type of a filesystem, such as overlay.
+	Size      // the change in size of a file that was there before.
+	Procs     // the processes in a cgroup.
+	Groups    // the cgroups in a cgroup.
+	Network   // the name of a network in the configuration of CNI.
+	Netns     // the mount of a pod's network namespace.
+	Expires   // a lease, or an object that it keeps, has a time of expiry.
 
 	// A reported exit status.
-	By         // the reporter
-	Status     // the kind of error in the report
-	Reported   // the reported status
-	True       // the real status
-	Want       // the status that the workload asks for
-	Source     // the source of the real status
-	SentBy     // the sender of the signal that the status stands for
-	Containerd // the state of containerd when the container ended
+	By         // the reporter.
+	Status     // the kind of error in the report.
+	Reported   // the reported status.
+	True       // the real status.
+	Want       // the status that the workload asks for.
+	Source     // the source of the real status.
+	SentBy     // the sender of the signal in the status.
+	Containerd // the state of containerd at the end of the container.
 
 	// An event.
-	Event  // the kind of error
-	Topic  // the topic of the event
-	Of     // the process of the event, unless it is a container's init
-	After  // the event or call that came before
-	Repeat // the difference from the first event of its kind
-	Use    // the use of the container's id
-	Last   // the shim had nothing more to send
+	Event  // the kind of error.
+	Topic  // the topic of the event.
+	Of     // the process of the event, unless it is a container's init.
+	After  // the previous event or call.
+	Repeat // the difference from the first event of its kind.
+	Use    // the use of the container's id.
+	Last   // the shim had nothing more to send.
 
 	// A response of CRI.
-	Field  // the field of a status or of an event
-	Is     // the kind of error in the field
-	Listed // the only API that lists the object
-	In     // the place of a leak, or the owner of a loss
+	Field  // the field of a status or of an event.
+	Is     // the kind of error in the field.
+	Listed // the only API that lists the object.
+	In     // the place of a leak, or the owner of a loss.
 
 	// containerd, and calls of clients.
-	What    // the operation that did not succeed
-	Object  // the object that could not be removed
-	Call    // the last failed call of the client
-	Code    // the gRPC code of the error
-	Message // the message of the error, without ids, numbers and times
-	Exit    // the exit status of containerd
-	Asked   // containerd got SIGTERM
-	Output  // the kind of error in the output
-	Stream  // the output stream
+	What    // the failed operation.
+	Object  // the object that could not be removed.
+	Call    // the last failed call of the client.
+	Code    // the gRPC code of the error.
+	Message // the message of the error, without ids, numbers and times.
+	Exit    // the exit status of containerd.
+	Asked   // containerd got SIGTERM.
+	Output  // the kind of error in the output.
+	Stream  // the output stream.
 
-	// Details of one case, for people.
+	// Details of one case, for a person.
 	Error
 	TaskPID
 	ShimPID
 	ParentPID
 	ChildPIDs
-	Count // of processes in a cgroup, of equal findings, of surplus handles, of bytes
-	Most  // the upper limit of Count
-	Stack // of a goroutine
+	Count // of processes in a cgroup, of equal findings, of surplus handles, of bytes.
+	Most  // the upper limit of Count.
+	Stack // of a goroutine.
 	Hierarchies
 	LeaseID
 	At
-	First // the status of the first event of two
+	First // the status of the first event of two.
 	Apart
-	NotBefore // the earliest possible end
+	NotBefore // the earliest possible end.
 	NotAfter
 	Bound
-	Residue // the known residue that did not appear
+	Residue // the known residue that did not appear.
 
 	factCount
 )
 
-// topics are those of containerd's events and the types of CRI's, as packages event and
-// criview name them.
+// topics are the topics of containerd's events and the types of CRI's, from the packages
+// oracle/event and oracle/criview.
 var topics = []string{
 	"/tasks/create", "/tasks/start", "/tasks/exit", "/tasks/delete", "/tasks/paused", "/tasks/resumed",
 	"/tasks/exec-added", "/tasks/exec-started", "/tasks/oom",
 	"CONTAINER_CREATED_EVENT", "CONTAINER_STARTED_EVENT", "CONTAINER_STOPPED_EVENT", "CONTAINER_DELETED_EVENT",
 }
 
-// scope is how far a fact reaches.
+// scope is the range of a fact.
 type scope uint8
 
 const (
-	inCause  scope = iota // findings of one cause have it in common
-	inMatch               // it can be matched, and may differ between the cases of one cause
-	inDetail              // it is of one case alone
+	inCause  scope = iota // the same in all findings of one cause.
+	inMatch               // for matches; it may differ between cases of one cause.
+	inDetail              // for one case only
 )
 
 var keys = [factCount]struct {
@@ -143,7 +143,7 @@ var keys = [factCount]struct {
 	Lease:     {"lease", inCause, []string{Expiring}},
 	Served:    {"served-by", inCause, []string{ByNeighbour, ByTwo}},
 
-	Whose: {"whose", inMatch, nil},
+	Role: {"role", inMatch, nil},
 
 	Owner:    {"owner", inCause, []string{None, OfContainer}},
 	Program:  {"program", inCause, nil},
@@ -173,7 +173,7 @@ var keys = [factCount]struct {
 	By: {"by", inCause, nil},
 	Status: {"status", inCause, []string{
 		MadeUp0, MadeUp137, MadeUp255, MadeUpSig, Wrong, WrongTime, OtherTime, WrongPID, Unreported, Killed, NeverBegan,
-		KilledEarly, SaidEarly, Unended,
+		KilledEarly, SaidEarly, NotEnded,
 	}},
 	Reported:   {"reported", inMatch, nil},
 	True:       {"true", inMatch, nil},
@@ -189,7 +189,7 @@ var keys = [factCount]struct {
 	Topic:  {"topic", inCause, topics},
 	Of:     {"of", inCause, []string{AnExec, AnAttach}},
 	After:  {"after", inCause, append([]string{AfterInitExit, AnotherStop, ClientGone, TimeOver}, topics...)},
-	Repeat: {"repeat", inCause, []string{SameAgain, KnownToBeTold, OtherStatus, OtherPID}},
+	Repeat: {"repeat", inCause, []string{SameAgain, AlreadyReported, OtherStatus, OtherPID}},
 	Use:    {"use", inCause, []string{Second}},
 	Last:   {"last", inMatch, []string{Yes}},
 
@@ -198,7 +198,7 @@ var keys = [factCount]struct {
 			FieldSandbox, FieldSibling, FieldIP}},
 	Is:     {"is", inCause, []string{TooEarly, TooLate, NotSet, Other, Changed, Repeated, Fatal}},
 	Listed: {"listed", inCause, []string{OnlyByCRI, NotByCRI}},
-	In:     {"in", inCause, []string{InLivingPod, OfTheLiving, InLivingContainer}},
+	In:     {"in", inCause, []string{InRunningPod, FromRunning, InRunningContainer}},
 
 	What:    {"what", inCause, whats},
 	Object:  {"object", inCause, []string{APod, AContainer, ASandbox, ATask}},

@@ -12,7 +12,7 @@ var whats = []string{
 	AbsentBegun, Baseline, WrongResponse, WrongState,
 }
 
-// Values of What, of a bystander.
+// Values of What for a bystander.
 const (
 	OthersCall   = "others-call"
 	OthersEnd    = "others-end"
@@ -22,64 +22,63 @@ const (
 	OthersAnswer = "others-answer"
 )
 
-// Values of What where something did not succeed.
+// Values of What for a failed operation.
 const (
 	Removal   = "removal"
 	IDReuse   = "id-reuse"
-	NameFree  = "name-free"  // that of a container, or of a pod, that there is
-	GoneFails = "gone-fails" // a call about what is gone already
+	NameFree  = "name-free"  // the name of an existing container or pod is accepted again
+	GoneFails = "gone-fails" // a repeated removal fails
 	Boot      = "boot"
 	Listing   = "listing"
-	// Collection is that of garbage.
+	// Collection is a garbage collection.
 	Collection = "collection"
 	Answer     = "answer"
 	ARestart   = "restart"
 	Shutdown   = "shutdown"
 	Death      = "death"
-	ALog       = "log"        // Is: repeated, or fatal
-	ExecKept   = "exec-kept"  // an exec that was deleted
-	ExecTaken  = "exec-taken" // the id of one that was deleted
-	// Of an exec by CRI: it is refused, it has run longer than it was given and nobody says
-	// so, it lives on after that or after its client has gone, or it was not given as long.
+	ALog       = "log"        // Is: repeated, or fatal.
+	ExecKept   = "exec-kept"  // a deleted exec is still there
+	ExecTaken  = "exec-taken" // the id of a deleted exec is refused.
+	// An exec by CRI: it is refused, or its timeout is not reported. Or it keeps running
+	// after its timeout or without its client, or it times out too early.
 	ExecFailed  = "exec-failed"
 	ExecUntimed = "exec-untimed"
 	ExecLives   = "exec-lives"
 	ExecEarly   = "exec-early"
-	// Of a client that attaches: it cannot, or what it is attached to has ended and its
-	// stream has not.
+	// A client that attaches: it cannot, or its stream stays open after the end of the
+	// container.
 	AttachFailed = "attach-failed"
 	AttachOpen   = "attach-open"
-	// Output is that of a container or of an exec.
+	// The output of a container or of an exec.
 	WrongOutput = "output"
-	// Of a standard input: what was read of it, that it did not end when it was closed, and
-	// that it ended before.
+	// A standard input: wrong content, no end after it was closed, or an end before that.
 	WrongInput = "input"
 	InputOpen  = "input-open"
 	InputEnded = "input-ended"
 
-	// Of a task after a call that succeeded: what containerd calls it, and the pid that
-	// comes with that, or none.
+	// A task after a successful call: containerd's state of it, and the pid in the
+	// response, or none.
 	StateAs  = "state-as"
 	StatePID = "state-pid"
-	// Of a step of a script: a response, or a state or list behind it, that no possible
+	// A step of a script: a response, or a state or list behind it, that no possible
 	// state of the object allows.
 	WrongResponse = "response"
 	WrongState    = "state"
-	// ShimEnded is a shim that nobody has killed, and that has not ended well.
+	// ShimEnded is a shim that was not killed, and has not ended with success.
 	ShimEnded = "shim-ended"
-	// A payload that goes on when its task was paused, or does not when it was resumed.
+	// A payload that continues while its task is paused, or does not when it was resumed.
 	PausedRuns    = "paused-runs"
 	ResumedStands = "resumed-stands"
 	ASlowCall     = "slow-call"
-	// A client that waits for an end and is not answered: one of several, or, of an exec,
-	// one that waits from before a start that is refused.
+	// A client that waits for an end and gets no response. It is one of several, or waits
+	// for an exec since before its start was refused.
 	WaitUnanswered = "wait-unanswered"
-	// Of a command that does not exist: it has begun.
+	// A command that does not exist has begun.
 	AbsentBegun     = "absent-begun"
-	DoneTwice       = "done-twice"       // what was done already succeeds once more
-	AskedUnanswered = "asked-unanswered" // its state, while a call about it was held
-	// Of a SIGKILL for what has ended: what was answered, and that it came to another.
+	DoneTwice       = "done-twice"       // a repeated operation succeeds
+	AskedUnanswered = "asked-unanswered" // no response to State while another call is held
+	// A SIGKILL for an ended process: its response, and that it killed another process.
 	LateKillAs      = "late-kill-as"
 	KillHitsAnother = "kill-hits-another"
-	Baseline        = "baseline" // a call that failed before anything was broken
+	Baseline        = "baseline" // a call that failed before any fault
 )

@@ -2,10 +2,10 @@ package finding
 
 import "slices"
 
-// Class is the kind of thing that a finding is about.
+// Class is the kind of a finding's subject.
 type Class string
 
-// The classes of what leaks.
+// The classes of leaks.
 const (
 	ClassShim      Class = "shim"
 	ClassProcess   Class = "process"
@@ -21,31 +21,31 @@ const (
 	ClassContainer Class = "container"
 	ClassTask      Class = "task"
 	ClassSandbox   Class = "sandbox"
-	ClassMetadata  Class = "metadata" // what else containerd's metadata has
-	ClassFile      Class = "file"     // and what else is on its disk
-	ClassNetwork   Class = "network"  // of a pod, as its CNI plugin was called
-	ClassHandle    Class = "handle"   // what a process of containerd's holds open
+	ClassMetadata  Class = "metadata" // another record of containerd's metadata.
+	ClassFile      Class = "file"     // another file on its disk.
+	ClassNetwork   Class = "network"  // a pod's network, by the calls of its CNI plugin.
+	ClassHandle    Class = "handle"   // an open descriptor or a goroutine
 )
 
-// LeakClasses are the classes of what leaks, in the order in which findings are listed.
-// Each has a positive control.
+// LeakClasses are the classes of leaks, in the order of findings. Each has a positive
+// control.
 var LeakClasses = []Class{
 	ClassShim, ClassProcess, ClassSocket, ClassBundle, ClassCRIDir, ClassMount, ClassCgroup, ClassRuncState,
 	ClassSnapshot, ClassLease, ClassFIFO, ClassContainer, ClassTask, ClassSandbox, ClassMetadata, ClassNetwork,
 	ClassFile, ClassHandle,
 }
 
-// The classes of what does not leak.
+// The other classes.
 const (
 	ClassEnd       Class = "end"
 	ClassExitCode  Class = "exit-code"
 	ClassEvent     Class = "event"
-	ClassCRIStatus Class = "cri-status" // what CRI says of a container or a sandbox
-	ClassCRIEvent  Class = "cri-event"  // and what its container events say
-	ClassDaemon    Class = "containerd" // the daemon itself
-	ClassBystander Class = "bystander"  // a task or a pod that no fault was done to
+	ClassCRIStatus Class = "cri-status" // CRI's status of a container or a sandbox.
+	ClassCRIEvent  Class = "cri-event"  // CRI's container events.
+	ClassDaemon    Class = "containerd" // the daemon itself.
+	ClassBystander Class = "bystander"  // a task or a pod without a fault
 )
 
-// Classes are all classes, in the order in which findings are listed.
+// Classes are all classes, in the order of findings.
 var Classes = append(slices.Clone(LeakClasses), ClassEnd, ClassExitCode, ClassEvent, ClassCRIStatus, ClassCRIEvent,
 	ClassDaemon, ClassBystander)

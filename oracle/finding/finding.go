@@ -1,7 +1,7 @@
-// Package finding answers: what does not hold? A [Finding] is an invariant, a class of
-// things, one subject, and facts. A [Match] recognises findings by their class and facts.
+// Package finding answers: what does not hold? A [Finding] is an invariant, a class, one
+// subject, and facts. A [Match] recognizes findings by their class and facts.
 //
-// Sentences are made of findings by package wording, and nothing reads these.
+// Package wording makes sentences of findings, and no code reads these.
 package finding
 
 import (
@@ -17,22 +17,21 @@ type Invariant string
 
 // The invariants.
 const (
-	Leak     Invariant = "leak"      // something was left behind
-	Exit     Invariant = "exit"      // somebody reported a wrong exit code, or nobody any
-	End      Invariant = "end"       // a container ended otherwise than its workload says
-	Event    Invariant = "event"     // exit and delete did not arrive once and in order
-	Liveness Invariant = "liveness"  // the id cannot be used again, or containerd does not answer
-	Forgot   Invariant = "forgotten" // a container's process runs that containerd does not know
-	Others   Invariant = "others"    // what was done to one container did something to another
-	Loss     Invariant = "loss"      // something is gone that was there before
-	Net      Invariant = "network"   // CNI was called for a pod otherwise than it may be
-	Status   Invariant = "status"    // CRI says of a container or a sandbox what is not so
+	Leak     Invariant = "leak"      // a thing was left behind.
+	Exit     Invariant = "exit"      // an exit status was reported wrongly, or not at all.
+	End      Invariant = "end"       // a container did not end as its workload says.
+	Event    Invariant = "event"     // exit and delete did not arrive once and in order.
+	Liveness Invariant = "liveness"  // an id cannot be used again, or containerd does not respond.
+	Forgot   Invariant = "forgotten" // containerd does not know a running process of a container.
+	Others   Invariant = "others"    // a fault of one container affected another one.
+	Loss     Invariant = "loss"      // an earlier thing has gone.
+	Net      Invariant = "network"   // a wrong call of CNI for a pod.
+	Status   Invariant = "status"    // a wrong status of CRI for a container or a sandbox.
 	Residue  Invariant = "residue"   // a note: a known residue did not appear where it should
 )
 
-// Finding is one thing that does not hold: which rule, about what, and what is known of
-// it. Package wording makes sentences of it for people; no code reads
-// them.
+// Finding is one violation: the invariant, the subject and the facts. Package wording
+// makes sentences of it for people; no code reads them.
 type Finding struct {
 	Invariant Invariant  `json:"invariant"`
 	Class     Class      `json:"class"`
@@ -41,20 +40,19 @@ type Finding struct {
 	// Known is the id of the known residue that explains the finding; such a finding does
 	// not violate.
 	Known string `json:"known,omitempty"`
-	// Because says when releases leave a residue, for people: of a finding that is known,
-	// and of a note.
+	// Because says when releases leave a residue, for a person. Known findings and notes
+	// have it.
 	Because string `json:"because,omitempty"`
 }
 
-// Subject is the one thing that a finding is about. The zero value of a field means that
-// it has none.
+// Subject identifies the subject of a finding. A zero field is unknown or does not apply.
 type Subject struct {
-	Namespace string `json:"namespace,omitempty"` // containerd namespace
+	Namespace string `json:"namespace,omitempty"` // containerd namespace.
 	ID        string `json:"id,omitempty"`        // container, task, sandbox or lease
-	Pod       string `json:"pod,omitempty"`       // the id of its sandbox, or of the first of its group
+	Pod       string `json:"pod,omitempty"`       // the id of its sandbox, or of the first of its group.
 	Exec      string `json:"exec,omitempty"`      // of the container
 	PID       int    `json:"pid,omitempty"`       // in the scene's PID namespace
-	Start     uint64 `json:"start,omitempty"`     // of the process, in clock ticks since boot
+	Start     uint64 `json:"start,omitempty"`     // of the process, in clock ticks since boot.
 	Path      string `json:"path,omitempty"`      // inside the scene; cgroups: on the host
 	Name      string `json:"name,omitempty"`      // a process's command line, a shim's program
 }
@@ -75,13 +73,13 @@ func (f Finding) String() string {
 // residue nor a note.
 func (f Finding) Violates() bool { return f.Known == "" && f.Invariant != Residue }
 
-// Violations are the findings that violate.
+// Violations returns the findings that violate.
 func Violations(all []Finding) []Finding {
 	return slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return !f.Violates() })
 }
 
 // Sort orders findings by class as in Classes, then by subject and facts, so that two
-// runs print alike.
+// runs print the same.
 func Sort(all []Finding) {
 	slices.SortStableFunc(all, func(a, b Finding) int {
 		x, y := a.Subject, b.Subject

@@ -10,21 +10,21 @@ import (
 	"github.com/shimquake/shimquake/spelling"
 )
 
-// Match is like a finding when all that it says holds of that: its class, and these facts
-// among the finding's. Its text form is the class and then the facts:
+// Match describes findings: it has a class, and facts that the findings must have. Its
+// text form is the class and then the facts:
 //
 //	exit-code by=cri-status status=made-up-255 true=7
 //
-// Known findings are matched with it, and what suites know of old releases.
+// It matches known findings, and the findings of old releases in suites.
 type Match struct {
 	Class Class
 	Facts fact.Facts
 }
 
-// ParseMatch reads the text form. The error says what would excuse too much: an exit
-// status must name who reported it and what is wrong with it, an event what is wrong with
-// it, and a containerd that ended by itself its exit status. 2 is a panic, and never the
-// 1 of one that gave up.
+// ParseMatch parses the text form. It rejects a match that would excuse too much. An exit
+// status needs its reporter and its error, an event its error, and a containerd that
+// ended by itself its exit status. That must be 2, a panic, and never the 1 of a
+// containerd that gave up.
 func ParseMatch(text string) (Match, error) {
 	words := strings.Fields(text)
 	if len(words) == 0 {
@@ -38,7 +38,7 @@ func ParseMatch(text string) (Match, error) {
 	return m, m.check()
 }
 
-// MustMatches reads several text forms. A bad one ends the program: it is for tables.
+// MustMatches parses several text forms for tables. An invalid one ends the program.
 func MustMatches(texts ...string) []Match {
 	out := make([]Match, len(texts))
 	for i, text := range texts {
@@ -85,26 +85,26 @@ func texts[T ~string](all []T) []string {
 	return out
 }
 
-// Like reports whether a finding is like the match. What is known of a container's init
-// is not known of its execs.
+// Like reports whether a finding matches. A match about a container's init does not match
+// its execs.
 func (m Match) Like(f Finding) bool {
 	return m.Class == f.Class && f.Facts.Has(m.Facts) && f.Facts[fact.Of] == m.Facts[fact.Of]
 }
 
-// AnyLike reports whether a finding is like one of them.
+// AnyLike reports whether a finding matches one of them.
 func AnyLike(all []Match, f Finding) bool {
 	return slices.ContainsFunc(all, func(m Match) bool { return m.Like(f) })
 }
 
-// String is the text form.
+// String returns the text form.
 func (m Match) String() string {
 	return strings.TrimSuffix(string(m.Class)+" "+m.Facts.String(), " ")
 }
 
-// MarshalYAML is the text form, for the YAML library.
+// MarshalYAML returns the text form, for the YAML library.
 func (m Match) MarshalYAML() (any, error) { return m.String(), nil }
 
-// UnmarshalYAML reads it, for the YAML library.
+// UnmarshalYAML parses it, for the YAML library.
 func (m *Match) UnmarshalYAML(unmarshal func(any) error) error {
 	var text string
 	if err := unmarshal(&text); err != nil {

@@ -9,24 +9,24 @@ import (
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// Belongings are what containers and sandboxes have at one time: all that lies in
+// Belongings are the belongings of containers and sandboxes at one time: everything in
 // containerd's directories beneath a name that is their id.
 type Belongings struct {
 	At time.Time `json:"at"`
-	// Of are the ids that were looked for; Have is all that they have.
+	// Of are the ids; Have is everything of theirs.
 	Of   []string    `json:"of"`
 	Have []Belonging `json:"have,omitempty"`
 }
 
 // Belonging is one file, directory or mount.
 type Belonging struct {
-	ID string `json:"id"` // whose it is
+	ID string `json:"id"` // of its container or sandbox
 	File
-	// Mount is the type of the filesystem that is mounted there; "" of a file.
+	// Mount is the type of a mounted filesystem; "" for a file.
 	Mount string `json:"mount,omitempty"`
 }
 
-// TakeBelongings looks at what some ids have. It asks containerd for nothing.
+// TakeBelongings lists the belongings of some ids without asking containerd.
 func TakeBelongings(s Scene, of ...string) (Belongings, error) {
 	s = s.withDefaults()
 	s.FileDirs = []string{s.State, s.ContainerdRoot}

@@ -10,12 +10,12 @@ import (
 	"github.com/containerd/errdefs"
 )
 
-// Collect has containerd collect its garbage: what was removed from the metadata leaves
-// the disk only then, and only where a snapshot was removed since containerd has started.
-// Mostly it does so by itself soon after the removal. It does not when it was killed in
-// between, and not when the removal fell into the end of another collection
-// (lastCollection.After in plugins/gc/scheduler.go of v2.4.2): then the next removal
-// takes along what is left. That is a snapshot of the oracle's here; own hears of its
+// Collect makes containerd collect its garbage. Removed metadata leaves the disk only
+// then, and only if a snapshot was removed since containerd has started. Usually
+// containerd does so itself soon after the removal. It does not if it was killed in
+// between, or if the removal fell into the end of another collection
+// (lastCollection.After in plugins/gc/scheduler.go of v2.4.2). The next removal then
+// collects the rest. Here that is a snapshot of the oracle; own is called with its
 // directory.
 func Collect(ctx context.Context, s Scene, own func(dir string)) error {
 	s = s.withDefaults()
@@ -36,7 +36,7 @@ func Collect(ctx context.Context, s Scene, own func(dir string)) error {
 			own(writtenDir(mounts))
 			err = service.Remove(ctx, key)
 		}
-		if err != nil && !errdefs.IsNotFound(err) { // collected already: no lease holds it
+		if err != nil && !errdefs.IsNotFound(err) { // collected already: it has no lease
 			return fmt.Errorf("have %s collect garbage: %w", name, err)
 		}
 	}

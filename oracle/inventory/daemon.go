@@ -5,25 +5,25 @@ import (
 	"time"
 )
 
-// Daemon is what containerd itself knows, in all namespaces asked for.
+// Daemon lists containerd's own objects, in all requested namespaces.
 type Daemon struct {
 	Namespaces []string   `json:"namespaces"`
 	Containers []Ref      `json:"containers,omitempty"`
 	Tasks      []Task     `json:"tasks,omitempty"`
 	Snapshots  []Snapshot `json:"snapshots,omitempty"`
 	Leases     []Ref      `json:"leases,omitempty"`
-	// Expiring are those of the leases that containerd's garbage collection ends by itself.
+	// Expiring are the leases that containerd's garbage collection ends by itself.
 	Expiring []ExpiringLease `json:"expiring,omitempty"`
-	// SnapshotDirs are where the snapshots have their files that are not committed.
+	// SnapshotDirs are the directories of the uncommitted snapshots.
 	SnapshotDirs []SnapshotDir `json:"snapshotDirs,omitempty"`
-	// Records are what else the metadata has.
+	// Records are the other records of the metadata.
 	Records []Record `json:"records,omitempty"`
-	// Sandboxes are those of the sandbox store; none before containerd 1.7, which has no
-	// such service.
+	// Sandboxes are the entries of the sandbox store; none before containerd 1.7, which
+	// has no such service.
 	Sandboxes []Ref `json:"sandboxes,omitempty"`
 }
 
-// Ref names a thing of containerd.
+// Ref is the name of an object of containerd.
 type Ref struct {
 	Namespace string `json:"namespace"`
 	ID        string `json:"id"`
@@ -33,13 +33,13 @@ type Ref struct {
 type Task struct {
 	Namespace string `json:"namespace"`
 	ID        string `json:"id"`
-	PID       int    `json:"pid"` // as the shim sees it: in the scene's PID namespace
+	PID       int    `json:"pid"` // in the scene's PID namespace
 	// Status is UNKNOWN, CREATED, RUNNING, STOPPED, PAUSED or PAUSING.
 	Status     string `json:"status"`
 	ExitStatus uint32 `json:"exitStatus"`
 }
 
-// Task finds a task of that id; without a namespace the first in any.
+// Task returns the task with that id; without a namespace the first in any.
 func (d *Daemon) Task(ns, id string) (Task, bool) {
 	if d == nil {
 		return Task{}, false
@@ -51,7 +51,7 @@ func (d *Daemon) Task(ns, id string) (Task, bool) {
 	return d.Tasks[i], true
 }
 
-// HasContainer reports whether containerd has a container of that id.
+// HasContainer reports whether containerd has a container with that id.
 func (d *Daemon) HasContainer(ns, id string) bool {
 	return d != nil && slices.ContainsFunc(d.Containers, func(r Ref) bool {
 		return r.ID == id && (ns == "" || r.Namespace == ns)
@@ -63,30 +63,32 @@ type Snapshot struct {
 	Namespace   string `json:"namespace"`
 	Snapshotter string `json:"snapshotter"`
 	Key         string `json:"key"`
-	// Committed ones are the layers of images and stay with the image.
+	// Committed snapshots are the layers of images and stay with the image.
 	Committed bool `json:"committed,omitempty"`
 }
 
-// SnapshotDir is where a snapshot that is not committed has its files.
+// SnapshotDir is the directory of an uncommitted snapshot.
 type SnapshotDir struct {
 	Snapshot
 	Dir string `json:"dir"` // inside the scene
 }
 
-// ExpiringLease is a lease with an end: containerd's garbage collection removes it, and
-// what only it keeps, some time after that (docs/garbage-collection.md of containerd).
-// Its client library takes one for a day around each request that makes several things.
+// ExpiringLease is a lease with an expiry. containerd's garbage collection removes it,
+// and the objects that only it keeps, some time later (docs/garbage-collection.md of
+// containerd). Its client library takes one for a day around each request that makes
+// several objects.
 type ExpiringLease struct {
 	Ref
 	Expires time.Time `json:"expires"`
-	// Snapshots are those that it keeps.
+	// Snapshots are the snapshots that it keeps.
 	Snapshots []Snapshot `json:"snapshots,omitempty"`
 }
 
-// Record is something that containerd's metadata has besides what has a class of its own.
+// Record is a record of containerd's metadata without a class of its own.
 type Record struct {
 	Namespace string `json:"namespace"`
-	// Kind is ABlob, AnIngest, AnImage, AnActivation or ALabel, which is its namespace's.
+	// Kind is ABlob, AnIngest, AnImage, AnActivation or ALabel (a label of its
+	// namespace).
 	Kind string `json:"kind"`
 	Name string `json:"name"`
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // readDescriptors counts the open descriptors of a process, whose folder in a procfs is
-// dir. A path below root, which is containerd's, begins with "/root".
+// dir. A path below containerd's root begins with "/root".
 func readDescriptors(dir, root string, sockets map[uint64]scan.UnixSocket) ([]Held, error) {
 	links, err := descriptors(dir)
 	if err != nil {
@@ -42,11 +42,11 @@ type link struct {
 	protocol string
 }
 
-// inotifyLink is where the descriptor of an inotify instance leads to.
+// inotifyLink is the target of an inotify instance's descriptor.
 const inotifyLink = "anon_inode:inotify"
 
-// descriptors reads the open descriptors of a process from its folder in a procfs. One
-// that is closed meanwhile is left out.
+// descriptors reads the open descriptors of a process from its folder in a procfs. It
+// leaves out a descriptor that is closed meanwhile.
 func descriptors(dir string) ([]link, error) {
 	fds, err := os.Open(filepath.Join(dir, "fd"))
 	if err != nil {
@@ -94,9 +94,9 @@ func watches(file string) (int, error) {
 	return parseWatches(f)
 }
 
-// protocol is the name of a socket's protocol, which the kernel has as an attribute of
-// its descriptor's link (sockfs_xattr_get in net/socket.c). Go listens by MPTCP where
-// the kernel has that; it is TCP all the same.
+// protocol returns the name of a socket's protocol, an attribute of its descriptor's link
+// (sockfs_xattr_get in net/socket.c). Go listens with MPTCP if the kernel has it; that
+// counts as TCP.
 func protocol(file string) (string, error) {
 	var buf [64]byte
 	n, err := unix.Getxattr(file, "system.sockprotoname", buf[:])
@@ -120,18 +120,18 @@ func parseWatches(r io.Reader) (int, error) {
 	return n, lines.Err()
 }
 
-// descriptor says what a descriptor's link leads to (proc_pid_fd(5)): a path, or
+// descriptor returns the target of a descriptor's link (proc_pid_fd(5)). It is a path, or
 // TYPE:[INODE], or anon_inode:NAME.
 func descriptor(l link, sockets map[uint64]scan.UnixSocket) Held {
 	if inode, ok := scan.SocketInode(l.target); ok {
 		s, ok := sockets[inode]
 		switch {
-		case !ok: // of another family; or it was accepted, and the client is outside of the world
+		case !ok: // another family, or a client outside of the world
 			return Held{Kind: fact.ADescriptor, Of: "socket " + l.protocol}
 		case s.Listening:
 			return Held{Kind: fact.ADescriptor, Of: withoutIDs(s.Path)}
 		case s.Path == "":
-			return Held{Kind: fact.AConnection, Of: "outgoing"} // only who listens has a name
+			return Held{Kind: fact.AConnection, Of: "outgoing"} // only listeners have a name
 		}
 		return Held{Kind: fact.AConnection, Of: withoutIDs(s.Path)}
 	}
@@ -145,8 +145,8 @@ func descriptor(l link, sockets map[uint64]scan.UnixSocket) Held {
 	return Held{Kind: fact.ADescriptor, Of: kind}
 }
 
-// withoutIDs is a path with a star for each folder or file whose name has a digit: ids of
-// containers, namespaces and worlds. containerd's plugins have their own names.
+// withoutIDs replaces each part of a path that has a digit by a star: ids of containers,
+// namespaces and worlds. containerd's plugins have their own names.
 func withoutIDs(name string) string {
 	parts := strings.Split(name, "/")
 	for i, part := range parts {

@@ -9,12 +9,12 @@ import (
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// fifoDepth is how deep FIFOs are looked for: CRI's are at sandboxes/ID/io/NUMBER/NAME, 3
+// fifoDepth is the search depth for FIFOs: CRI's are at sandboxes/ID/io/NUMBER/NAME, 3
 // below a listed directory.
 const fifoDepth = 6
 
-// fifos lists the named pipes below dirs. A bundle's `log` pipe is not listed: it is part
-// of the bundle.
+// fifos lists the named pipes below dirs. It leaves out a bundle's `log` pipe, which is
+// part of the bundle.
 func fifos(t *scan.Tree, dirs []string) ([]string, error) {
 	var out []string
 	var walk func(dir string, depth int) error

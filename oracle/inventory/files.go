@@ -15,7 +15,7 @@ type File struct {
 	Path string `json:"path"` // inside the scene
 	// Kind is ADirectory, ASocket, AFIFO, ASymlink or ADevice; "" for a regular file.
 	Kind string `json:"kind,omitempty"`
-	// Size is that of a regular file, in bytes.
+	// Size is the size of a regular file, in bytes.
 	Size int64 `json:"size,omitempty"`
 }
 
@@ -24,9 +24,9 @@ func readFiles(inv *Inventory, t *scan.Tree, s Scene) (err error) {
 	return err
 }
 
-// listFiles lists everything below Scene.FileDirs, but not beyond a mount: a new mount is
-// reported by itself, and what is in an old one is not this scene's. Nor is listed what
-// is in one of closedDirs, and what is the harness's own.
+// listFiles lists everything below Scene.FileDirs. It stops at mounts: a new mount is
+// reported itself, and the files of an old one do not belong to this scene. It also
+// leaves out the content of closedDirs and the harness's own files.
 func listFiles(t *scan.Tree, s Scene, mounts []Mount) ([]File, error) {
 	stop := make(map[string]bool, len(mounts))
 	for _, m := range mounts {
@@ -45,7 +45,7 @@ type fileWalk struct {
 	tree   *scan.Tree
 	places Places
 	stop   map[string]bool
-	fifos  []string // in which clients make directories for their FIFOs: only what is in them counts
+	fifos  []string // directories of clients' FIFOs: only their content counts
 	own    func(string) bool
 	out    []File
 }
@@ -77,12 +77,12 @@ func (w *fileWalk) walk(dir string, ofFIFOs bool) error {
 	return nil
 }
 
-// closedDirs are reported, and not looked into: fs and work of a snapshot hold a
-// container's files, as many as it likes to write.
+// closedDirs are reported without their content: fs and work of a snapshot have a
+// container's files, which may be very many.
 const closedDirs = RootWord + "/io.containerd.snapshotter.v1.*/snapshots/*/*"
 
 func (w *fileWalk) closed(dir string) bool {
-	ok, _ := path.Match(closedDirs, w.places.Name(dir)) // its form is good
+	ok, _ := path.Match(closedDirs, w.places.Name(dir)) // the pattern is valid
 	return ok
 }
 

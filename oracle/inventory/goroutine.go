@@ -12,34 +12,35 @@ import (
 	"github.com/shimquake/shimquake/oracle/fact"
 )
 
-// goroutines are those of a profile.
+// goroutines are the goroutines of a profile.
 type goroutines struct {
 	held []Held
-	// nameless are those that have not begun yet, and whose function is not known.
+	// nameless is the number of goroutines that have not begun, whose function is
+	// unknown.
 	nameless int
 }
 
-// lookItself is the goroutine that containerd's server begins for each request, and so
-// for the look.
+// lookItself is the goroutine that containerd's server starts for each request, also for
+// the request of this profile.
 const lookItself = "net/http.(*connReader).backgroundRead"
 
-// unbegun is how many have not begun, besides the look's own.
-func (g goroutines) unbegun() int {
+// notBegun returns how many have not begun, except for the request's own.
+func (g goroutines) notBegun() int {
 	if slices.ContainsFunc(g.held, func(h Held) bool { return h.Root == lookItself }) {
 		return g.nameless
 	}
 	return max(0, g.nameless-1)
 }
 
-// parseGoroutines reads a goroutine profile in its text form (runtime/pprof, debug=1):
-// for each stack how many goroutines have it, and its functions, the innermost first.
+// parseGoroutines parses a goroutine profile in its text form (runtime/pprof, debug=1).
+// For each stack it has the number of goroutines, and the functions, the innermost first.
 //
 //	goroutine profile: total 34
 //	2 @ 0x43ddee 0x40a6c5
 //	# labels: {"key":"value"}
 //	#	0x8a1	net/http.(*conn).serve+0x1f4	/usr/lib/go/src/net/http/server.go:1991
 //
-// Functions of package runtime at the inner end are not in it. A goroutine that has not
+// It leaves out functions of package runtime at the inner end. A goroutine that has not
 // begun may have no function there.
 func parseGoroutines(r io.Reader) (g goroutines, err error) {
 	lines := bufio.NewScanner(r)
@@ -93,10 +94,10 @@ func parseGoroutines(r io.Reader) (g goroutines, err error) {
 	return g, nil
 }
 
-// cut is the begin of a line, for an error.
+// cut returns the beginning of a line, for an error.
 func cut(line string) string { return line[:min(len(line), 80)] }
 
-// frame is the function of a line of a stack: #, address, function+offset, file.
+// frame returns the function in a line of a stack: #, address, function+offset, file.
 func frame(line string) (string, bool) {
 	rest, ok := strings.CutPrefix(line, "#\t")
 	if !ok {
@@ -107,18 +108,17 @@ func frame(line string) (string, bool) {
 	return strings.TrimSpace(name), ok
 }
 
-// numbered is what a compiler adds to the name of a function for what it has made of it:
-// a function without a name in it, a wrapper. It changes with each edit.
+// numbered matches the suffix of a function that the compiler has made: a function
+// without a name, or a wrapper. It changes with each edit.
 var numbered = regexp.MustCompile(`(\.(func|gowrap|deferwrap)?[0-9]+|-fm|-range[0-9]+)+$`)
 
-// containerdModule begins the names of containerd's own functions, api the generated
-// ones.
+// The prefixes of containerd's own functions, and of the generated ones.
 const (
 	containerdModule = "github.com/containerd/containerd/"
 	generated        = containerdModule + "api/"
 )
 
-// short is a function's name without what changes with each edit.
+// short returns a function's name without the parts that change with each edit.
 func short(function string) string {
 	name, containerds := strings.CutPrefix(numbered.ReplaceAllString(function, ""), containerdModule)
 	if containerds {
@@ -127,7 +127,7 @@ func short(function string) string {
 	return name
 }
 
-// goroutine is what a goroutine with that stack is counted as.
+// goroutine returns the kind under which a stack is counted.
 func goroutine(stack []string) Held {
 	root := short(stack[len(stack)-1])
 	h := Held{Kind: fact.AGoroutine, Of: root, Root: root}
@@ -140,8 +140,8 @@ func goroutine(stack []string) Held {
 	return h
 }
 
-// stackText are the functions of a stack in a line. It is for people, and there are many:
-// that compilers number them does no harm.
+// stackText returns the functions of a stack in a line, for a person. Numbers of the
+// compiler do not matter here.
 func stackText(stack []string) string {
 	names := make([]string, len(stack))
 	for i, f := range stack {

@@ -56,7 +56,7 @@ func TestParseGoroutines(t *testing.T) {
 	}
 }
 
-// What Go writes today is what is read.
+// Profiles of today's Go can be parsed.
 func TestParseOwnGoroutines(t *testing.T) {
 	count := func() int {
 		var text bytes.Buffer
@@ -91,8 +91,8 @@ func waitForClose(begun, end chan bool) {
 	<-end
 }
 
-// The look's own goroutine may not have begun either.
-func TestUnbegun(t *testing.T) {
+// The request's own goroutine may not have begun either.
+func TestNotBegun(t *testing.T) {
 	look := []Held{{Kind: fact.AGoroutine, Of: lookItself, Root: lookItself, Count: 1}}
 	for _, tc := range []struct {
 		g    goroutines
@@ -101,13 +101,13 @@ func TestUnbegun(t *testing.T) {
 		{goroutines{look, 0}, 0}, {goroutines{look, 1}, 1},
 		{goroutines{nil, 0}, 0}, {goroutines{nil, 1}, 0}, {goroutines{nil, 2}, 1},
 	} {
-		if got := tc.g.unbegun(); got != tc.want {
+		if got := tc.g.notBegun(); got != tc.want {
 			t.Errorf("%+v: %d, want %d", tc.g, got, tc.want)
 		}
 	}
 }
 
-// Nothing is said before all have begun.
+// The goroutines are only reported when all have begun.
 func TestGoroutinesThatHaveNotBegunAreAwaited(t *testing.T) {
 	asked := 0
 	late := strings.Replace(strings.Replace(profile, "total 7", "total 8", 1), "1 @ 0x47c7a0", "2 @ 0x47c7a0", 1)

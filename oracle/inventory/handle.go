@@ -6,32 +6,33 @@ import (
 	"strings"
 )
 
-// Handles are what a process of containerd's holds: its descriptors and its goroutines.
+// Handles are the handles of a containerd or shim process: its descriptors and its
+// goroutines.
 type Handles struct {
 	PID   int    `json:"pid"`
 	Start uint64 `json:"start"`
-	// Shim is whose shim it is; nil: it is containerd itself.
+	// Shim is the identity of the shim; nil: it is containerd itself.
 	Shim *ShimArgs `json:"shim,omitempty"`
-	// Collected is set where a shim has collected its garbage just before it was looked at.
-	// Of one that was not asked to, no goroutines are known.
+	// Collected is set if the shim collected its garbage just before. Without that its
+	// goroutines are unknown.
 	Collected bool   `json:"collected,omitempty"`
 	Held      []Held `json:"held,omitempty"`
 }
 
-// Held is how many of one kind a process holds.
+// Held is the number of a process's handles of one kind.
 type Held struct {
 	Kind string `json:"kind"` // ADescriptor, AConnection, AWatch, AGoroutine
-	// Of is what it leads to, without ids: "/run/containerd/s/*". Of a goroutine it is
-	// the innermost function of containerd's own that it is in, or else its Root.
+	// Of is the target without ids: "/run/containerd/s/*". For a goroutine it is its
+	// innermost function of containerd's own, or else its Root.
 	Of string `json:"of"`
-	// Root is the function that a goroutine has begun with.
+	// Root is the first function of a goroutine.
 	Root  string `json:"root,omitempty"`
 	Count int    `json:"count"`
-	// Stack are the functions of the last goroutine of them, the innermost first.
+	// Stack has the functions of the last such goroutine, the innermost first.
 	Stack string `json:"stack,omitempty"`
 }
 
-// counted is a list of what was counted, in an order that is always the same.
+// counted returns a list of counts in a fixed order.
 func counted(counts map[Held]int) []Held {
 	out := make([]Held, 0, len(counts))
 	for h, n := range counts {

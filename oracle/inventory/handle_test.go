@@ -59,7 +59,7 @@ func FuzzParseWatches(f *testing.F) {
 	})
 }
 
-// Each kind of descriptor is opened once by this process, and is one more then.
+// This process opens one descriptor of each kind, and the count rises by one.
 func TestOwnDescriptors(t *testing.T) {
 	folder := t.TempDir()
 	inotify, err := unix.InotifyInit1(unix.IN_CLOEXEC)

@@ -15,9 +15,9 @@ import (
 	"github.com/shimquake/shimquake/poll"
 )
 
-// handles reads what containerd and the shims among the processes hold. The goroutines
-// come first: the connection that they are asked for over is a descriptor, too, and is
-// there then in each look.
+// handles reads the handles of containerd and of the shims among the processes. The
+// goroutines come first: the connection of their request is a descriptor, too, and so it
+// is in each inventory.
 func handles(ctx context.Context, s Scene, all []Process) ([]Handles, error) {
 	if s.Daemon == 0 {
 		return nil, nil
@@ -66,11 +66,11 @@ func handles(ctx context.Context, s Scene, all []Process) ([]Handles, error) {
 	return out, nil
 }
 
-// beginPause is how long a goroutine is given to begin.
+// beginPause is the time between two requests while a goroutine has not begun.
 const beginPause = time.Millisecond
 
-// askGoroutines asks until all goroutines have begun: of one that has not, nobody knows
-// what it is going to be.
+// askGoroutines asks until all goroutines have begun: before that, their function is
+// unknown.
 func askGoroutines(ctx context.Context, s Scene) ([]Held, error) {
 	var p goroutines
 	err := poll.Until(ctx, beginPause, func() (bool, error) {
@@ -79,38 +79,38 @@ func askGoroutines(ctx context.Context, s Scene) ([]Held, error) {
 			return false, err
 		}
 		p, err = parseGoroutines(bytes.NewReader(text))
-		return p.unbegun() == 0, err
+		return p.notBegun() == 0, err
 	})
 	return p.held, err
 }
 
-// shimPatience is how long a shim may take to collect its garbage and answer: some 2 ms.
-// One that stands still never does.
-const shimPatience = 500 * time.Millisecond
+// shimTimeout is how long a shim may take to collect its garbage and respond: it takes
+// some 2 ms. A frozen shim never responds.
+const shimTimeout = 500 * time.Millisecond
 
-// askShim has a shim collect its garbage, and asks until all its goroutines have begun;
-// ok is false where it does not answer.
+// askShim asks a shim to collect its garbage, and then until all its goroutines have
+// begun. ok is false if it does not respond.
 func askShim(ctx context.Context, s Scene, pid int) (held []Held, ok bool, err error) {
 	if s.ShimProfile == nil {
 		return nil, false, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, shimPatience)
+	ctx, cancel := context.WithTimeout(ctx, shimTimeout)
 	defer cancel()
 	var p goroutines
 	err = poll.Until(ctx, beginPause, func() (bool, error) {
 		text, answers := s.ShimProfile(ctx, pid)
 		if !answers {
-			return false, errNoAnswer
+			return false, errNoResponse
 		}
 		var err error
 		p, err = parseGoroutines(strings.NewReader(text))
 		return p.nameless == 0, err
 	})
-	if errors.Is(err, errNoAnswer) || ctx.Err() != nil {
+	if errors.Is(err, errNoResponse) || ctx.Err() != nil {
 		return nil, false, nil
 	}
 	return p.held, err == nil, err
 }
 
-// errNoAnswer says that a shim gives no profile.
-var errNoAnswer = errors.New("the shim does not answer")
+// errNoResponse reports a shim without a profile.
+var errNoResponse = errors.New("the shim does not respond")

@@ -1,8 +1,8 @@
 // Package inventory answers: what exists in a [Scene]? It reads processes, mounts,
 // sockets, cgroups, handles and files, and asks containerd for its lists.
 //
-// It only looks: it sends no signal, removes no file and connects to no shim. [Collect]
-// alone has containerd collect its garbage.
+// It only reads: it sends no signal, removes no file and connects to no shim. Only
+// [Collect] makes containerd collect its garbage.
 package inventory
 
 import (
@@ -22,7 +22,7 @@ type Dir = scan.Dir
 // RuncState is runc's state directory of one container.
 type RuncState = scan.RuncState
 
-// Inventory is everything of containerd that is in a scene at one time.
+// Inventory lists everything of containerd in a scene at one time.
 type Inventory struct {
 	Taken      time.Time   `json:"taken"`
 	Processes  []Process   `json:"processes,omitempty"`
@@ -37,16 +37,16 @@ type Inventory struct {
 	// Networks are the calls of the pods' CNI plugin so far.
 	Networks []NetworkCall `json:"networks,omitempty"`
 	Places   Places        `json:"places,omitzero"`
-	// Handles are containerd's, and then each shim's; nil when none were looked at.
+	// Handles are containerd's handles, then each shim's; nil if they were not read.
 	Handles []Handles `json:"handles,omitempty"`
-	// Uncollected is why containerd did not collect its garbage when asked; nil where it
-	// has, or there was none.
+	// Uncollected is why containerd did not collect its garbage on request; nil if it
+	// has, or if it was not asked.
 	Uncollected *callerr.Failed `json:"uncollected,omitempty"`
-	// Daemon is nil when containerd was not asked: Scene.Client was nil.
+	// Daemon is nil if containerd was not asked: Scene.Client was nil.
 	Daemon *Daemon `json:"daemon,omitempty"`
 }
 
-// Process finds a process by its pid.
+// Process returns the process with that pid.
 func (inv Inventory) Process(pid int) (Process, bool) {
 	i := slices.IndexFunc(inv.Processes, func(p Process) bool { return p.PID == pid })
 	if i < 0 {
@@ -55,7 +55,7 @@ func (inv Inventory) Process(pid int) (Process, bool) {
 	return inv.Processes[i], true
 }
 
-// Bundle finds the bundle of a task, hidden or not, in the state directory.
+// Bundle returns the bundle of a task, hidden or not, in the state directory.
 func (inv Inventory) Bundle(ns, id string) (Bundle, bool) {
 	i := slices.IndexFunc(inv.Bundles, func(b Bundle) bool {
 		return !b.Work && b.ID == id && (ns == "" || b.Namespace == ns)
@@ -66,7 +66,7 @@ func (inv Inventory) Bundle(ns, id string) (Bundle, bool) {
 	return inv.Bundles[i], true
 }
 
-// Shim finds the serving shim of that id.
+// Shim returns the serving shim with that id.
 func (inv Inventory) Shim(ns, id string) (Process, bool) {
 	i := slices.IndexFunc(inv.Processes, func(p Process) bool {
 		return p.Shim != nil && p.Shim.Action == "" && p.Shim.ID == id && (ns == "" || p.Shim.Namespace == ns)

@@ -10,12 +10,11 @@ import (
 	"github.com/containerd/errdefs"
 )
 
-// expireLabel is where a lease has its end, in the form of RFC 3339
+// expireLabel is the label of a lease's expiry, in the form of RFC 3339
 // (leases.WithExpiration).
 const expireLabel = "containerd.io/gc.expire"
 
-// askLeases asks for the leases of a namespace, and of those with an end for the
-// snapshots that they keep.
+// askLeases asks for the leases of a namespace, and for the snapshots of expiring ones.
 func (d *Daemon) askLeases(ctx context.Context, ns string, s Scene) error {
 	manager := s.Client.LeasesService()
 	all, err := manager.List(ctx)
@@ -26,11 +25,11 @@ func (d *Daemon) askLeases(ctx context.Context, ns string, s Scene) error {
 		d.Leases = append(d.Leases, Ref{ns, l.ID})
 		end, err := time.Parse(time.RFC3339, l.Labels[expireLabel])
 		if err != nil {
-			continue // without an end, or with one that containerd does not understand either
+			continue // without an expiry, or with one that containerd cannot parse either
 		}
 		kept, err := manager.ListResources(ctx, l)
 		if errdefs.IsNotFound(err) {
-			continue // it was given back meanwhile
+			continue // it has been removed
 		}
 		if err != nil {
 			return fmt.Errorf("list what lease %s of %s keeps: %w", l.ID, ns, err)
@@ -40,7 +39,7 @@ func (d *Daemon) askLeases(ctx context.Context, ns string, s Scene) error {
 	return nil
 }
 
-// snapshotsOf are the snapshots among a lease's resources, whose type is
+// snapshotsOf returns the snapshots among a lease's resources, whose type is
 // snapshots/SNAPSHOTTER.
 func snapshotsOf(ns string, kept []leases.Resource) []Snapshot {
 	var out []Snapshot

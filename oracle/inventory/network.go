@@ -2,28 +2,28 @@ package inventory
 
 import "time"
 
-// NetworkCall is a call of a CNI plugin that it has answered with success, as
-// fixtures/cni/record notes it.
+// NetworkCall is a successful call of a CNI plugin, as fixtures/cni/record has it.
 type NetworkCall struct {
 	Command   string `json:"command"` // CNIAdd, CNIDel or CHECK
 	Network   string `json:"network"`
 	Interface string `json:"interface"`
 	Container string `json:"container"` // the pod's sandbox
 	Netns     string `json:"netns,omitempty"`
-	// Gone reports of a DEL that no network namespace was there any more, or none was named.
+	// Gone marks a DEL without a network namespace: it no longer existed, or the call
+	// named none.
 	Gone    bool      `json:"gone,omitempty"`
 	Address string    `json:"address,omitempty"`
 	At      time.Time `json:"at"`
 }
 
-// The commands of CNI that make something and undo it.
+// The commands of CNI that add an interface and remove it.
 const (
 	CNIAdd = "ADD"
 	CNIDel = "DEL"
 )
 
-// Same reports whether two calls are about the same interface of a pod: a DEL undoes the
-// ADD that is.
+// Same reports whether two calls are for the same interface of a pod: such a DEL undoes
+// the ADD.
 func (c NetworkCall) Same(o NetworkCall) bool {
 	return c.Network == o.Network && c.Interface == o.Interface && c.Container == o.Container
 }

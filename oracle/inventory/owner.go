@@ -7,10 +7,10 @@ import (
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// Owner names the container of a process by its cgroup: the deepest part of the path that
-// is the id of something known, a container, a task, a bundle or a runc state. When
-// nothing of it is left but its group below the scene's cgroups, that group names it.
-// Otherwise: "", "".
+// Owner returns the container of a process by its cgroup. It is the deepest part of the
+// path that is a known id: of a container, a task, a bundle or a runc state. If only the
+// group below the scene's cgroups is left, its name is used. Otherwise Owner returns "",
+// "".
 func (inv Inventory) Owner(p Process) (ns, id string) {
 	words := strings.Split(strings.Trim(p.Cgroup, "/"), "/")
 	for i := len(words) - 1; i >= 0; i-- {
@@ -18,8 +18,8 @@ func (inv Inventory) Owner(p Process) (ns, id string) {
 		if id == "" {
 			continue
 		}
-		// Usually runc's path is /NAMESPACE/ID; with CRI the parent is a pod's group and tells
-		// no namespace.
+		// Usually runc's path is /NAMESPACE/ID; with CRI the parent is a pod's group and
+		// shows no namespace.
 		parent := ""
 		if i > 0 {
 			parent = words[i-1]
@@ -39,8 +39,8 @@ func (inv Inventory) Owner(p Process) (ns, id string) {
 	return "", ""
 }
 
-// knows reports whether anything of that id is there, and in which containerd namespace;
-// ns "" asks for any.
+// knows returns whether a thing with that id exists, and in which containerd namespace;
+// ns "" matches any.
 func (inv Inventory) knows(ns, id string) (string, bool) {
 	is := func(theirNS, theirID string) bool { return theirID == id && (ns == "" || theirNS == ns) }
 	for _, b := range inv.Bundles {
@@ -67,7 +67,7 @@ func (inv Inventory) knows(ns, id string) (string, bool) {
 }
 
 // Owner guesses NAMESPACE and ID of a directory below the scene's cgroups. Groups that a
-// container made within its own are its, too.
+// container made within its own belong to it, too.
 func (c Cgroup) Owner() (ns, id string) {
 	words := strings.Split(c.Rel, "/")
 	if len(words) < 2 {

@@ -16,32 +16,32 @@ import (
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// ShimArgs is what a shim's command line tells.
+// ShimArgs are the arguments of a shim's command line.
 type ShimArgs = scan.ShimArgs
 
 // Process is one process of the scene's PID namespace.
 type Process struct {
 	PID    int    `json:"pid"`
 	Parent int    `json:"parent"`
-	Start  uint64 `json:"start"` // clock ticks since boot; with PID it names a process forever (proc_pid_stat(5))
+	Start  uint64 `json:"start"` // clock ticks since boot; unique with PID (proc_pid_stat(5))
 	Comm   string `json:"comm"`
-	// Exe is "" for a zombie and where it may not be read.
+	// Exe is "" for a zombie and if it may not be read.
 	Exe  string   `json:"exe,omitempty"`
 	Argv []string `json:"argv,omitempty"` // empty for a zombie
 	// State is the letter of proc_pid_stat(5): R, S, D, T, Z ...
 	State string `json:"state"`
-	// Cgroup is the deepest of its cgroup paths, as seen from the reader's cgroup namespace.
+	// Cgroup is the deepest of its cgroup paths in the reader's cgroup namespace.
 	Cgroup   string `json:"cgroup,omitempty"`
 	Children []int  `json:"children,omitempty"`
-	// Threads are for people. Go keeps a thread that a blocking call has once cost it, and
-	// how many calls block at the same time is chance: nothing can be said of their number.
+	// Threads is for people. Go keeps a thread after a blocking call, and the number of
+	// concurrent blocking calls is random: no rule can bound it.
 	Threads int `json:"threads,omitempty"`
-	// Shim is set when the command line is a shim's.
+	// Shim is set if the command line is a shim's.
 	Shim *ShimArgs `json:"shim,omitempty"`
-	// Foreign marks a shim in another PID namespace than process 1's: of a containerd within
-	// a container. Only read of shims.
+	// Foreign marks a shim in another PID namespace than process 1's: a shim of a
+	// containerd within a container. Only read for shims.
 	Foreign bool `json:"foreign,omitempty"`
-	// SocketInodes are the sockets that a shim holds open; only read of shims.
+	// SocketInodes are the sockets that a shim holds open; only read for shims.
 	SocketInodes []uint64 `json:"socketInodes,omitempty"`
 	// Own marks a process of the harness: init, containerd, a helper.
 	Own bool `json:"own,omitempty"`
@@ -50,20 +50,20 @@ type Process struct {
 }
 
 // kernelThread is PF_KTHREAD of the kernel's include/linux/sched.h, in the flags of
-// proc_pid_stat(5). A missing executable and command line are no sign: a process whose
-// exit is held up by the umount of its mount namespace has neither, and in a world
-// process 2, whose children kernel threads are elsewhere, is containerd.
+// proc_pid_stat(5). A missing executable and command line are no proof: a process that
+// waits for the umount of its mount namespace at its exit has neither. The parent is no
+// proof either: process 2 of a world is containerd.
 const kernelThread = 0x00200000
 
-// Serves reports whether the process is a shim that serves: none of its short-lived
-// helpers, and not ended.
+// Serves reports whether the process is a shim that serves: no short-lived helper, and
+// not ended.
 func (p Process) Serves() bool { return p.Shim != nil && p.Shim.Action == "" && !p.Zombie() }
 
 // Zombie reports whether the process has ended and was not reaped.
 func (p Process) Zombie() bool { return p.State == "Z" || p.State == "X" }
 
-// processes reads the process table of a procfs. A process that ends meanwhile is left
-// out. Kernel threads are no leak of anybody and are left out.
+// processes reads the process table of a procfs. It leaves out processes that end
+// meanwhile, and kernel threads, which are no leaks.
 func processes(dir string, own func(int) bool) ([]Process, error) {
 	proc, err := procfs.NewFS(dir)
 	if err != nil {
@@ -119,7 +119,7 @@ func readProcess(entry procfs.Proc) (Process, error) {
 	if p.Argv, err = entry.CmdLine(); err != nil {
 		return p, err
 	}
-	// No exe: a kernel thread, or a process that is just ending. Neither is an error.
+	// No exe: a kernel thread, or a process that is ending. Neither is an error.
 	p.Exe, _ = entry.Executable()
 	if groups, err := entry.Cgroups(); err == nil {
 		for _, g := range groups {
@@ -140,7 +140,7 @@ func readProcess(entry procfs.Proc) (Process, error) {
 	return p, nil
 }
 
-// markForeign compares the PID namespaces of shims with process 1's. Where they cannot be
+// markForeign compares the PID namespaces of shims with process 1's. If they cannot be
 // read, none is foreign.
 func markForeign(dir string, all []Process) {
 	home := ""
@@ -156,8 +156,8 @@ func markForeign(dir string, all []Process) {
 	}
 }
 
-// pidNamespace reads the link PID/ns/pid, "pid:[4026531836]"; it is "" when it cannot be
-// read. procfs would read the links of all namespaces.
+// pidNamespace reads the link PID/ns/pid, "pid:[4026531836]"; it returns "" if it cannot
+// be read. procfs would read the links of all namespaces.
 func pidNamespace(dir string, pid int) string {
 	name, _ := os.Readlink(filepath.Join(dir, strconv.Itoa(pid), "ns", "pid"))
 	return name

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A process whose exit is held up has neither a program nor a command line, just as a
-// kernel thread has none; its parent may be process 2.
+// A process that cannot finish its exit has neither a program nor a command line, like a
+// kernel thread. Its parent may be process 2.
 func TestKernelThreadsAreKnownByTheirFlag(t *testing.T) {
 	dir := t.TempDir()
 	for pid, flags := range map[int]int{20: 0x00208040, 21: 0x0040040c} { // kworker; PF_EXITING

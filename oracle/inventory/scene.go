@@ -12,11 +12,11 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// ErrNoDaemon says that containerd could not be asked, so nothing may be called clean.
+// ErrNoDaemon reports that containerd could not be asked, so that no scene may be called
+// clean.
 var ErrNoDaemon = errors.New("containerd was not asked: start it and give Scene.Client")
 
-// Scene is the place that an inventory is taken of. The zero value of a field is its
-// documented default.
+// Scene is the subject of an inventory. A zero field has its documented default.
 type Scene struct {
 	// Root is the prefix of the mount namespace under test: "/proc/1234/root" for a world
 	// whose init is process 1234, "/" (the default) for a live node.
@@ -28,55 +28,55 @@ type Scene struct {
 	// State and ContainerdRoot are containerd's state and root directory, inside the scene.
 	// Defaults: /run/containerd and /var/lib/containerd.
 	State, ContainerdRoot string
-	// SocketDirs are the directories of shim sockets, inside the scene. Default:
-	// /run/containerd/s, which shims use whatever containerd's own state directory is, and
-	// State/s.
+	// SocketDirs are the directories of shim sockets, inside the scene. Default: State/s,
+	// and /run/containerd/s, which shims use with any state directory of containerd.
 	SocketDirs []string
-	// RuncRoot holds a directory per containerd namespace with runc's state of each
-	// container. Default: /run/containerd/runc (the shim's default, whatever the state
+	// RuncRoot has a directory for each containerd namespace with runc's state of each
+	// container. Default: /run/containerd/runc (the shim's default with any state
 	// directory).
 	RuncRoot string
 	// CgroupDirs are host paths of the scene's cgroup subtree: one for each hierarchy (v1)
 	// or one (v2).
 	CgroupDirs []string
-	// FIFODirs are directories inside the scene that hold clients' FIFOs, at any depth to 6.
+	// FIFODirs are directories inside the scene with clients' FIFOs, up to 6 levels deep.
 	// Default: /run/containerd/fifo.
 	FIFODirs []string
-	// FileDirs are the directories inside the scene in which every new file is a leak that
-	// files.yaml does not allow. What is mounted below one is not looked into, unless it is
-	// one of them. Default: none, since only what was there before tells what is new.
+	// FileDirs are the directories inside the scene in which every new file is a leak
+	// unless files.yaml allows it. Mounts below them are skipped unless they are listed,
+	// too. Default: none, because an inventory alone does not show what is new.
 	FileDirs []string
-	// OwnFile says which files there are the harness's, and all that is in them. Default:
+	// OwnFile reports whether a file, or its directory, belongs to the harness. Default:
 	// none.
 	OwnFile func(path string) bool
-	// Client is nil while containerd is down. Its address is of no matter to the oracle.
+	// Client is nil while containerd is down. The oracle does not use its address.
 	Client *containerd.Client
-	// Namespaces are containerd namespaces to ask for; empty: ask containerd for them.
+	// Namespaces are the containerd namespaces to ask for; empty: all that containerd
+	// has.
 	Namespaces []string
-	// CollectIn is the containerd namespace in which garbage is made, so that it is
-	// collected. Default: the first that containerd knows.
+	// CollectIn is the containerd namespace for the garbage that starts a collection.
+	// Default: the first one that containerd has.
 	CollectIn string
 	// Snapshotters to ask. Default: overlayfs.
 	Snapshotters []string
-	// Daemon is containerd's process in the scene's PID namespace; 0: nobody's descriptors
-	// are looked at.
+	// Daemon is containerd's process in the scene's PID namespace; 0: no descriptors are
+	// read.
 	Daemon int
 	// Profile reads containerd's goroutine profile in its text form (net/http/pprof,
-	// debug=1). Default: its goroutines are not looked at.
+	// debug=1). Default: its goroutines are not read.
 	Profile func(context.Context) ([]byte, error)
-	// ShimProfile has a shim collect its garbage, and reads its goroutine profile then, in
-	// the same form, by the shim's process in the scene's PID namespace; false where it
-	// cannot be asked. Default: none can.
+	// ShimProfile makes a shim collect its garbage, and reads its goroutine profile in
+	// the same form. It takes the shim's pid in the scene's PID namespace, and returns
+	// false if it cannot be asked. Default: none can.
 	ShimProfile func(ctx context.Context, pid int) (string, bool)
-	// Networks are the calls of the pods' CNI plugin. Default: there is none that notes
+	// Networks returns the calls of the pods' CNI plugin. Default: no plugin records
 	// them.
 	Networks func() ([]NetworkCall, error)
-	// Own says which processes (in the scene's PID namespace) belong to the harness: init,
-	// containerd, helpers. Default: process 1 alone.
+	// Own reports whether a process (in the scene's PID namespace) belongs to the
+	// harness: init, containerd, helpers. Default: only process 1.
 	Own func(pid int) bool
 }
 
-// withDefaults fills the documented defaults in.
+// withDefaults fills in the documented defaults.
 func (s Scene) withDefaults() Scene {
 	if s.Root == "" {
 		s.Root = "/"
@@ -116,7 +116,7 @@ func (s Scene) withDefaults() Scene {
 
 func (s Scene) places() Places { return Places{Root: s.ContainerdRoot, State: s.State} }
 
-// parts are the classes that a look covers; nil covers all.
+// parts are the wanted classes of an inventory; nil means all.
 type parts map[finding.Class]bool
 
 func (p parts) has(any ...finding.Class) bool {

@@ -26,7 +26,7 @@ func (d *Daemon) askSnapshots(ctx context.Context, ns, name string, s Scene) err
 		}
 		mounts, err := service.Mounts(ctx, shot.Key)
 		if errdefs.IsNotFound(err) {
-			continue // it was removed meanwhile
+			continue // it has been removed
 		}
 		if err != nil {
 			return err
@@ -38,8 +38,8 @@ func (d *Daemon) askSnapshots(ctx context.Context, ns, name string, s Scene) err
 	return nil
 }
 
-// writtenDir is the directory of a snapshot, from where its mounts write: overlayfs has
-// fs and work in it. "" for one that nothing writes to: its mounts are its parents'.
+// writtenDir returns the directory of a snapshot from its mounts: overlayfs has fs and
+// work in it. It returns "" for a read-only snapshot: its mounts are its parents'.
 func writtenDir(mounts []mount.Mount) string {
 	for _, m := range mounts {
 		for _, option := range m.Options {

@@ -9,17 +9,17 @@ import (
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// Socket is a unix socket that shims serve on: a file, or a name in the abstract
-// namespace (containerd before 1.4).
+// Socket is a unix socket of shims: a file, or a name in the abstract namespace
+// (containerd before 1.4).
 type Socket struct {
 	// Path is the file inside the scene; an abstract name starts with "@".
 	Path string `json:"path"`
 	// Listening reports whether a process listens on it.
 	Listening bool `json:"listening"`
-	// Inode is the listener's in sockfs (the number in /proc/PID/fd links), 0 when nobody
-	// listens.
+	// Inode is the listener's inode in sockfs (the number in /proc/PID/fd links), 0
+	// without a listener.
 	Inode uint64 `json:"inode,omitempty"`
-	// Beside is the bundle that holds the socket file, "" elsewhere.
+	// Beside is the bundle with the socket file, "" elsewhere.
 	Beside string `json:"beside,omitempty"`
 }
 
@@ -33,7 +33,7 @@ func readSockets(inv *Inventory, t *scan.Tree, s Scene) error {
 }
 
 // sockets lists shim sockets: the files in dirs, the socket files in bundles, and every
-// abstract socket that somebody listens on.
+// abstract socket with a listener.
 func sockets(t *scan.Tree, dirs []string, bundles []Bundle, listening []scan.UnixSocket) ([]Socket, error) {
 	byPath := map[string]scan.UnixSocket{}
 	var out []Socket
@@ -55,7 +55,7 @@ func sockets(t *scan.Tree, dirs []string, bundles []Bundle, listening []scan.Uni
 			s := Socket{Path: path.Join(dir, e.Name()), Beside: beside}
 			l, ok := byPath[s.Path]
 			if !ok && beside != "" {
-				l, ok = byPath[e.Name()] // bound by a relative name, from the bundle
+				l, ok = byPath[e.Name()] // bound by a relative name, in the bundle
 			}
 			s.Listening, s.Inode = ok, l.Inode
 			out = append(out, s)

@@ -10,10 +10,10 @@ import (
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// Take lists what is in the scene. It costs a few milliseconds and changes nothing. An
-// error means that something could not be read, so that the inventory must not be judged:
-// the world's init is gone, or containerd does not answer. How long containerd may take
-// is ctx's to say. Given classes, it looks only at what findings of these are about.
+// Take lists everything in the scene. It takes a few milliseconds and changes nothing. An
+// error means that a part could not be read, so that the inventory must not be judged.
+// Either the world's init has ended, or containerd does not respond before ctx ends. With
+// classes, Take only reads the subjects of their findings.
 func Take(ctx context.Context, s Scene, only ...finding.Class) (Inventory, error) {
 	var want parts
 	for _, c := range only {
@@ -25,8 +25,8 @@ func Take(ctx context.Context, s Scene, only ...finding.Class) (Inventory, error
 	return take(ctx, s.withDefaults(), want)
 }
 
-// take reads the wanted parts. Files and processes are read after containerd was asked:
-// what it still knew is then rather gone from the disk than the other way about.
+// take reads the wanted parts. It asks containerd before it reads files and processes: a
+// removal in between looks like a missing file, and not like a leak.
 func take(ctx context.Context, s Scene, want parts) (Inventory, error) {
 	inv := Inventory{Taken: time.Now(), Places: s.places()}
 	var err error
@@ -59,14 +59,14 @@ func take(ctx context.Context, s Scene, want parts) (Inventory, error) {
 	if err := inv.takeFiles(s, want); err != nil {
 		return inv, err
 	}
-	if want.has(finding.ClassHandle) { // last: what the other questions took is given back by then
+	if want.has(finding.ClassHandle) { // last: the other requests have released their handles
 		inv.Handles, err = handles(ctx, s, inv.Processes)
 	}
 	return inv, err
 }
 
 func (inv *Inventory) takeFiles(s Scene, want parts) error {
-	bundles := want.has(finding.ClassBundle, finding.ClassSocket) // sockets lie beside bundles too
+	bundles := want.has(finding.ClassBundle, finding.ClassSocket) // sockets may be in bundles, too
 	if !bundles && !slices.ContainsFunc(fileReaders, func(r fileReader) bool { return want.has(r.of) }) {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (inv *Inventory) takeFiles(s Scene, want parts) error {
 	return nil
 }
 
-// fileReader takes what a class is about from the scene's files.
+// fileReader reads the subjects of a class from the scene's files.
 type fileReader struct {
 	of   finding.Class
 	read func(*Inventory, *scan.Tree, Scene) error

@@ -1,5 +1,5 @@
-// Package rate judges what one case cannot show: a race that loses something now and then
-// is known; one that loses it each time is broken.
+// Package rate judges a race that one case cannot show. A race that sometimes loses
+// something is known. If it loses it every time, it is a bug.
 package rate
 
 import (
@@ -10,37 +10,38 @@ import (
 	"strings"
 )
 
-// Count is how often a known residue was left, of how often it could have been. Counts of
-// several cases are summed up.
+// Count is how often a known residue was left, and how often it could have been. Counts
+// of several cases are added.
 type Count struct {
 	ID   string `json:"residue"`
 	Left int    `json:"left"`
 	Of   int    `json:"of"`
-	// Most is the share that is known.
+	// Most is the known share.
 	Most float64 `json:"most"`
-	// End is how the containers ended that are counted, see BySignal; "" counts all.
+	// End is the way in which the counted containers ended, see BySignal; "" counts all.
 	End string `json:"end,omitempty"`
 }
 
-// BySignal are those that a signal has ended, and no fault: what is always lost of them
-// is a third of all, which is no more than a race may lose.
+// BySignal counts the containers that a signal has ended without a fault. They are a
+// third of all: if all of them are affected, the total share is still no more than a race
+// may have.
 const BySignal = "signal"
 
 // sigmas is how many standard deviations above its share a residue may come by chance:
-// one sweep in a thousand would have more.
+// one sweep in a thousand has more.
 const sigmas = 3
 
-// Limit is how many of that number are known. Of a few it is all of them: they show
-// nothing.
+// Limit returns how many of that number are known. Of a few cases it is all of them: they
+// show nothing.
 func (c Count) Limit() int {
 	n := float64(c.Of)
 	return min(c.Of, int(n*c.Most+sigmas*math.Sqrt(n*c.Most*(1-c.Most))))
 }
 
-// Exceeds reports whether there are more than are known.
+// Exceeds reports whether there are more than the limit.
 func (c Count) Exceeds() bool { return c.Left > c.Limit() }
 
-// String is a line for a person.
+// String returns a line for a person.
 func (c Count) String() string {
 	of := c.ID
 	if c.End != "" {
@@ -49,7 +50,7 @@ func (c Count) String() string {
 	return fmt.Sprintf("%s: %d of %d, at most %d are known (%.0f %%)", of, c.Left, c.Of, c.Limit(), 100*c.Most)
 }
 
-// Sum adds counts up, by residue and end.
+// Sum adds counts by residue and end.
 func Sum(all []Count) []Count {
 	type kind struct{ id, end string }
 	by := map[kind]Count{}

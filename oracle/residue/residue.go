@@ -1,5 +1,5 @@
 // Package residue answers: which findings are known of a release, and violate nothing?
-// The caller gives the known residues: the catalogue has them. It has no I/O.
+// The caller provides the known residues, from the catalogue. The package has no I/O.
 package residue
 
 import (
@@ -20,17 +20,16 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// What may have happened in a case, for [Circumstances.Happened] and a residue's `when`
-// and `expect`.
+// The possible events of a case, for [Circumstances.Happened] and a residue's `when` and
+// `expect`.
 const (
 	// ShimKilled: a shim was SIGKILLed, or killed itself, at any time.
 	ShimKilled = "shim-killed"
-	// ShimKilledServing: it had created a task by then, so it surely served on its socket.
+	// ShimKilledServing: it had created a task before, so it did serve on its socket.
 	ShimKilledServing = "shim-killed-serving"
-	// TaskDeleted: a client heard that its Delete succeeded, so the shim was asked to
-	// exit.
+	// TaskDeleted: a client's Delete succeeded, so the shim was asked to exit.
 	TaskDeleted = "task-deleted"
-	// ContainerdDied: containerd ended, and was started again.
+	// ContainerdDied: containerd ended, and was restarted.
 	ContainerdDied = "containerd-died"
 	// FaultInjected: a fault of the plan happened, or a misbehaviour of the fake shim.
 	FaultInjected = "fault-injected"
@@ -39,52 +38,53 @@ const (
 // happenings are all of them.
 var happenings = []string{ShimKilled, ShimKilledServing, TaskDeleted, ContainerdDied, FaultInjected}
 
-// Circumstances are what decides whether a known residue may, or must, appear.
+// Circumstances decide whether a known residue may, or must, appear.
 type Circumstances struct {
 	// Releases are the releases of containerd that ran, "v2.4.2". Each has its residues. A
 	// text that is no version has none.
 	Releases []string
-	// Happened lists ShimKilled and its like, each as often as it happened.
+	// Happened lists ShimKilled and the like, each as often as it happened.
 	Happened []string
 }
 
-// Known is something that releases are known to leave, and that violates nothing:
-// the key `residue` of a bug's file.
+// Known is a finding that releases are known to leave, and that violates nothing: the key
+// `residue` of a bug's file.
 type Known struct {
 	// ID and Releases are the bug's.
 	ID       string            `yaml:"-"`
 	Releases affected.Releases `yaml:"-"`
-	// Issue is where upstream knows of it: a URL.
+	// Issue is the URL of the upstream issue.
 	Issue string        `yaml:"issue"`
 	Class finding.Class `yaml:"class"`
 	// Says is the condition in words, for the verdict.
 	Says string `yaml:"says"`
 	// When: one of these must have happened, or the residue is no excuse.
 	When []string `yaml:"when,flow"`
-	// Expect: when one of these happened the residue must appear; a note says so when it
-	// does not.
+	// Expect: when one of these has happened the residue must appear; otherwise the
+	// verdict has a note.
 	Expect []string `yaml:"expect,flow"`
-	// Each is what leaves one of them each time that one of these happens: no more than that
-	// are known. Of events that is so for each container.
+	// Each: each of these explains one residue, and no more. Of events it explains one
+	// for each container.
 	Each []string `yaml:"each,flow"`
-	// Rate, of a race, is the share of the containers that may show it, over many cases: see
-	// package rate. One case alone cannot tell a race from something that is never done.
+	// Rate is the share of the containers that may show a race, over many cases: see
+	// package rate. One case alone cannot distinguish a race from an action that never
+	// happens.
 	Rate float64 `yaml:"rate"`
 	// Match must be among the finding's facts: [socket=silent].
 	Match fact.Facts `yaml:"match,flow"`
 }
 
 // mayBeKnown are the classes that a residue can have. A leaked process, mount or bundle,
-// and a wrong exit code, are never known: there a release is simply bad. A row names what
-// is allowed, so a class that is added later is not excused by oversight. Of events only
-// a missing TaskDelete can be known, whose exit status was reported by then, an event
-// that says the same once more, and a create or start that came late.
+// and a wrong exit status, are never known: such a release is simply bad. A row names the
+// allowed class, so a new class is not excused by mistake. Events can only be known in
+// three ways. A TaskDelete is missing whose exit status was reported by then, an event is
+// repeated unchanged, or a create or start came late.
 var mayBeKnown = []finding.Class{
 	finding.ClassSocket, finding.ClassCRIDir, finding.ClassCgroup, finding.ClassSnapshot, finding.ClassLease,
 	finding.ClassFIFO, finding.ClassEvent,
 }
 
-// Load reads those of a folder of bugs' files; the others are passed over.
+// Load reads the residues in a folder of bugs' files; it skips the other bugs.
 func Load(files fs.FS) ([]Known, error) {
 	names, err := fs.Glob(files, "*.yaml")
 	if err != nil {
@@ -97,7 +97,7 @@ func Load(files fs.FS) ([]Known, error) {
 			return nil, err
 		}
 		if !bytes.Contains(text, []byte("\nresidue:")) {
-			continue // most are no residue, and need not be read to see that
+			continue // most bugs are no residue, and need not be parsed
 		}
 		r, err := Parse(text)
 		if err != nil {
@@ -108,8 +108,8 @@ func Load(files fs.FS) ([]Known, error) {
 	return out, nil
 }
 
-// Parse reads and checks what a bug's file says of a residue. The other keys of
-// the file are the catalogue's.
+// Parse parses and checks the residue in a bug's file. The other keys of the file belong
+// to the catalogue.
 func Parse(text []byte) (Known, error) {
 	tree, err := parser.ParseBytes(text, 0)
 	if err != nil {
@@ -121,7 +121,7 @@ func Parse(text []byte) (Known, error) {
 	return Read(tree.Docs[0].Body)
 }
 
-// Read is ParseResidue of a file that was parsed.
+// Read is Parse for a parsed file.
 func Read(file ast.Node) (Known, error) {
 	var bug struct {
 		ID       string            `yaml:"id"`
@@ -162,22 +162,22 @@ func (r Known) check() error {
 		return errors.New("a residue needs `when`: it must not excuse a plain case")
 	}
 	if len(r.Each) == 0 {
-		return errors.New("a residue needs `each`: what leaves one of them, or there is no end of them")
+		return errors.New("a residue needs `each`: the events that leave one of them, or their number is unbounded")
 	}
 	if missing := r.Class == finding.ClassEvent && r.Match[fact.Event] == fact.Missing; missing != (r.Rate > 0) ||
 		r.Rate >= 1 {
-		return errors.New("a residue that is an event which is missing needs a `rate` below 1, and no other has one")
+		return errors.New("a residue that is a missing event needs a `rate` below 1, and no other has one")
 	}
 	for _, h := range slices.Concat(r.When, r.Expect, r.Each) {
 		if !slices.Contains(happenings, h) {
-			return fmt.Errorf("nothing happens that is called %q, only %v", h, happenings)
+			return fmt.Errorf("unknown event of a case %q, expected one of %v", h, happenings)
 		}
 	}
 	return r.Releases.Check()
 }
 
-// knowableEvent reports whether a residue may match such findings about events. An exit
-// that is missing, or comes after the delete, leads clients astray.
+// knowableEvent reports whether a residue may match such findings about events. A missing
+// exit, or an exit after the delete, misleads clients.
 func knowableEvent(match fact.Facts) bool {
 	return slices.ContainsFunc([]fact.Facts{
 		{
@@ -201,7 +201,7 @@ func (r Known) matches(f finding.Finding) bool {
 	return f.Facts.Has(r.Match)
 }
 
-// Mark returns the findings with Known set where a known residue explains one.
+// Mark returns the findings with Known set if a known residue explains one.
 func Mark(known []Known, all []finding.Finding, c Circumstances) []finding.Finding {
 	out := slices.Clone(all)
 	type place struct{ residue, id string }
@@ -222,9 +222,8 @@ func Mark(known []Known, all []finding.Finding, c Circumstances) []finding.Findi
 	return out
 }
 
-// Absent notes the known residues that should have appeared among the marked findings and
-// did not. A note violates nothing: it says that the list, or the case, is no longer
-// true.
+// Absent returns notes about the known residues that should be among the marked findings
+// and are not. A note violates nothing: it says that the list, or the case, is outdated.
 func Absent(known []Known, marked []finding.Finding, c Circumstances) []finding.Finding {
 	var out []finding.Finding
 	for _, r := range known {

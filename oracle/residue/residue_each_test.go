@@ -8,8 +8,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// One shim that was killed excuses one socket: a second one is of a shim that ended by
-// itself and has left it.
+// A killed shim excuses one socket: another shim that ended by itself has left the second
+// one.
 func TestAKilledShimExcusesOneSocket(t *testing.T) {
 	socket := func(path string) finding.Finding {
 		return finding.Finding{Invariant: finding.Leak, Class: finding.ClassSocket, Subject: finding.Subject{Path: path},
@@ -27,8 +27,8 @@ func TestAKilledShimExcusesOneSocket(t *testing.T) {
 	}
 }
 
-// An exit that is reported again is known once for each thing that happened, of each
-// container: a containerd that tells it ten times is broken.
+// A repeated exit is known once for each event and container: a containerd that sends it
+// ten times is broken.
 func TestAFaultExcusesOneRepeatOfEachContainer(t *testing.T) {
 	again := func(id string) finding.Finding {
 		return finding.Finding{Invariant: finding.Event, Class: finding.ClassEvent, Subject: finding.Subject{ID: id},

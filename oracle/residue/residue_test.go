@@ -67,8 +67,8 @@ func TestParseResidueRefuses(t *testing.T) {
 	}
 }
 
-// A leaked process, mount or bundle, or a wrong exit code, can never be known, whatever a
-// file says.
+// A leaked process, mount or bundle, or a wrong exit status, can never be known, whatever
+// a file says.
 func TestNeverKnown(t *testing.T) {
 	never := slices.DeleteFunc(slices.Clone(finding.Classes),
 		func(c finding.Class) bool { return slices.Contains(mayBeKnown, c) })
@@ -80,7 +80,7 @@ func TestNeverKnown(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "never be known") {
 			t.Errorf("a residue of class %s is accepted: %v", class, err)
 		}
-		// Also one that got into the list by another way marks nothing.
+		// Such a residue marks nothing even if it is in the list.
 		r, err := Parse([]byte(goodResidue))
 		if err != nil {
 			t.Fatal(err)
@@ -150,7 +150,7 @@ func TestGone(t *testing.T) {
 				t.Fatalf("notes: %v", notes)
 			}
 			for _, n := range notes {
-				if n.Violates() || !strings.HasPrefix(wording.What(n), "residue gone") {
+				if n.Violates() || !strings.HasPrefix(wording.Subject(n), "residue gone") {
 					t.Errorf("note %v", n)
 				}
 			}
@@ -164,7 +164,7 @@ func TestResidueFiles(t *testing.T) {
 	}
 }
 
-// catalogued are the residues of the catalogue.
+// catalogued returns the residues of the catalogue.
 func catalogued(t *testing.T) []Known {
 	t.Helper()
 	all, err := Load(bugs.Files)

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// BundleParents are the directories below containerd's state and root directory that hold
-// NAMESPACE/ID: the runtime plugin of all releases, the sandbox controller since 1.7, and
-// runtime v1 (containerd before 2.0).
+// BundleParents are the directories below containerd's state and root directory that have
+// NAMESPACE/ID. They belong to the runtime plugin of all releases, the sandbox controller
+// since 1.7, and runtime v1 (containerd before 2.0).
 var BundleParents = []string{
 	"io.containerd.runtime.v2.task",
 	"io.containerd.sandbox.controller.v1.shim",
 	"io.containerd.runtime.v1.linux",
 }
 
-// CRIParents hold a directory per pod or container of CRI, below containerd's state and
-// root directory.
+// CRIParents are the directories with a directory for each pod or container of CRI, below
+// containerd's state and root directory.
 var CRIParents = []string{
 	"io.containerd.grpc.v1.cri/sandboxes",
 	"io.containerd.grpc.v1.cri/containers",
@@ -30,11 +30,11 @@ type Bundle struct {
 	ID        string `json:"id"`
 	// Work marks the twin in containerd's root directory.
 	Work bool `json:"work,omitempty"`
-	// Hidden marks `.ID`: containerd renames a bundle so before it removes it, and died in
+	// Hidden marks `.ID`: containerd renames a bundle so before its removal, and ended in
 	// between.
 	Hidden bool `json:"hidden,omitempty"`
-	// Address is the shim's, from the files `address` (1.x) or `bootstrap.json` (2.x); ""
-	// before the shim started.
+	// Address is the shim's address from the files `address` (1.x) or `bootstrap.json`
+	// (2.x); "" before the shim started.
 	Address string `json:"address,omitempty"`
 }
 
@@ -77,8 +77,8 @@ func Bundles(t *Tree, state, root string) ([]Bundle, error) {
 	return out, nil
 }
 
-// bundleAddress cuts the address out of bootstrap.json without decoding it: a
-// half-written file is evidence too.
+// bundleAddress cuts the address out of bootstrap.json without decoding it: a partly
+// written file is evidence, too.
 func bundleAddress(t *Tree, dir string) string {
 	if text := strings.TrimSpace(t.Read(path.Join(dir, "address"))); text != "" {
 		return text

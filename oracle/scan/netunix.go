@@ -13,7 +13,7 @@ import (
 
 // UnixSocket is a line of /proc/PID/net/unix.
 type UnixSocket struct {
-	Path      string // "" of one without a name: that of a client
+	Path      string // "" for a socket without a name: a client's
 	Inode     uint64
 	Listening bool
 }
@@ -22,8 +22,8 @@ type UnixSocket struct {
 // called.
 const acceptCon = 1 << 16
 
-// NetUnix reads the unix sockets of a process's network namespace; proc is where /proc
-// is.
+// NetUnix reads the unix sockets of a process's network namespace; proc is the path of
+// /proc.
 func NetUnix(proc string, pid int) ([]UnixSocket, error) {
 	f, err := os.Open(filepath.Join(proc, strconv.Itoa(pid), "net/unix"))
 	if err != nil {
@@ -37,18 +37,17 @@ func NetUnix(proc string, pid int) ([]UnixSocket, error) {
 	return found, nil
 }
 
-// Listeners are those that somebody listens on by a name.
+// Listeners returns the named sockets with a listener.
 func Listeners(proc string, pid int) ([]UnixSocket, error) {
 	all, err := NetUnix(proc, pid)
 	return slices.DeleteFunc(all, func(s UnixSocket) bool { return !s.Listening || s.Path == "" }), err
 }
 
-// ParseNetUnix reads the sockets of /proc/PID/net/unix (proc_pid_net(5)):
+// ParseNetUnix parses the sockets of /proc/PID/net/unix (proc_pid_net(5)):
 //
 //	Num RefCount Protocol Flags Type St Inode Path
 //
-// A line of another form is passed over: a name may hold a newline, and the kernel does
-// not escape it.
+// It skips other lines: a name may contain a newline, which the kernel does not escape.
 func ParseNetUnix(r io.Reader) ([]UnixSocket, error) {
 	var out []UnixSocket
 	lines := bufio.NewScanner(r)
@@ -72,7 +71,7 @@ func ParseNetUnix(r io.Reader) ([]UnixSocket, error) {
 	return out, lines.Err()
 }
 
-// SocketInode reads the target of a descriptor's link: "socket:[4711]".
+// SocketInode parses the target of a descriptor's link: "socket:[4711]".
 func SocketInode(target string) (uint64, bool) {
 	digits, ok := strings.CutPrefix(target, "socket:[")
 	if !ok {

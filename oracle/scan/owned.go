@@ -14,8 +14,8 @@ import (
 // Owner is the user whose files a Tree opens.
 type Owner struct {
 	UID int
-	// Shared allows folders and files that other users may write, and for root also folders
-	// of other users.
+	// Shared allows folders and files that other users may write. For root it also allows
+	// folders of other users.
 	Shared bool
 }
 
@@ -57,10 +57,9 @@ func (t *Tree) openOwned(name string, flags uint64) (*os.File, error) {
 // mostLinks is how many symbolic links a path may have (path_resolution(7)).
 const mostLinks = 40
 
-// handle returns an O_PATH descriptor of a file, each step to which was checked. Its name
-// is the path without symbolic links. The
-// kernel cannot do that by itself: a symbolic link in a folder of another user's would
-// lead it to a file that root owns.
+// handle returns an O_PATH descriptor of a file, after a check of each step to it. Its
+// name is the path without symbolic links. The kernel cannot check by itself: a symbolic
+// link in another user's folder would lead it to a file of root.
 func (t *Tree) handle(name string, follow bool) (*os.File, error) {
 	w := walk{tree: t, todo: parts(name), follow: follow}
 	defer w.close()
@@ -86,12 +85,12 @@ func (t *Tree) handle(name string, follow bool) (*os.File, error) {
 	return os.NewFile(uintptr(root), "/"), nil
 }
 
-// walk is the way to a file.
+// walk is the state of the way to a file.
 type walk struct {
 	tree   *Tree
 	follow bool     // also a link at the end
-	todo   []string // parts of the path, which may be ".."
-	names  []string // the parts that were taken: no link is among them
+	todo   []string // remaining parts of the path, also ".."
+	names  []string // the finished parts: no links
 	fds    []int    // of the root and of each name
 	links  int
 }
@@ -175,7 +174,7 @@ func (w *walk) check(fd int) (isLink bool, err error) {
 	return isLink, nil
 }
 
-// objects says why a file is not the user's; last: no folder or link on the way to it.
+// objects returns why a file is not the user's; last: no folder or link on the way to it.
 func (o *Owner) objects(fd int, st *unix.Stat_t, last bool) string {
 	kind := st.Mode & unix.S_IFMT
 	isFolderOfAny := o.Shared && o.UID == 0 && kind == unix.S_IFDIR
@@ -183,24 +182,24 @@ func (o *Owner) objects(fd int, st *unix.Stat_t, last bool) string {
 		return fmt.Sprintf("is owned by uid %d", st.Uid)
 	}
 	if o.Shared {
-		if kind == unix.S_IFREG && st.Nlink > 1 { // in a folder of another user's, any file may have a name
+		if kind == unix.S_IFREG && st.Nlink > 1 { // another user may give any file a name
 			return "has another name"
 		}
 		return ""
 	}
-	if kind != unix.S_IFDIR && kind != unix.S_IFREG { // to write to a socket is to connect to it
+	if kind != unix.S_IFDIR && kind != unix.S_IFREG { // a write to a socket connects to it
 		return ""
 	}
 	if kind == unix.S_IFDIR && st.Mode&unix.S_ISVTX != 0 && !last {
-		return "" // others cannot replace what root has there
+		return "" // other users cannot replace root's files
 	}
 	switch {
 	case st.Mode&unix.S_IWOTH != 0:
 		return "may be written by every user"
 	case st.Mode&unix.S_IWGRP != 0 && st.Gid != 0:
 		return fmt.Sprintf("may be written by group %d", st.Gid)
-	case st.Mode&unix.S_IWGRP != 0 && hasACL(fd): // the bits of the group are then the mask of all of them
-		return "may be written by those whom its ACL names"
+	case st.Mode&unix.S_IWGRP != 0 && hasACL(fd): // the group's bits are then the mask of the ACL
+		return "may be written by the users in its ACL"
 	}
 	return ""
 }

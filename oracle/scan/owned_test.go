@@ -31,7 +31,7 @@ func ownTree(t *testing.T) string {
 		must(os.MkdirAll(in(name), 0o755))
 		must(os.Chmod(in(name), mode))
 	}
-	must(os.Chown(in("group"), -1, os.Getegid())) // in a folder with the setgid bit it would be another
+	must(os.Chown(in("group"), -1, os.Getegid())) // a folder with the setgid bit would set another one
 	for name, mode := range map[string]fs.FileMode{
 		"own/file": 0o644, "own/dir/file": 0o600, "own/open": 0o666, "open/file": 0o644, "tmp/own/file": 0o644,
 		"group/own/file": 0o644, "own/acl": 0o660,
@@ -59,7 +59,7 @@ func TestOwned(t *testing.T) {
 	}
 	defer tree.Close()
 	own := tree.Of(Owner{UID: os.Geteuid()})
-	for name, want := range map[string]string{ // "": it is read
+	for name, want := range map[string]string{ // "": no error
 		"/own/file": "", "own/dir/file": "", "/own/dir/../file": "", "own/link": "", "own/up": "", "own/absolute": "",
 		"run/file": "", "run/link": "", "own/out": "", "tmp/own/file": "",
 		"own/through": "/open may be written by every user", "open/file": "/open may be written by every user",
@@ -106,13 +106,13 @@ func TestOwnedByAnother(t *testing.T) {
 	if _, err := shared.ReadFile("open/file", 100); err != nil {
 		t.Error(err)
 	}
-	// In a folder of its own, a user can give any file another name.
+	// In its own folder, a user can give any file another name.
 	if _, err := shared.ReadFile("own/twice", 100); !errors.As(err, &notOwned) {
 		t.Errorf("a hard link: %v", err)
 	}
 }
 
-// Where a file has an ACL, the bits of its group say what anybody in it may do.
+// In a file with an ACL, the group's bits limit all users of the ACL.
 func TestOwnedByGroup(t *testing.T) {
 	o := Owner{UID: 7}
 	st := unix.Stat_t{Mode: unix.S_IFREG | 0o660, Uid: 7}

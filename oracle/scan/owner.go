@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// UnitID reads an id from one part of a cgroup path: "c1" itself, and "c1" from systemd's
-// "cri-containerd-c1.scope" (the runtime's systemd driver writes PREFIX-ID.scope).
+// UnitID returns the id in one part of a cgroup path: "c1" itself, and "c1" from
+// systemd's "cri-containerd-c1.scope" (the runtime's systemd driver writes
+// PREFIX-ID.scope).
 func UnitID(word string) string {
 	name, ok := strings.CutSuffix(word, ".scope")
 	if !ok {
@@ -21,14 +22,13 @@ func UnitID(word string) string {
 	return name
 }
 
-// LongID reports whether an id is one that CRI or docker may have given: 64 hexadecimal
-// digits.
+// LongID reports whether CRI or docker may have made an id: 64 hexadecimal digits.
 func LongID(id string) bool {
 	raw, err := hex.DecodeString(id)
 	return err == nil && len(raw) == 32
 }
 
-// MountOwner reads the container or pod from a mount point in a bundle or in a directory
+// MountOwner returns the container or pod of a mount point in a bundle or in a directory
 // of CRI.
 func MountOwner(point string) (ns, id string) {
 	for _, parent := range BundleParents {

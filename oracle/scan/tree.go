@@ -16,11 +16,11 @@ import (
 )
 
 // Tree reads the files of a mount namespace. Paths are resolved as inside its root
-// (openat2 RESOLVE_IN_ROOT, Linux 5.6), so an absolute symlink there ("/var/run") leads
-// to a directory there and never to the host's.
+// (openat2 RESOLVE_IN_ROOT, Linux 5.6). An absolute symlink there ("/var/run") leads to a
+// directory there and never to the host's.
 type Tree struct {
 	fd     int
-	owner  *Owner // nil: of any user
+	owner  *Owner // nil: any user
 	budget *Budget
 }
 
@@ -65,8 +65,8 @@ func (t *Tree) Open(name string, flags uint64) (*os.File, error) {
 // containers.
 const mostEntries = 100_000
 
-// List reads a directory. A directory that is not there, or is gone meanwhile, is an
-// empty one. One of more than mostEntries is an error.
+// List reads a directory. A missing directory is an empty one. A directory of more than
+// mostEntries is an error.
 func (t *Tree) List(name string) ([]os.DirEntry, error) {
 	f, err := t.Open(name, unix.O_RDONLY|unix.O_DIRECTORY)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
@@ -87,13 +87,13 @@ func (t *Tree) List(name string) ([]os.DirEntry, error) {
 	return entries, err
 }
 
-// Size is that of a file, 0 when it is not there or cannot be looked at.
+// Size returns the size of a file, 0 if it does not exist or may not be inspected.
 func (t *Tree) Size(name string) int64 {
 	f, err := t.Open(name, unix.O_PATH|unix.O_NOFOLLOW)
 	if err != nil {
 		return 0
 	}
-	defer f.Close() //nolint:errcheck // it was not even opened for reading
+	defer f.Close() //nolint:errcheck // not opened for reading
 	st, err := f.Stat()
 	if err != nil {
 		return 0
@@ -101,14 +101,14 @@ func (t *Tree) Size(name string) int64 {
 	return st.Size()
 }
 
-// Read returns the text of a small file, "" when it is not there or cannot be read.
+// Read returns the text of a small file, "" if it does not exist or cannot be read.
 func (t *Tree) Read(name string) string {
 	text, _ := t.read(name, 4096, unix.O_NOFOLLOW)
 	return string(text)
 }
 
-// ReadFile returns what a regular file holds. A file of more than most bytes is an error,
-// and so is a symlink.
+// ReadFile returns the content of a regular file. A file of more than most bytes is an
+// error, and so is a symlink.
 func (t *Tree) ReadFile(name string, most int64) ([]byte, error) {
 	return t.read(name, most, unix.O_NOFOLLOW)
 }
@@ -116,7 +116,7 @@ func (t *Tree) ReadFile(name string, most int64) ([]byte, error) {
 // ReadLinked is ReadFile for a file that may be a symlink.
 func (t *Tree) ReadLinked(name string, most int64) ([]byte, error) { return t.read(name, most, 0) }
 
-// read returns also what it has read before an error.
+// read also returns the text before an error.
 func (t *Tree) read(name string, most int64, flags uint64) ([]byte, error) {
 	h, err := t.Open(name, unix.O_PATH|flags)
 	if err != nil {
@@ -131,8 +131,7 @@ func (t *Tree) read(name string, most int64, flags uint64) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// mostGlobbed is how many directories a pattern may lead through, and how many files it
-// may name.
+// mostGlobbed is the largest number of directories and of files of a pattern.
 const mostGlobbed = 1000
 
 // Glob returns the files that match an absolute pattern of path.Match, in the order of
@@ -163,7 +162,7 @@ func (t *Tree) Glob(pattern string) ([]string, error) {
 	return matches, nil
 }
 
-// Stat is lstat(2); nil when the file is not there.
+// Stat calls lstat(2); nil if the file does not exist.
 func (t *Tree) Stat(name string) fs.FileInfo {
 	f, err := t.Open(name, unix.O_PATH|unix.O_NOFOLLOW)
 	if err != nil {

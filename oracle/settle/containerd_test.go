@@ -35,8 +35,8 @@ import (
 )
 
 // withContainerd starts a containerd in a world and gives the world a client of it. The
-// oracle stands below the fixtures and knows nothing of them; only this test takes the
-// subject from there, so that it runs wherever cases do.
+// oracle must not depend on the fixtures; only this test uses their subject, so that it
+// runs wherever cases do.
 func withContainerd(t *testing.T) (*miniWorld, context.Context) {
 	t.Helper()
 	if err := errors.Join(world.Check(), world.Needs("devices")); err != nil {
@@ -47,7 +47,7 @@ func withContainerd(t *testing.T) (*miniWorld, context.Context) {
 		t.Fatal(err)
 	}
 	bin := subject.Bin
-	groups := testCgroups(t) // before the world: it is removed after it
+	groups := testCgroups(t) // before the world, to be removed after it
 	w := newWorld(t)
 	w.scene.CgroupDirs = groups
 	dir := t.TempDir()
@@ -69,7 +69,7 @@ func withContainerd(t *testing.T) (*miniWorld, context.Context) {
 	w.must(err)
 	ready, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	if ok, err := w.scene.Client.IsServing(ready); !ok { // it waits for the connection
+	if ok, err := w.scene.Client.IsServing(ready); !ok { // waits for the connection
 		out, _ := os.ReadFile(log)
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -80,19 +80,19 @@ func withContainerd(t *testing.T) (*miniWorld, context.Context) {
 			t.Logf("%s", out)
 		}
 	})
-	// containerd's metadata knows a namespace once something was made in it.
+	// containerd's metadata has a namespace once it has an object in it.
 	if err := w.scene.Client.NamespaceService().Create(ctx, "default", nil); err != nil {
 		t.Fatal(err)
 	}
-	// The snapshotter's database is made with its first snapshot.
+	// The first snapshot creates the snapshotter's database.
 	shots := w.scene.Client.SnapshotService("overlayfs")
 	_, err = shots.Prepare(ctx, "first", "", keptSnapshot)
 	w.must(errors.Join(err, shots.Remove(ctx, "first")))
 	return w, ctx
 }
 
-// testCgroups makes a group in every hierarchy of the host, and removes it, with what is
-// below, with the test.
+// testCgroups makes a group in every hierarchy of the host, and removes it with its
+// children after the test.
 func testCgroups(t *testing.T) []string {
 	t.Helper()
 	var dirs []string
@@ -114,7 +114,7 @@ func testCgroups(t *testing.T) []string {
 	return dirs
 }
 
-// removeGroups removes a group and those below. Processes of a world that has just ended
+// removeGroups removes a group and its children. Processes of a world that has just ended
 // may still be leaving it.
 func removeGroups(t *testing.T, dir string) {
 	late := time.Now().Add(5 * time.Second)
@@ -140,11 +140,10 @@ func removeGroups(t *testing.T, dir string) {
 	}
 }
 
-// keptSnapshot is of a snapshot that nothing refers to yet: without the label containerd
-// may collect it.
+// keptSnapshot keeps an unused snapshot from containerd's garbage collection.
 var keptSnapshot = snapshots.WithLabels(map[string]string{"containerd.io/gc.root": "test"})
 
-// launch creates and starts a container that runs a shell script over the host's
+// launch creates and starts a container that runs a shell script with the host's
 // programs, on a snapshot.
 func (w *miniWorld) launch(ctx context.Context, id, script string) containerd.Task {
 	w.t.Helper()
@@ -217,7 +216,7 @@ func TestACleanLifeIsCleanAtOnce(t *testing.T) {
 	heard := []exit.Observation{{Container: "c1", Observer: exit.ByWait, Status: reported.ExitCode(),
 		At: reported.ExitTime()}}
 	life.Exited = time.Now()
-	awaitExit(ctx, &log, "c1") // as dockerd does: a shim that is asked to exit may lose what it has not sent
+	awaitExit(ctx, &log, "c1") // like dockerd: an exiting shim may lose unsent events
 	told2, err := task.Delete(ctx)
 	w.must(err)
 	heard = append(heard,
@@ -228,10 +227,10 @@ func TestACleanLifeIsCleanAtOnce(t *testing.T) {
 	if len(found) != 0 || took > 2*time.Second {
 		t.Errorf("settled after %s with %v", took, found)
 	}
-	w.must(log.Flush(ctx, w.scene.Client)) // no shim lives: what has not arrived by now never will
+	w.must(log.Flush(ctx, w.scene.Client)) // no shim runs: missing events never arrive
 	deleted := residue.Circumstances{Releases: []string{"v2.4.2"}, Happened: []string{residue.TaskDeleted}}
 	events := check.Events(log.Events(), log.Gaps(), []check.Life{life})
-	for i := range events { // the shim was asked to exit, so its TaskDelete may be lost: residues/taskdelete-lost.yaml
+	for i := range events { // the exiting shim may lose its TaskDelete: taskdelete-lost.yaml
 		events[i].Facts[fact.Last] = fact.Yes
 	}
 	if found := finding.Violations(residue.Mark(loaded(t), events, deleted)); len(found) != 0 {
@@ -278,7 +277,7 @@ func TestARunningContainerIsSeenWhole(t *testing.T) {
 	if found, err := compare.Forgotten(inv); err != nil || len(found) != 0 {
 		t.Errorf("forgotten: %v, %v; containerd knows the task", found, err)
 	}
-	// The same process, when containerd would not know it.
+	// The same process, if containerd did not know it.
 	for reason, d := range map[string]*inventory.Daemon{
 		"neither a container nor a task": {}, "but no task": {Containers: []inventory.Ref{{Namespace: "default", ID: "c1"}}},
 		"is STOPPED": {Tasks: []inventory.Task{{Namespace: "default", ID: "c1", Status: "STOPPED"}}},
@@ -319,8 +318,7 @@ func TestAKilledShimLeavesItsSocketOnly(t *testing.T) {
 	if notes := residue.Absent(loaded(t), found, killed); len(notes) != 0 {
 		t.Errorf("notes: %v", notes)
 	}
-	// Nobody says that a shim was killed: then the socket is a leak, and the whole time is
-	// waited.
+	// Without a killed shim the socket is a leak, and Wait waits until the deadline.
 	short, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
 	defer cancel()
 	if _, found, err := Wait(short, w.scene, before, marker(t, residue.Circumstances{Releases: []string{"v2.4.2"}})); err != nil ||
@@ -329,7 +327,7 @@ func TestAKilledShimLeavesItsSocketOnly(t *testing.T) {
 	}
 }
 
-func TestSettleTakesNoNoForAnAnswer(t *testing.T) {
+func TestSettleNeedsContainerd(t *testing.T) {
 	w, ctx := withContainerd(t)
 	before := w.take()
 	cancelled, cancel := context.WithCancel(ctx)
@@ -342,7 +340,7 @@ func TestSettleTakesNoNoForAnAnswer(t *testing.T) {
 	if _, _, err := Wait(ctx, s, before, unmarked); !errors.Is(err, inventory.ErrNoDaemon) {
 		t.Errorf("without a client: %v", err)
 	}
-	// A leftover that goes away is waited for, and no longer.
+	// Wait returns as soon as a leftover has gone.
 	pid := w.start(order{Argv: []string{"sleep", "0.3"}})
 	found, took := w.settle(ctx, before, residue.Circumstances{})
 	if len(found) != 0 || took > 2*time.Second || took < 100*time.Millisecond {

@@ -19,16 +19,16 @@ import (
 
 const taskDir = "/run/containerd/io.containerd.runtime.v2.task"
 
-// Every class that can be planted without a containerd is planted once, in a world of its
-// own, and must be found, alone, with its reason. An empty listing would otherwise pass
-// for zero leaks.
+// Every class that can be planted without a containerd is planted once, in its own world.
+// It must be found, alone, with its reason. An empty listing would otherwise pass for
+// zero leaks.
 func TestPlantedLeaksAreFound(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		plant func(*miniWorld)
 		class finding.Class
 		says  []string
-		more  []finding.Class // what comes with it
+		more  []finding.Class // its companions
 	}{
 		{"process", func(w *miniWorld) {
 			pid := w.start(order{Argv: []string{"sleep", "1000"}})
@@ -144,7 +144,7 @@ func TestPlantedLeaksAreFound(t *testing.T) {
 	}
 }
 
-// What containerd and runc leave by design is no leak.
+// containerd's and runc's permanent files are no leak.
 func TestNoLeak(t *testing.T) {
 	w := newWorld(t)
 	before := w.take()
@@ -162,7 +162,7 @@ func TestNoLeak(t *testing.T) {
 	if found := compare.Leaks(before, after); len(found) != 0 {
 		t.Errorf("found %v", found)
 	}
-	before.Daemon.Namespaces, after.Daemon.Namespaces = nil, nil // so it is the name that excuses the cgroup
+	before.Daemon.Namespaces, after.Daemon.Namespaces = nil, nil // so the name excuses the cgroup
 	if found := compare.Leaks(before, after); len(found) != 1 || found[0].Class != finding.ClassCgroup {
 		t.Errorf("found %v, want the cgroup", found)
 	}
@@ -209,7 +209,7 @@ func saysAll(f finding.Finding, words []string) bool {
 	return true
 }
 
-// deadSocket leaves a socket file that nobody listens on.
+// deadSocket leaves a socket file without a listener.
 func deadSocket(w *miniWorld, name string) {
 	w.t.Helper()
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: w.path(name)})

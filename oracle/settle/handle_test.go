@@ -10,9 +10,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// A shim that lives before and after may not hold more; here one does not give back a
+// A shim that keeps running may not hold more than before; this one does not close a
 // connection.
-func TestALivingShimLeaksAConnection(t *testing.T) {
+func TestARunningShimLeaksAConnection(t *testing.T) {
 	w := newWorld(t)
 	const socket = "/run/containerd/s/ab12"
 	shim := w.role("listener", []string{"LISTEN=" + socket}, "-namespace", "default", "-id", "c1")

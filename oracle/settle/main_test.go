@@ -17,9 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The test binary plays the other parts too, chosen by this variable: "init" of a small
-// world of its own, a "listener" on the unix socket in LISTEN, and a "zombie", which has
-// a child that it never reaps.
+// The test binary also plays other roles, selected by this variable. It is the "init" of
+// a small world, a "listener" on the unix socket in LISTEN, or a "zombie", which never
+// reaps its child.
 const roleVar = "SHIMQUAKE_ORACLE_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -42,8 +42,7 @@ func fatalIf(err error) {
 	}
 }
 
-// order is what a test asks its world's init: to run a program, and with Wait to say how
-// it ended.
+// order tells the world's init to run a program, and with Wait to return how it ended.
 type order struct {
 	Argv, Env []string
 	Dir       string
@@ -56,7 +55,7 @@ type reply struct {
 	Error       string
 }
 
-// initMain is process 1 of the world: it makes the mounts its own and then obeys orders
+// initMain is process 1 of the world: it makes the mounts private and then runs orders
 // until its stdin ends.
 func initMain() error {
 	for _, m := range []struct {
@@ -138,7 +137,7 @@ func start(o order) (int, error) {
 		return 0, err
 	}
 	return syscall.ForkExec(name, o.Argv, &syscall.ProcAttr{
-		Dir: o.Dir, Env: append(o.Env, os.Environ()...), // Go takes the first of two
+		Dir: o.Dir, Env: append(o.Env, os.Environ()...), // Go uses the first of two
 		Files: []uintptr{null.Fd(), log.Fd(), log.Fd()},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})
@@ -171,6 +170,6 @@ func zombieMain() error {
 	if err != nil {
 		return err
 	}
-	_, err = io.ReadAll(r) // forever: the other end stays open
+	_, err = io.ReadAll(r) // blocks forever: the other end stays open
 	return err
 }

@@ -1,5 +1,5 @@
 // Package settle answers: what is left when nothing changes any more? [Wait] takes
-// inventories until none differs from the first, or until a deadline.
+// inventories until one has no leak, or until a deadline.
 package settle
 
 import (
@@ -16,38 +16,36 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// How often Wait looks again. A look at one leftover process costs some 50 us; a socket
-// or a directory less.
+// The time between two inventories of Wait. One leftover process costs some 50 us; a
+// socket or a directory less.
 const (
 	firstPause = 10 * time.Millisecond
 	lastPause  = 300 * time.Millisecond
 )
 
-// residueLooks is how many looks in a row must find nothing but known residues before
-// Wait takes them for final. The first and the last see everything, those between only
-// the classes of what was left: what comes meanwhile the last one sees.
+// residueLooks is how many inventories in a row must have known residues only before Wait
+// returns. The first and the last are complete. The others have only the classes of the
+// leftovers, so the last one finds new leaks.
 const residueLooks = 3
 
-// finalLook is how long the last inventory may take once the deadline has passed.
+// finalLook bounds the last inventory after the deadline.
 const finalLook = 5 * time.Second
 
-// collection is how long containerd may take to collect its garbage then, which takes it
-// some milliseconds: as long as other answers of its.
+// collection bounds containerd's garbage collection, which takes some milliseconds. It is
+// as long as for other requests.
 const collection = 10 * time.Second
 
 // Marker marks the known residues among findings.
 type Marker func([]finding.Finding) []finding.Finding
 
-// Wait waits until nothing is in the scene that was not in before, and returns what is
-// left, known residues marked. It returns at once when nothing is left, soon when only
-// known residues are, and otherwise at ctx's deadline with the findings; without a
-// deadline it waits permanently. Between full inventories it looks only at the kinds of
-// things that were left: pidfds and inotify do not reach into another PID namespace and
-// cgroup filesystems.
+// Wait waits until the scene has nothing new, and returns the leftovers with known
+// residues marked. It returns at once if nothing is left, soon if only known residues
+// are, and otherwise at ctx's deadline. Without a deadline it may wait forever. Between
+// complete inventories it reads only the kinds of things that were left: pidfds and
+// inotify do not work across PID namespaces and cgroup filesystems.
 //
-// An error means that nothing may be concluded: ctx was cancelled, containerd did not
-// answer until the deadline, the scene is gone, or Scene.Client is nil
-// ([inventory.ErrNoDaemon]).
+// An error allows no conclusion. ctx was cancelled, containerd did not respond before the
+// deadline, the scene has gone, or Scene.Client is nil ([inventory.ErrNoDaemon]).
 func Wait(ctx context.Context, s inventory.Scene, before inventory.Inventory, mark Marker) (
 	inventory.Inventory, []finding.Finding, error) {
 	if s.Client == nil {
@@ -66,7 +64,7 @@ func Wait(ctx context.Context, s inventory.Scene, before inventory.Inventory, ma
 	return look.settle(ctx, before, mark)
 }
 
-// looker takes the wanted parts of an inventory, and has containerd collect garbage.
+// looker takes the wanted parts of an inventory, and makes containerd collect garbage.
 type looker struct {
 	take    func(ctx context.Context, only ...finding.Class) (inventory.Inventory, error)
 	collect func(ctx context.Context) error
@@ -95,7 +93,7 @@ func (look looker) settle(ctx context.Context, before inventory.Inventory, mark 
 			quiet, err = look.awaitChange(ctx, before, inv, left, mark, &pause, quiet)
 		}
 		if err != nil && ctx.Err() == nil {
-			_ = wait(ctx, pause) // containerd may be starting; or it saw the deadline pass before we do: a call carries it
+			_ = wait(ctx, pause) // containerd may be starting, or may notice the deadline first
 		}
 		if ctx.Err() == nil {
 			continue
@@ -107,8 +105,8 @@ func (look looker) settle(ctx context.Context, before inventory.Inventory, mark 
 	}
 }
 
-// nextQuiet counts the looks in a row that found only known residues, and no process that
-// could remove them yet.
+// nextQuiet counts the inventories in a row with known residues only, and without a
+// process that could still remove them.
 func nextQuiet(left []finding.Finding, quiet int) int {
 	if len(finding.Violations(left)) > 0 {
 		return 0
@@ -116,9 +114,9 @@ func nextQuiet(left []finding.Finding, quiet int) int {
 	return quiet + 1
 }
 
-// awaitChange looks, with growing pauses, at the classes of what violates until none of
-// it is left. Where only known residues are, it looks at theirs, until they have been
-// seen so often that the next look may be the last. It returns how often that was.
+// awaitChange takes inventories of the violating classes, with growing pauses, until none
+// of these violates. If only known residues are left, it takes them often enough for the
+// next to be the last. It returns how often that was.
 func (look looker) awaitChange(
 	ctx context.Context,
 	before, full inventory.Inventory,
@@ -144,7 +142,7 @@ func (look looker) awaitChange(
 		if err != nil {
 			return quiet, err
 		}
-		if some.Daemon == nil && full.Daemon != nil { // its namespaces excuse their cgroups
+		if some.Daemon == nil && full.Daemon != nil { // namespaces excuse their cgroups
 			some.Daemon = &inventory.Daemon{Namespaces: full.Daemon.Namespaces}
 		}
 		still := mark(compare.Leaks(before, some))
@@ -152,30 +150,30 @@ func (look looker) awaitChange(
 		if quiet == 0 && violates {
 			continue
 		}
-		if quiet == 0 || violates || len(still) == 0 { // all of it says more than a part
+		if quiet == 0 || violates || len(still) == 0 { // a complete inventory says more
 			return quiet, nil
 		}
 		quiet++
 	}
 }
 
-// classesOf are the classes that must be looked at to see whether findings still hold.
+// classesOf returns the classes that show whether findings still hold.
 func classesOf(left []finding.Finding) (want []finding.Class) {
 	for _, f := range left {
 		want = append(want, f.Class)
-		if f.Class == finding.ClassFile { // or it would report what others report
+		if f.Class == finding.ClassFile { // otherwise it would repeat other findings
 			want = append(want, compare.Covering...)
 		}
 	}
 	return want
 }
 
-// awaitsCollection reports whether something is left that a garbage collection removes.
+// awaitsCollection reports whether a garbage collection may remove a leftover.
 func awaitsCollection(left []finding.Finding) bool {
 	return slices.ContainsFunc(left, func(f finding.Finding) bool { return f.Facts[fact.Kind] == fact.ASnapshotDir })
 }
 
-// last is the inventory at the deadline, with a little time of its own.
+// last takes the inventory at the deadline, with a little extra time.
 func (look looker) last(ctx context.Context, before inventory.Inventory, mark Marker) (
 	inventory.Inventory, []finding.Finding, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finalLook)
@@ -187,7 +185,8 @@ func (look looker) last(ctx context.Context, before inventory.Inventory, mark Ma
 	return look.done(ctx, before, mark, inv, err)
 }
 
-// collected has containerd collect its garbage at the deadline, and looks again.
+// collected makes containerd collect its garbage at the deadline, and takes another
+// inventory.
 func (look looker) collected(ctx context.Context, before inventory.Inventory, mark Marker, inv inventory.Inventory) (
 	inventory.Inventory, []finding.Finding, error) {
 	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), collection)
@@ -203,7 +202,7 @@ func (look looker) collected(ctx context.Context, before inventory.Inventory, ma
 	return look.done(ctx, before, mark, inv, err)
 }
 
-// done is the end of the last look.
+// done finishes the last inventory.
 func (look looker) done(ctx context.Context, before inventory.Inventory, mark Marker, inv inventory.Inventory,
 	err error) (
 	inventory.Inventory, []finding.Finding, error) {
@@ -216,11 +215,11 @@ func (look looker) done(ctx context.Context, before inventory.Inventory, mark Ma
 	return inv, mark(compare.Leaks(before, inv)), nil
 }
 
-// handleLooks is how often handles that are left at the deadline are looked at again.
+// handleLooks is how often handles that are left at the deadline are read again.
 const handleLooks = 4
 
-// again looks once more at what is held, where that is left: a goroutine that serves a
-// call of the look itself is about to end, and what is kept is seen each time.
+// again reads leftover handles once more. A goroutine of the inventory's own request is
+// about to end, but a leak is there each time.
 func (look looker) again(ctx context.Context, before inventory.Inventory, inv *inventory.Inventory) error {
 	for pause := firstPause; pause < firstPause<<handleLooks; pause *= 2 {
 		if !slices.ContainsFunc(compare.Leaks(before, *inv),
@@ -239,7 +238,7 @@ func (look looker) again(ctx context.Context, before inventory.Inventory, inv *i
 	return nil
 }
 
-// wait returns nil after d, or ctx's error when it ends first.
+// wait returns nil after d, or ctx's error if ctx ends first.
 func wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -15,14 +15,15 @@ import (
 	"github.com/shimquake/shimquake/oracle/residue"
 )
 
-// looker looks at a world without a containerd: what Wait does with it is the same.
+// looker takes inventories of a world without a containerd: Wait uses them in the same
+// way.
 func (w *miniWorld) looker() looker {
 	return looker{take: func(ctx context.Context, only ...finding.Class) (inventory.Inventory, error) {
 		return inventory.Take(ctx, w.scene, only...)
 	}}
 }
 
-// marker marks what the catalogue's residues explain.
+// marker marks the residues of the catalogue.
 func marker(t *testing.T, c residue.Circumstances) Marker {
 	t.Helper()
 	known := loaded(t)
@@ -31,7 +32,7 @@ func marker(t *testing.T, c residue.Circumstances) Marker {
 
 func unmarked(all []finding.Finding) []finding.Finding { return all }
 
-// loaded are the residues of the catalogue.
+// loaded returns the residues of the catalogue.
 func loaded(t *testing.T) []residue.Known {
 	t.Helper()
 	known, err := residue.Load(bugs.Files)
@@ -49,9 +50,9 @@ func TestSettle(t *testing.T) {
 		plant    func(*miniWorld)
 		c        residue.Circumstances
 		deadline time.Duration // of Wait
-		most     time.Duration // that it may take
+		most     time.Duration // the longest duration
 		left     int
-		known    int // of them
+		known    int // of the leftovers
 	}{
 		{"nothing is left", func(*miniWorld) {}, killed, never, time.Second, 0, 0},
 		{"a process ends", func(w *miniWorld) { w.start(order{Argv: []string{"sleep", "0.1"}}) }, killed, never,
@@ -94,7 +95,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// dieSoon leaves a socket that is listened on by a process of the world that soon ends.
+// dieSoon leaves a socket whose listener in the world soon ends.
 func dieSoon(w *miniWorld, name string) {
 	w.t.Helper()
 	pid := w.role("listener", []string{"LISTEN=" + name})
@@ -105,7 +106,7 @@ func dieSoon(w *miniWorld, name string) {
 	w.start(order{Argv: []string{"sh", "-c", fmt.Sprintf("sleep 0.5; kill -KILL %d", pid)}})
 }
 
-// A clean scene is looked at once.
+// A clean scene takes one inventory.
 func TestSettleLooksOnce(t *testing.T) {
 	looks := 0
 	clean := looker{take: func(context.Context, ...finding.Class) (inventory.Inventory, error) {
@@ -118,8 +119,8 @@ func TestSettleLooksOnce(t *testing.T) {
 	}
 }
 
-// While known residues are waited for only their classes are looked at, and what has come
-// meanwhile the last look sees.
+// While only known residues are left, only their classes are read. The last inventory
+// finds new leaks.
 func TestSettleLooksAtResidues(t *testing.T) {
 	remains := inventory.Inventory{Sockets: []inventory.Socket{{Path: "/run/containerd/s/ab"}}}
 	beside := remains
@@ -146,7 +147,7 @@ func TestSettleLooksAtResidues(t *testing.T) {
 				if full++; full == 1 {
 					return remains, nil
 				}
-				if full == 3 { // it goes on, as long as it may
+				if full == 3 { // Wait continues until the deadline
 					cancel()
 				}
 				return test.last, nil
@@ -164,8 +165,8 @@ func TestSettleLooksAtResidues(t *testing.T) {
 	}
 }
 
-// What a garbage collection is to remove is waited for by one collection, at once and at
-// the deadline; what that leaves is a leak.
+// A leftover that a garbage collection may remove causes one collection, at once and at
+// the deadline. If it stays, it is a leak.
 func TestSettleCollects(t *testing.T) {
 	dir := inventory.Inventory{
 		Files: []inventory.File{{Path: "/w/root/io.containerd.snapshotter.v1.overlayfs/snapshots/7",
@@ -174,7 +175,7 @@ func TestSettleCollects(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name      string
-		heals     int // the collection after which it is gone; 0: none
+		heals     int // the collection that removes it; 0: none
 		fails     error
 		left      int
 		collected int
@@ -202,7 +203,7 @@ func TestSettleCollects(t *testing.T) {
 	}
 }
 
-// A goroutine that is about to end at the deadline is not left; one that stays is.
+// A goroutine that is about to end at the deadline is not left, but a lasting one is.
 func TestSettleLooksAgainAtHandles(t *testing.T) {
 	with := func(count int) inventory.Inventory {
 		h := inventory.Handles{PID: 7, Held: []inventory.Held{{Kind: fact.AGoroutine, Of: "serveStreams",
@@ -214,8 +215,8 @@ func TestSettleLooksAgainAtHandles(t *testing.T) {
 	before.Sockets = nil
 	for _, test := range []struct {
 		name  string
-		stays int // in how many looks at handles it is seen after the deadline
-		left  int // with the socket
+		stays int // how many inventories after the deadline have it
+		left  int // the leftovers, with the socket
 	}{{"gone in the next", 0, 1}, {"gone later", 2, 1}, {"it stays", 99, 2}} {
 		t.Run(test.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)

@@ -17,9 +17,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// miniWorld is a PID, mount, IPC, UTS and network namespace with an init of our own: the
-// least place in which all that containerd leaves can be planted without touching the
-// host.
+// miniWorld is a PID, mount, IPC, UTS and network namespace with our own init. It is the
+// smallest place in which all of containerd's leaks can be planted without a change of
+// the host.
 type miniWorld struct {
 	t     *testing.T
 	scene inventory.Scene
@@ -27,7 +27,7 @@ type miniWorld struct {
 	out   *json.Decoder
 }
 
-// newWorld starts one and ends it with the test. It needs root.
+// newWorld starts a world and ends it with the test. It needs root.
 func newWorld(t *testing.T) *miniWorld {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -62,7 +62,7 @@ func newWorld(t *testing.T) *miniWorld {
 		CgroupDirs: []string{t.TempDir()}, FileDirs: []string{"/run"},
 		OwnFile: func(p string) bool { return p == "/run/mount" }, // mount(8)'s
 	}
-	for _, dir := range []string{ // what a containerd that has run something always has
+	for _, dir := range []string{ // directories that a used containerd always has
 		"/run/containerd/s", "/run/containerd/runc", "/run/containerd/fifo", "/run/root/" + path.Base(taskDir), taskDir,
 		"/run/containerd/io.containerd.sandbox.controller.v1.shim/k8s.io",
 		"/run/containerd/io.containerd.grpc.v1.cri/containers", "/run/root/io.containerd.grpc.v1.cri/containers",
@@ -93,7 +93,7 @@ func (w *miniWorld) start(o order) int {
 	return w.reply().PID
 }
 
-// run runs a program to its end; one that fails ends the test.
+// run runs a program to its end; a failure ends the test.
 func (w *miniWorld) run(argv ...string) {
 	w.t.Helper()
 	if err := w.in.Encode(order{Argv: argv, Wait: true}); err != nil {
@@ -110,7 +110,7 @@ func (w *miniWorld) role(role string, env []string, argv ...string) int {
 	return w.start(order{Argv: append([]string{"/proc/self/exe"}, argv...), Env: append(env, roleVar+"="+role)})
 }
 
-// path is where a file of the world is seen from here.
+// path returns the path here of a file of the world.
 func (w *miniWorld) path(name string) string { return filepath.Join(w.scene.Root, name) }
 
 func (w *miniWorld) mkdir(name string) {
@@ -129,7 +129,7 @@ func (w *miniWorld) take() inventory.Inventory {
 	return inv
 }
 
-// until looks until a condition holds of the inventory.
+// until takes inventories until a condition holds.
 func (w *miniWorld) until(what string, is func(inventory.Inventory) bool) inventory.Inventory {
 	w.t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)

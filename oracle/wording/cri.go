@@ -8,23 +8,23 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// statusReasons say what CRI says of a field, and what is so.
+// statusReasons return CRI's value of a field, and the right one.
 func statusReasons(f finding.Finding) []string {
 	fs := f.Facts
-	reported := fmt.Sprintf("CRI says %s", fs[fact.Reported])
+	reported := fmt.Sprintf("CRI reports %s", fs[fact.Reported])
 	if fs[fact.Reported] == "" {
-		reported = "CRI says nothing"
+		reported = "CRI reports nothing"
 	}
 	if fs[fact.What] == fact.Listing {
-		reported = strings.Replace(reported, "CRI says", "its list says", 1)
+		reported = strings.Replace(reported, "CRI reports", "its list reports", 1)
 	}
 	switch isTime := strings.HasSuffix(fs[fact.Field], "-at"); {
 	case fs[fact.Is] == fact.Changed:
-		return []string{reported, "it had said " + fs[fact.True] + " before"}
+		return []string{reported, "it had reported " + fs[fact.True] + " before"}
 	case fs[fact.Is] == fact.NotSet && !isTime:
-		return []string{"CRI cannot say it: " + fs[fact.Reported], fs[fact.True]}
+		return []string{"CRI cannot report it: " + fs[fact.Reported], fs[fact.True]}
 	case fs[fact.Is] == fact.NotSet:
-		return []string{"CRI has no such time, and " + fs[fact.True]}
+		return []string{"CRI has no such time, but " + fs[fact.True]}
 	case fs[fact.Is] == fact.TooEarly && isTime:
 		return []string{reported, "that is before " + fs[fact.True]}
 	case fs[fact.Is] == fact.TooLate && isTime:
@@ -35,21 +35,21 @@ func statusReasons(f finding.Finding) []string {
 	return []string{reported, fs[fact.True]}
 }
 
-// listedWords say who alone knows of what was to be removed.
+// listedWords name the only API that still has the object.
 func listedWords(fs fact.Facts) string {
 	if fs[fact.Listed] == fact.OnlyByCRI {
-		return "CRI lists it, and containerd has nothing of that id: no client of CRI will get rid of it"
+		return "CRI lists it, but containerd has nothing with that id: no client of CRI can remove it"
 	}
-	return "containerd still has it, and CRI does not list it: no client of CRI will remove it"
+	return "containerd still has it, but CRI does not list it: no client of CRI will remove it"
 }
 
-// podWords say where something was left.
+// podWords name the place of a leftover.
 func podWords(fs fact.Facts) []string {
-	if fs[fact.In] == fact.InLivingPod {
-		return []string{"left when its container was removed, in a pod that lives on"}
+	if fs[fact.In] == fact.InRunningPod {
+		return []string{"left by a removed container in a pod that still runs"}
 	}
-	if fs[fact.In] == fact.InLivingContainer {
-		return []string{"left by an exec that has ended, in a container that lives on"}
+	if fs[fact.In] == fact.InRunningContainer {
+		return []string{"left by an exec that has ended, in a container that still runs"}
 	}
 	return nil
 }

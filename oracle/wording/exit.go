@@ -19,44 +19,44 @@ func signalName(signal int) string {
 	return fmt.Sprintf("signal %d", signal)
 }
 
-// exitReasons say what was reported, what is true, and what the two stand for.
+// exitReasons return the reported status, the real one, and their meanings.
 func exitReasons(f finding.Finding) []string {
 	fs := f.Facts
 	truth := fmt.Sprintf("the payload exited with %s (%s)", fs[fact.True], fs[fact.Source])
 	switch {
 	case fs[fact.Status] == fact.Unreported && fs[fact.By] == string(exit.ByNobody):
-		return append([]string{"containerd is up, and no client could learn it", truth}, whoWasDead(fs)...)
+		return append([]string{"containerd is up, but no client could get it", truth}, deadReporters(fs)...)
 	case fs[fact.Status] == fact.Unreported:
-		return []string{"it was never reported, and nothing was broken", truth}
+		return []string{"it was never reported, although there was no fault", truth}
 	case fs[fact.Status] == fact.WrongPID:
 		return []string{
-			fmt.Sprintf("%s said that its pid was %s, and it was %s", fs[fact.By], fs[fact.Reported], fs[fact.True]),
+			fmt.Sprintf("%s reported its pid as %s, but it was %s", fs[fact.By], fs[fact.Reported], fs[fact.True]),
 		}
 	case fs[fact.Status] == fact.OtherTime:
-		return []string{fmt.Sprintf("%s said that it ended at %s", fs[fact.By], fs[fact.At]),
-			fmt.Sprintf("%s had said %s, and it ended once", fs[fact.Source], fs[fact.First])}
+		return []string{fmt.Sprintf("%s reported its end at %s", fs[fact.By], fs[fact.At]),
+			fmt.Sprintf("%s had reported %s, but it ended only once", fs[fact.Source], fs[fact.First])}
 	case fs[fact.Status] == fact.WrongTime:
-		return []string{fmt.Sprintf("%s said that it ended at %s", fs[fact.By], fs[fact.At]), endedWords(fs)}
+		return []string{fmt.Sprintf("%s reported its end at %s", fs[fact.By], fs[fact.At]), endedWords(fs)}
 	}
 	return append([]string{
-		fmt.Sprintf("%s said %s", fs[fact.By], fs[fact.Reported]),
+		fmt.Sprintf("%s reported %s", fs[fact.By], fs[fact.Reported]),
 		truth,
 		statusWords(fs) + trueWords(fs),
-	}, whoWasDead(fs)...)
+	}, deadReporters(fs)...)
 }
 
-// whoWasDead says who could not tell of it.
-func whoWasDead(fs fact.Facts) (words []string) {
+// deadReporters name the reporters that had ended by then.
+func deadReporters(fs fact.Facts) (words []string) {
 	if fs[fact.Containerd] == fact.Down {
-		words = append(words, "containerd was down, or died at the time")
+		words = append(words, "containerd was down, or ended at that time")
 	}
 	if fs[fact.Shim] == fact.Dead {
-		words = append(words, "its shim was killed by then")
+		words = append(words, "its shim had been killed by then")
 	}
 	return words
 }
 
-// statusWords say what a wrong status stands for.
+// statusWords explain a wrong status.
 func statusWords(fs fact.Facts) string {
 	reported := fs[fact.Reported]
 	n, _ := strconv.Atoi(reported)
@@ -64,21 +64,21 @@ func statusWords(fs fact.Facts) string {
 	case fact.MadeUp0:
 		return "0 means success"
 	case fact.MadeUp255:
-		return "255 is containerd's word for a status that it could not learn"
+		return "255 means that containerd does not know the status"
 	case fact.Wrong:
 		if n > 255 {
-			return reported + " is no exit status at all"
+			return reported + " is no exit status"
 		}
-		return reported + " is merely wrong"
+		return reported + " is wrong"
 	}
 	words := fmt.Sprintf("%s means %s, ", reported, signalName(n-exit.SignalBase))
 	if by := fs[fact.SentBy]; by != "" {
 		return words + "which " + by + " sent, but it did not end the process"
 	}
-	return words + "which nobody sent"
+	return words + "which was never sent"
 }
 
-// trueWords name the signal that the true status stands for, if it does.
+// trueWords name the signal in the real status, if it has one.
 func trueWords(fs fact.Facts) string {
 	n, _ := strconv.Atoi(fs[fact.True])
 	if n <= exit.SignalBase || n >= 255 {
@@ -87,7 +87,7 @@ func trueWords(fs fact.Facts) string {
 	return fmt.Sprintf("; %d means %s", n, signalName(n-exit.SignalBase))
 }
 
-// pastTense is what the client knew when an event was due.
+// pastTense is the client's knowledge when an event was due.
 var pastTense = map[string]string{
 	event.TopicCreate:  "created",
 	event.TopicStart:   "started",
@@ -101,7 +101,7 @@ var pastTense = map[string]string{
 	event.TopicExecStart: "started",
 }
 
-// atWhen is "at 12:00:00 ", or nothing: what many cases have in common has no time.
+// atWhen returns "at 12:00:00 ", or nothing: a summary of many cases has no time.
 func atWhen(fs fact.Facts) string {
 	if fs[fact.At] == "" {
 		return ""
@@ -109,12 +109,13 @@ func atWhen(fs fact.Facts) string {
 	return "at " + fs[fact.At] + " "
 }
 
-// secondClientWords are of a container event that one of two clients of CRI was not told.
+// secondClientWords describe a container event that one of two clients of CRI did not
+// get.
 func secondClientWords(fs fact.Facts) []string {
 	if fs[fact.Error] != "" {
-		return []string{"the second client of GetContainerEvents is told no more", fs[fact.Error]}
+		return []string{"the second client of GetContainerEvents gets no more events", fs[fact.Error]}
 	}
-	return []string{"one of two clients of GetContainerEvents was not told it", "such events: " + fs[fact.Count]}
+	return []string{"one of two clients of GetContainerEvents did not get it", "such events: " + fs[fact.Count]}
 }
 
 func eventReasons(f finding.Finding) []string {
@@ -126,7 +127,7 @@ func eventReasons(f finding.Finding) []string {
 		}
 		if f.Class == finding.ClassCRIEvent {
 			return []string{
-				"CRI never sent it", "the client knew " + atWhen(fs) + "what it tells, and containerd was up",
+				"CRI never sent it", "the client knew of the change " + atWhen(fs) + "and containerd was up",
 			}
 		}
 		if fs[fact.Use] == fact.Second {
@@ -134,14 +135,14 @@ func eventReasons(f finding.Finding) []string {
 		}
 		return append([]string{
 			"never arrived",
-			fmt.Sprintf("the client knew %sthat it was %s, and the subscription stood all the time",
+			fmt.Sprintf("the client knew %sthat it was %s, and the subscription had no gap",
 				atWhen(fs), pastTense[fs[fact.Topic]]),
-		}, whoWasDead(fs)...)
+		}, deadReporters(fs)...)
 	case fact.NotSentAgain:
 		return []string{
 			"never arrived",
 			fmt.Sprintf("the client knew %sthat it was %s", atWhen(fs), pastTense[fs[fact.Topic]]),
-			"its shim could not send it at first, lived on and was heard, and has not sent it again",
+			"its shim could not send it at first, kept running with a connection, and did not send it again",
 		}
 	case fact.Late:
 		if fs[fact.After] == fact.AfterInitExit {
@@ -155,38 +156,38 @@ func eventReasons(f finding.Finding) []string {
 		}
 		return why
 	case fact.Unasked:
-		return []string{"is of an exec that no client has asked for"}
+		return []string{"belongs to an exec that no client has asked for"}
 	case fact.OfRefused:
-		return []string{"is of a command that does not exist, which cannot begin"}
+		return []string{"belongs to a command that does not exist and cannot begin"}
 	case fact.Untrue:
-		return []string{"tells of an OOM kill, and nothing was killed for want of memory in the container by then"}
+		return []string{"reports an OOM kill, but no process of the container had been OOM-killed by then"}
 	case fact.NoTime:
-		return []string{"has no time of exit"}
+		return []string{"has no exit time"}
 	case fact.StampedLate:
-		return []string{fmt.Sprintf("has the time %s, and its shim had it ready, and could not send it, at %s",
+		return []string{fmt.Sprintf("has the time %s, but its shim had tried to send it at %s",
 			fs[fact.At], fs[fact.NotAfter])}
 	case fact.WrongPID:
 		whose := "container"
 		if fs[fact.Of] == fact.AnExec {
 			whose = fact.AnExec
 		}
-		return []string{fmt.Sprintf("has pid %s, and the %s's is %s", fs[fact.Reported], whose, fs[fact.True])}
+		return []string{fmt.Sprintf("has pid %s, but the pid of the %s is %s", fs[fact.Reported], whose, fs[fact.True])}
 	case fact.WrongNamespace:
-		return []string{"came in the namespace " + f.Subject.Namespace + ", where nobody waits for it"}
+		return []string{"came in the namespace " + f.Subject.Namespace + ", where no client waits for it"}
 	case fact.WrongTime:
 		if f.Class == finding.ClassCRIEvent {
-			return []string{"says that it came about at " + fs[fact.At],
-				fmt.Sprintf("that was not before %s and not after %s", fs[fact.NotBefore], fs[fact.NotAfter])}
+			return []string{"has the time " + fs[fact.At],
+				fmt.Sprintf("its cause was not before %s and not after %s", fs[fact.NotBefore], fs[fact.NotAfter])}
 		}
-		return []string{"says that it ended at " + fs[fact.At], endedWords(fs)}
+		return []string{"has the exit time " + fs[fact.At], endedWords(fs)}
 	case fact.NoField:
 		if fs[fact.Field] == fact.FieldSibling {
-			return []string{"says nothing of another container of its pod"}
+			return []string{"does not have another container of its pod"}
 		}
-		return []string{fmt.Sprintf("comes without the %s of its pod or container", fs[fact.Field])}
+		return []string{fmt.Sprintf("lacks the %s of its pod or container", fs[fact.Field])}
 	case fact.OtherField:
 		return []string{
-			fmt.Sprintf("says %s %s, and ContainerStatus says %s", fs[fact.Field], fs[fact.Reported], fs[fact.True]),
+			fmt.Sprintf("has %s %s, but ContainerStatus has %s", fs[fact.Field], fs[fact.Reported], fs[fact.True]),
 		}
 	}
 	if fs[fact.Apart] == "" {
@@ -196,41 +197,41 @@ func eventReasons(f finding.Finding) []string {
 	switch fs[fact.Repeat] {
 	case fact.OtherStatus:
 		why = append(why, fmt.Sprintf("the status was %s, then %s", fs[fact.First], fs[fact.Reported]))
-	case fact.KnownToBeTold:
-		why = append(why, "its shim had told it, and had answered containerd that the task is deleted")
+	case fact.AlreadyReported:
+		why = append(why, "its shim had reported it before, and had told containerd that the task is deleted")
 	}
 	return why
 }
 
-// endedWords say between which times a process ended.
+// endedWords return the possible times of an end.
 func endedWords(fs fact.Facts) string {
 	return fmt.Sprintf("it ended not before %s and not after %s", fs[fact.NotBefore], fs[fact.NotAfter])
 }
 
-// endReasons say how a container was to end, and how it did.
+// endReasons return the planned end of a container, and the real one.
 func endReasons(f finding.Finding) []string {
 	fs := f.Facts
 	if fs[fact.Status] == fact.NeverBegan {
-		return []string{"its start succeeded, and its payload never ran", "nobody was to kill it"}
+		return []string{"its start succeeded, but its payload never ran", "it was not to be killed"}
 	}
 	switch fs[fact.Status] {
 	case fact.KilledEarly:
 		return []string{
-			fmt.Sprintf("it was to be given %s to end, and was sent another signal, or had ended, after %s",
+			fmt.Sprintf("its grace period was %s, but it got another signal or had ended after %s",
 				fs[fact.Bound], fs[fact.Apart]),
 		}
-	case fact.Unended:
+	case fact.NotEnded:
 		return []string{
-			fmt.Sprintf("it was to end with %s by a signal, and had not ended %s after that was sent, when it was killed",
+			fmt.Sprintf("a signal should have ended it with %s, but it still ran %s later and was killed",
 				fs[fact.Want], fs[fact.Bound]),
 		}
 	case fact.SaidEarly:
 		return []string{
-			fmt.Sprintf("it was to be given %s to end, and was said to have ended after %s", fs[fact.Bound], fs[fact.Apart]),
+			fmt.Sprintf("its grace period was %s, but it was reported to have ended after %s", fs[fact.Bound], fs[fact.Apart]),
 		}
 	}
 	why := []string{
-		fmt.Sprintf("it was to end with %s, and ended with %s (%s)", fs[fact.Want], fs[fact.True], fs[fact.Source]),
+		fmt.Sprintf("it should have ended with %s, but ended with %s (%s)", fs[fact.Want], fs[fact.True], fs[fact.Source]),
 		"neither the client nor a fault has killed it",
 	}
 	if two := twoShimsWords(fs); two != "" {

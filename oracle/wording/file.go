@@ -26,10 +26,10 @@ func kindWords(fs fact.Facts) string {
 
 func fileWords(fs fact.Facts) string {
 	if fs[fact.Size] == fact.Grown {
-		return fmt.Sprintf("it was there before, and has grown by %s bytes", fs[fact.Count])
+		return fmt.Sprintf("it existed before, and has grown by %s bytes", fs[fact.Count])
 	}
 	if fs[fact.Kind] == fact.ASnapshotDir {
 		return "not removed, and no snapshot in containerd's metadata has it"
 	}
-	return "it was not there before, and nothing that containerd keeps lies there"
+	return "it is new, and no place of containerd's permanent files"
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// handleWords name what a process of containerd's holds: "goroutine in core/x.f of
+// handleWords name a handle of a containerd or shim process: "goroutine in core/x.f of
 // containerd".
 func handleWords(f finding.Finding) string {
 	s, of := f.Subject, f.Facts[fact.Handle]
@@ -27,9 +27,9 @@ func handleWords(f finding.Finding) string {
 }
 
 func handleReasons(fs fact.Facts) []string {
-	why := []string{fmt.Sprintf("%s more than the %s that it may have", fs[fact.Count], fs[fact.Most])}
+	why := []string{fmt.Sprintf("%s more than the limit of %s", fs[fact.Count], fs[fact.Most])}
 	if fs[fact.Stack] != "" {
-		why = append(why, "one stands in "+fs[fact.Stack])
+		why = append(why, "the stack of one: "+fs[fact.Stack])
 	}
 	return why
 }

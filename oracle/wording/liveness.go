@@ -6,59 +6,59 @@ import (
 	"github.com/shimquake/shimquake/oracle/fact"
 )
 
-// livenessWhats are those of Liveness, and bystanderWhats those of Others.
-var livenessWhats = []what{
+// The rows of Liveness, and below the rows of Others.
+var livenessWhats = []phrase{
 	{fact.Removal, "removal", says("the client could not remove the %s: %s", fact.Object, fact.Error)},
 	{fact.NameFree, "containerd",
-		says("since its restart it would make another %s of the name of one that there is", fact.Object)},
-	{fact.GoneFails, "containerd", says("%s of what is gone already must succeed, and failed: %s", fact.Call,
+		says("since its restart it accepts the name of an existing %s again", fact.Object)},
+	{fact.GoneFails, "containerd", says("a repeated %s must succeed, but failed: %s", fact.Call,
 		fact.Error)},
 	{fact.IDReuse, "ID reuse", says("the id could not be used again: %s", fact.Error)},
 	{fact.Boot, "containerd", says("%s", fact.Error)},
-	{fact.Listing, "containerd", says("it cannot tell what it has: %s", fact.Error)},
-	{fact.Collection, "containerd", says("it was asked to collect its garbage, of which there is some: %s", fact.Error)},
-	{fact.Answer, "containerd", says("it did not answer Version within %s (%s): %s", fact.Bound, fact.Apart, fact.Error)},
-	{fact.ARestart, "restart of containerd", says("it does not answer within %s: %s", fact.Bound, fact.Error)},
-	{fact.Shutdown, "shim", says("it was sent SIGTERM, as at the shutdown of a node, and had not ended %s later",
+	{fact.Listing, "containerd", says("it cannot list its objects: %s", fact.Error)},
+	{fact.Collection, "containerd", says("it could not collect its garbage: %s", fact.Error)},
+	{fact.Answer, "containerd", says("it did not respond to Version within %s (%s): %s", fact.Bound, fact.Apart, fact.Error)},
+	{fact.ARestart, "restart of containerd", says("it does not respond within %s: %s", fact.Bound, fact.Error)},
+	{fact.Shutdown, "shim", says("it got SIGTERM, as at the shutdown of a node, and still ran %s later",
 		fact.Bound)},
-	{fact.ShimEnded, "shim", says("it ended by itself with %s, and no fault asked it to", fact.Exit)},
+	{fact.ShimEnded, "shim", says("it ended by itself with %s, without a fault", fact.Exit)},
 	{fact.Death, "containerd", deathWords},
 	{fact.ALog, "containerd's log", logWords},
-	{fact.ExecKept, "containerd", says("it answers for the exec that was deleted: its status is %s", fact.Task)},
+	{fact.ExecKept, "containerd", says("it still has the deleted exec: its status is %s", fact.Task)},
 	{fact.ExecTaken, "containerd", execTakenWords},
-	{fact.AttachFailed, "attach", says("a client that attaches failed, and no fault explains that: %s", fact.Error)},
-	{fact.AttachOpen, "attach", says("its container has ended, and the stream of who attached has not %s later",
+	{fact.AttachFailed, "attach", says("a client could not attach, without a fault: %s", fact.Error)},
+	{fact.AttachOpen, "attach", says("its container has ended, but the stream of an attached client is still open %s later",
 		fact.Bound)},
-	{fact.ExecFailed, "exec", says("CRI's call failed, and no fault explains that: %s", fact.Error)},
+	{fact.ExecFailed, "exec", says("CRI's call failed, without a fault: %s", fact.Error)},
 	{fact.ExecUntimed, "exec",
-		says("it was given %s and does not end by itself, and ExecSync says that it has ended with %s",
+		says("its timeout was %s and it does not end by itself, but ExecSync reports that it ended with %s",
 			fact.Bound, fact.Reported)},
-	{fact.ExecEarly, "exec", says("it was given %s, and ExecSync said after %s that its time is over", fact.Bound,
+	{fact.ExecEarly, "exec", says("its timeout was %s, but ExecSync reported after %s that it had timed out", fact.Bound,
 		fact.Apart)},
 	{fact.ExecLives, "exec", execLivesWords},
 	{fact.WrongOutput, "output", outputWords},
 	{fact.WrongInput, "input", inputWords},
-	{fact.InputOpen, "input", says("it was closed, and its payload did not see the end of its input within %s",
+	{fact.InputOpen, "input", says("it was closed, but its payload did not read its end within %s",
 		fact.Bound)},
 	{fact.InputEnded, "input", inputEndedWords},
-	{fact.StateAs, "task", says("its %s has succeeded, and containerd calls it %s", fact.Call, fact.Task)},
+	{fact.StateAs, "task", says("its %s succeeded, but containerd reports it as %s", fact.Call, fact.Task)},
 	{fact.StatePID, "task", statePIDWords},
 	{fact.WrongResponse, "task", says("%s got the response %s while it was %s", fact.Call, fact.Reported, fact.True)},
-	{fact.WrongState, "task", says("behind %s its %s is reported as %s while it was %s", fact.Call, fact.Field,
+	{fact.WrongState, "task", says("after %s its %s is reported as %s while it was %s", fact.Call, fact.Field,
 		fact.Reported, fact.True)},
-	{fact.PausedRuns, "task", says("it was paused, and its payload went on: its heart has beaten %s times", fact.Count)},
-	{fact.ResumedStands, "task", says("it was resumed, and its payload did not go on within %s", fact.Bound)},
+	{fact.PausedRuns, "task", says("it was paused, but its payload still ran: %s heartbeats since", fact.Count)},
+	{fact.ResumedStands, "task", says("it was resumed, but its payload did not continue within %s", fact.Bound)},
 	{fact.ASlowCall, "workload", slowWords},
 	{fact.WaitUnanswered, "task", waitUnansweredWords},
-	{fact.DoneTwice, "task", says("its %s has succeeded, and had before", fact.Call)},
+	{fact.DoneTwice, "task", says("its %s succeeded twice", fact.Call)},
 	{fact.AskedUnanswered, "task",
-		says("its state was asked for while %s was held, and not told: after %s the answer was %s",
+		says("its state was not reported while %s was held: after %s the response was %s",
 			fact.Call, fact.Apart, fact.Error)},
-	{fact.LateKillAs, "task", says("it was sent SIGKILL when it had ended, and the answer is %s, not NotFound",
+	{fact.LateKillAs, "task", says("it got SIGKILL after its end, and the response was %s, not NotFound",
 		fact.Code)},
 	{fact.KillHitsAnother, "task",
-		says("it was sent SIGKILL when it had ended, and that has killed another process, which had its pid by then")},
-	{fact.AbsentBegun, "task", says("%s of a command that does not exist has succeeded", fact.Call)},
+		says("a SIGKILL after its end killed another process, which had its pid by then")},
+	{fact.AbsentBegun, "task", says("%s of a command that does not exist succeeded", fact.Call)},
 	{fact.Baseline, "workload", baselineWords},
 }
 
@@ -67,19 +67,19 @@ func slowWords(fs fact.Facts) []string {
 	if fs[fact.After] == fact.AnotherStop {
 		return []string{took + ", as long as the stop of a container that ignores SIGTERM", "so did the other stops"}
 	}
-	return []string{took + " before anything was broken", "the quickest calls of its case allow it " + fs[fact.Bound]}
+	return []string{took + " before any fault", "its limit, from the quickest calls of its case, is " + fs[fact.Bound]}
 }
 
 func baselineWords(fs fact.Facts) []string {
-	return []string{fmt.Sprintf("%s failed%s before anything was broken, and not so on the default release: %s",
+	return []string{fmt.Sprintf("%s failed%s before any fault, but succeeds on the default release: %s",
 		fs[fact.Call], timesWords(fs), fs[fact.Error])}
 }
 
 func deathWords(fs fact.Facts) []string {
 	if fs[fact.Status] == fact.Killed {
-		return []string{"it was asked to stop, had not ended " + fs[fact.Apart] + " later, and was killed" + timesWords(fs)}
+		return []string{"it was asked to stop, still ran " + fs[fact.Apart] + " later, and was killed" + timesWords(fs)}
 	}
-	how := "it ended by itself with %s, and no fault asked it to"
+	how := "it ended by itself with %s, without a fault"
 	if fs[fact.Exit] == killedExit {
 		how = "SIGKILL has ended it (%s), and no fault sent that: a process of its world did, or another one on this machine"
 	}
@@ -87,7 +87,7 @@ func deathWords(fs fact.Facts) []string {
 		how = "it was asked to stop, and ended with %s " + fs[fact.Apart] + " later"
 	}
 	how = fmt.Sprintf(how, fs[fact.Exit])
-	return []string{how + timesWords(fs) + "; its last words are in containerd.log"}
+	return []string{how + timesWords(fs) + "; see the end of containerd.log"}
 }
 
 // killedExit is the exit of a process that SIGKILL has ended.
@@ -102,11 +102,11 @@ func timesWords(fs fact.Facts) string {
 }
 
 func logWords(fs fact.Facts) []string {
-	says := fmt.Sprintf("it says %s times %q", fs[fact.Count], fs[fact.Message])
+	says := fmt.Sprintf("it has %s times %q", fs[fact.Count], fs[fact.Message])
 	if fs[fact.Is] == fact.Fatal {
-		return []string{says, "after that it cannot go on", "no fault was planned"}
+		return []string{says, "after that it cannot continue", "no fault was planned"}
 	}
-	return []string{says, "for the calls of its client the limit is " + fs[fact.Most]}
+	return []string{says, "the limit for the calls of its client is " + fs[fact.Most]}
 }
 
 func execTakenWords(fs fact.Facts) []string {
@@ -118,7 +118,7 @@ func execTakenWords(fs fact.Facts) []string {
 }
 
 func execLivesWords(fs fact.Facts) []string {
-	why := "ExecSync said that its time is over"
+	why := "ExecSync reported that it timed out"
 	if fs[fact.After] == fact.ClientGone {
 		why = "its client went away"
 	}
@@ -127,25 +127,25 @@ func execLivesWords(fs fact.Facts) []string {
 
 func inputEndedWords(fs fact.Facts) []string {
 	if fs[fact.After] == fact.ClientGone {
-		return []string{"its payload saw the end of its input, which stays open until the container's end",
-			"an attached client has gone"}
+		return []string{"its payload read the end of its input, which should stay open until the container's end",
+			"an attached client had gone"}
 	}
-	return []string{fmt.Sprintf("its payload saw the end of its input %s before it was closed", fs[fact.Apart])}
+	return []string{fmt.Sprintf("its payload read the end of its input %s before it was closed", fs[fact.Apart])}
 }
 
 func statePIDWords(fs fact.Facts) []string {
 	if fs[fact.Reported] == fact.None {
-		return []string{fmt.Sprintf("its %s has succeeded, and was answered without a pid", fs[fact.Call])}
+		return []string{fmt.Sprintf("its %s succeeded with a response without a pid", fs[fact.Call])}
 	}
-	return []string{fmt.Sprintf("its %s was answered with the pid %s, and its state tells %s", fs[fact.Call],
+	return []string{fmt.Sprintf("its %s returned the pid %s, but its state has %s", fs[fact.Call],
 		fs[fact.True], fs[fact.Reported])}
 }
 
 func waitUnansweredWords(fs fact.Facts) []string {
 	if fs[fact.Of] == fact.AnExec {
 		return []string{"its start was refused and it was deleted",
-			"a client that waits for its end from before was not answered within " + fs[fact.Bound]}
+			"a client that was waiting for its end got no response within " + fs[fact.Bound]}
 	}
-	return []string{fmt.Sprintf("one of several clients that wait for its end was not answered within %s of it",
+	return []string{fmt.Sprintf("one of several clients that wait for its end got no response within %s of it",
 		fs[fact.Bound]), "no call was held"}
 }

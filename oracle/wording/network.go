@@ -11,22 +11,22 @@ func networkName(f finding.Finding) string {
 	return fmt.Sprintf("network %s of pod %s", f.Facts[fact.Network], f.Subject.ID)
 }
 
-// networkWords say what is left of a pod's network.
+// networkWords describe the rest of a pod's network.
 func networkWords(f finding.Finding) string {
-	words := "CNI's ADD was never followed by a DEL"
+	words := "no DEL followed CNI's ADD"
 	if f.Facts[fact.Netns] == fact.There {
 		return words + "; its namespace is still mounted on " + f.Subject.Path
 	}
-	return words + "; its namespace is gone"
+	return words + "; its namespace has gone"
 }
 
-// networkReasons say how CNI was called that may not be called so.
+// networkReasons describe a wrong call of CNI.
 func networkReasons(fs fact.Facts) []string {
 	switch {
 	case fs[fact.Is] == fact.Repeated:
-		return []string{"CNI's ADD was called again, with no DEL in between"}
+		return []string{"CNI's ADD was called twice without a DEL in between"}
 	case fs[fact.Netns] == fact.Gone:
-		return []string{"CNI's DEL was called when the pod's network namespace was gone, with what is to be undone in it"}
+		return []string{"CNI's DEL was called after the pod's network namespace had gone, so that it could not undo its ADD"}
 	}
-	return []string{"CNI's DEL was called while the pod was to live, " + fs[fact.Apart] + " after it was asked to run"}
+	return []string{"CNI's DEL was called for a pod that should run, " + fs[fact.Apart] + " after it was asked to run"}
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/shimquake/shimquake/oracle/fact"
 )
 
-// what is a value of fact.What with its words.
-type what struct {
+// phrase is a value of fact.What with its words.
+type phrase struct {
 	value   string
 	subject string // empty: the bystander's name
 	why     func(fact.Facts) []string
 }
 
-// says fills the facts into a sentence.
+// says returns a function that fills facts into a sentence.
 func says(format string, keys ...fact.Key) func(fact.Facts) []string {
 	return func(fs fact.Facts) []string {
 		args := make([]any, len(keys))
@@ -26,17 +26,17 @@ func says(format string, keys ...fact.Key) func(fact.Facts) []string {
 	}
 }
 
-// whatOf is the row of a finding's fact.What, and its facts with errors in one line.
-func whatOf(rows []what, fs fact.Facts) (what, fact.Facts) {
+// whatOf returns the row of a finding's fact.What, and its facts with errors in one line.
+func whatOf(rows []phrase, fs fact.Facts) (phrase, fact.Facts) {
 	fs[fact.Error] = strings.ReplaceAll(strings.TrimSpace(fs[fact.Error]), "\n", "; ")
-	i := slices.IndexFunc(rows, func(w what) bool { return w.value == fs[fact.What] })
+	i := slices.IndexFunc(rows, func(w phrase) bool { return w.value == fs[fact.What] })
 	if i < 0 {
-		return what{why: says("%s", fact.Error)}, fs
+		return phrase{why: says("%s", fact.Error)}, fs
 	}
 	return rows[i], fs
 }
 
-func reasons(rows []what, fs fact.Facts) []string {
+func reasons(rows []phrase, fs fact.Facts) []string {
 	w, fs := whatOf(rows, fs)
 	return w.why(fs)
 }

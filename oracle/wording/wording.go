@@ -1,5 +1,5 @@
-// Package wording answers: how is a finding said to a person? [Of] makes a line, [What]
-// the name of the subject, [Reason] the sentence. No code reads them.
+// Package wording answers: how is a finding described to a person? [Of] makes a line,
+// [Subject] the name of the subject, [Reason] the sentence. No code reads them.
 package wording
 
 import (
@@ -14,18 +14,18 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// Of is one line for a person.
+// Of returns one line for a person.
 func Of(f finding.Finding) string {
-	s := fmt.Sprintf("%s %s: %s: %s", f.Invariant, f.Class, What(f), Reason(f))
+	s := fmt.Sprintf("%s %s: %s: %s", f.Invariant, f.Class, Subject(f), Reason(f))
 	if f.Known != "" {
 		s += " (known: " + f.Known + ")"
 	}
 	return quote.Line(s)
 }
 
-// What names the finding's subject for a person: "shim process 41
+// Subject returns the name of the finding's subject for a person: "shim process 41
 // (containerd-shim-runc-v2 default/c1)".
-func What(f finding.Finding) string {
+func Subject(f finding.Finding) string {
 	s := f.Subject
 	switch f.Invariant {
 	case finding.Residue:
@@ -54,7 +54,7 @@ func What(f finding.Finding) string {
 	return leaked(f)
 }
 
-// leaked names a thing that was left.
+// leaked returns the name of a leaked thing.
 func leaked(f finding.Finding) string {
 	s := f.Subject
 	switch f.Class {
@@ -89,13 +89,13 @@ func leaked(f finding.Finding) string {
 	return fmt.Sprintf("%s %s/%s", f.Class, s.Namespace, s.ID)
 }
 
-// pathNames are what stands before a path, of the classes that need no more.
+// pathNames are the words before a path, for the classes that need no more.
 var pathNames = map[finding.Class]string{
 	finding.ClassSocket: "shim socket", finding.ClassCRIDir: "CRI directory", finding.ClassRuncState: "runc state",
 	finding.ClassFIFO: "FIFO",
 }
 
-// Reason says for a person why it is a finding, parts joined by "; ".
+// Reason returns why it is a finding, for a person, in parts joined by "; ".
 func Reason(f finding.Finding) string {
 	var why []string
 	switch f.Invariant {
@@ -118,9 +118,9 @@ func Reason(f finding.Finding) string {
 	case finding.Net:
 		why = networkReasons(f.Facts)
 	case finding.Loss:
-		why = []string{"it is gone, was there before, and is not the client's to remove"}
-		if f.Facts[fact.In] == fact.OfTheLiving {
-			why = []string{fmt.Sprintf("it is gone, and %s, whose it was, lived when containerd came back", f.Subject.ID)}
+		why = []string{"it has gone, and the client had no right to remove it"}
+		if f.Facts[fact.In] == fact.FromRunning {
+			why = []string{fmt.Sprintf("it has gone, although %s still ran when containerd was back", f.Subject.ID)}
 		}
 	default:
 		why = append(leakReasons(f), podWords(f.Facts)...)
@@ -133,12 +133,12 @@ func Reason(f finding.Finding) string {
 
 func residueGone(f finding.Finding) string {
 	return fmt.Sprintf(
-		"%s is known to leave it (%s), and it is not there; if %s is fixed, say so in catalogue/bugs/%s.yaml",
+		"%s is known to leave it (%s), but it is missing; if %s is fixed, record that in catalogue/bugs/%s.yaml",
 		f.Subject.Name, f.Because, f.Facts[fact.Source], f.Facts[fact.Residue])
 }
 
-// leakReasons are put together in the order in which a reader asks: whose is it, and what
-// is left of the rest.
+// leakReasons returns the facts in the order of a reader's questions: the owner first,
+// then the state of the rest.
 func leakReasons(f finding.Finding) []string {
 	fs := f.Facts
 	var why []string
@@ -152,18 +152,18 @@ func leakReasons(f finding.Finding) []string {
 		if fs[fact.Owner] == fact.OfContainer {
 			say("of container " + strings.TrimPrefix(f.Subject.Namespace+"/"+f.Subject.ID, "/"))
 		} else {
-			say("belongs to no container that is known")
+			say("belongs to no known container")
 		}
 	case finding.ClassSocket:
 		say(
-			map[string]string{fact.Silent: "socket file is there and nobody listens",
+			map[string]string{fact.Silent: "socket file without a listener",
 				fact.Listening: "socket still listening"}[fs[fact.Socket]],
 		)
 		if fs[fact.Holder] == fact.ByShim {
 			say(fmt.Sprintf("held by shim process %d of %s/%s", f.Subject.PID, f.Subject.Namespace, f.Subject.ID))
 		}
 		if fs[fact.Served] == fact.ByNeighbour {
-			say("it is its group's, and the shim of another container of the group served it")
+			say("it belongs to its group, but the shim of another container of the group served it")
 		}
 		say(twoShimsWords(fs))
 		say(map[string]string{
@@ -197,7 +197,7 @@ func leakReasons(f finding.Finding) []string {
 		return why
 	case finding.ClassSnapshot:
 		if fs[fact.Kind] == fact.Committed {
-			return []string{"committed, and was not there before"}
+			return []string{"committed, and new"}
 		}
 		return []string{"active or view, and not removed", snapshotWords(fs)}
 	case finding.ClassLease:
@@ -214,7 +214,7 @@ func leakReasons(f finding.Finding) []string {
 	case finding.ClassFIFO:
 		say("not removed")
 	case finding.ClassMetadata:
-		say("containerd's metadata still has it, and had not before")
+		say("containerd's metadata still has it, and it is new")
 	}
 	say(taskWords(fs))
 	if fs[fact.Helper] != "" {
@@ -242,15 +242,15 @@ func taskWords(fs fact.Facts) string {
 	case fact.NotAsked:
 		return "containerd was not asked for its task"
 	case fact.None:
-		return "no task of that id in containerd"
+		return "containerd has no task with that id"
 	}
 	return fmt.Sprintf("containerd has its task: %s, pid %s", fs[fact.Task], fs[fact.TaskPID])
 }
 
 func bundleWords(f finding.Finding) string {
 	if f.Class == finding.ClassBundle {
-		return map[string]string{fact.Gone: "its bundle is gone",
-			fact.Hidden: "hidden: its removal began and did not end"}[f.Facts[fact.Bundle]]
+		return map[string]string{fact.Gone: "its bundle has gone",
+			fact.Hidden: "hidden: its removal began and did not finish"}[f.Facts[fact.Bundle]]
 	}
 	return map[string]string{fact.Gone: "bundle gone", fact.There: "bundle still there",
 		fact.Hidden: "bundle hidden"}[f.Facts[fact.Bundle]]
@@ -259,9 +259,9 @@ func bundleWords(f finding.Finding) string {
 func shimWords(fs fact.Facts) string {
 	switch fs[fact.Shim] {
 	case fact.Alive:
-		return fmt.Sprintf("its shim %s lives", fs[fact.ShimPID])
+		return fmt.Sprintf("its shim %s still runs", fs[fact.ShimPID])
 	case fact.None:
-		return "no shim of that id"
+		return "no shim with that id"
 	}
 	return ""
 }
@@ -278,7 +278,7 @@ func parentWords(fs fact.Facts) string {
 	return ""
 }
 
-// familyWords tell of a process's children and of a state that keeps it from ending.
+// familyWords describe a process's children and a state that delays its end.
 func familyWords(fs fact.Facts) []string {
 	var why []string
 	switch fs[fact.State] {
@@ -302,12 +302,12 @@ func cgroupWords(fs fact.Facts) string {
 	words := "empty"
 	switch {
 	case fs[fact.Procs] == fact.Some:
-		words = fmt.Sprintf("holds %s processes", fs[fact.Count])
+		words = fmt.Sprintf("it has %s processes", fs[fact.Count])
 	case fs[fact.Groups] == fact.Nested:
-		words = "holds other groups"
+		words = "it has other groups"
 	}
 	if fs[fact.Create] == fact.CutOff {
-		words += ", and its container was never quite created"
+		words += ", and the creation of its container was not finished"
 	}
 	return words
 }
@@ -315,20 +315,20 @@ func cgroupWords(fs fact.Facts) string {
 func snapshotWords(fs fact.Facts) string {
 	switch {
 	case fs[fact.Container] == fact.There:
-		return "the container of that name is still there"
+		return "the container with that name still exists"
 	case fs[fact.Lease] == fact.Expiring:
-		return "no container of that name; held by lease " + fs[fact.LeaseID] + ", which expires"
+		return "no container with that name; kept by lease " + fs[fact.LeaseID] + ", which expires"
 	}
-	return "no container of that name"
+	return "no container with that name"
 }
 
 func forgotReason(f finding.Finding) string {
 	switch {
 	case f.Facts[fact.Task] != fact.None:
-		return fmt.Sprintf("it runs; containerd says that its task is %s (pid %s)", f.Facts[fact.Task],
+		return fmt.Sprintf("it runs; containerd reports its task as %s (pid %s)", f.Facts[fact.Task],
 			f.Facts[fact.TaskPID])
 	case f.Facts[fact.Container] == fact.There:
-		return "it runs; containerd knows the container but no task of it"
+		return "it runs; containerd has the container but no task for it"
 	}
-	return "it runs; containerd knows neither a container nor a task of that id"
+	return "it runs; containerd has neither a container nor a task with that id"
 }

@@ -8,17 +8,17 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// A value without words would be reported as "liveness containerd: : ".
+// A value without words would be printed as "liveness containerd: : ".
 func TestEveryWhatHasWords(t *testing.T) {
 	var worded []string
-	for invariant, rows := range map[finding.Invariant][]what{finding.Others: bystanderWhats,
+	for invariant, rows := range map[finding.Invariant][]phrase{finding.Others: bystanderWhats,
 		finding.Liveness: livenessWhats} {
 		for _, row := range rows {
 			worded = append(worded, row.value)
 			f := finding.Finding{Invariant: invariant, Subject: finding.Subject{ID: "beside"},
 				Facts: fact.Facts{fact.What: row.value, fact.Error: "err"}}
-			if What(f) == "" || Reason(f) == "" {
-				t.Errorf("%s: %q, %q", row.value, What(f), Reason(f))
+			if Subject(f) == "" || Reason(f) == "" {
+				t.Errorf("%s: %q, %q", row.value, Subject(f), Reason(f))
 			}
 		}
 	}

@@ -83,7 +83,7 @@ var _ = Describe("a shim that stands still while containerd starts", spec.Slow, 
 				Plan: failpoints.Plan{failpoints.Once("proc:shim:running", term.Stop), failpoints.Kill("proc:containerd:running")},
 				Bad: []harness.Bad{{Releases: ">= 1.6.0", Issue: given,
 					By:  append(finding.MustMatches("shim task=none bundle=gone", "end status=killed"), says[api]...),
-					May: finding.MustMatches("file whose=sandbox in=living")}}, // that which is no more
+					May: finding.MustMatches("file role=sandbox in=running-owner")}}, // that which is no more
 			})
 		})
 	}

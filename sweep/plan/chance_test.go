@@ -93,7 +93,7 @@ func TestAGroupOfASlowMachine(t *testing.T) {
 	lost := harness.Verdict{Outcome: harness.Violated, Version: "v2.4.2"}
 	for _, m := range finding.MustMatches(
 		"shim task=none bundle=gone served-by=two-shims", "end status=killed served-by=two-shims",
-		"exit-code by=delete status=unreported served-by=two-shims", "file in=living served-by=two-shims") {
+		"exit-code by=delete status=unreported served-by=two-shims", "file in=running-owner served-by=two-shims") {
 		lost.Findings = append(lost.Findings, finding.Finding{Class: m.Class, Facts: m.Facts})
 	}
 	for _, grouped := range []bool{true, false} {

@@ -55,7 +55,7 @@ func defaultPlan(t *testing.T) (p plan.Plan) {
 
 // symptom is a match without what tells apart who is hit.
 func symptom(m finding.Match) string {
-	for _, k := range []fact.Key{fact.True, fact.Reported, fact.Whose, fact.Code} {
+	for _, k := range []fact.Key{fact.True, fact.Reported, fact.Role, fact.Code} {
 		m.Facts[k] = ""
 	}
 	return m.String()
