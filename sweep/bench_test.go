@@ -15,8 +15,8 @@ import (
 )
 
 // BenchmarkSweep measures how many cases a minute a sweep of 100 and one of 2,000 cases
-// runs: the rate must not fall as the plan grows. They are real cases: containerd crashes
-// at statements of the task's lifecycle, the same ones over and over in the longer plan.
+// runs. The rate must not fall with the plan's size. The cases are real: containerd
+// crashes at statements of the task's lifecycle, and the longer plan repeats them.
 func BenchmarkSweep(b *testing.B) {
 	parallel := 3 * runtime.NumCPU()
 	slots := NewSlots(parallel)
@@ -32,7 +32,8 @@ func BenchmarkSweep(b *testing.B) {
 	for _, n := range []int{100, 2000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			cut := p
-			// Spread over the plan, so that both have the same share of leaks.
+			// Every n-th case of the plan, so that both sweeps have the same share of
+			// leaks.
 			every := max(len(p.Specs)/n, 1)
 			cut.Specs = nil
 			for i := 0; len(cut.Specs) < n; i += every {
@@ -57,7 +58,7 @@ func BenchmarkSweep(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			b.ReportMetric(0, "ns/op") // it says nothing that the rate does not
+			b.ReportMetric(0, "ns/op") // the rate is enough
 		})
 	}
 }

@@ -22,35 +22,36 @@ import (
 // Minimiser finds the simplest case of a cluster and replays it.
 type Minimiser struct {
 	Engine plan.Engine
-	// Out is the sweep's folder: cases go to its folder findings.
+	// Out is the sweep's folder: the cases go to its folder findings.
 	Out string
-	// Replays is how often each is run. 0: nothing is minimised.
+	// Replays is the number of runs of each case. 0: nothing is minimised.
 	Replays int
-	// Once ends all replays when one has shown what is new: the sweep ends with 1 then,
-	// whatever the others say.
+	// Once ends all replays when one has shown a new cluster: the sweep then ends with 1
+	// in any case.
 	Once bool
-	// Parallel is how many cases work concurrently, Slots those of the Engine, if it has
-	// some.
+	// Parallel is how many cases work concurrently. Slots are the Slots of the Engine, if
+	// it has some.
 	Parallel int
 	Slots    Slots
-	// Origin, if any, is a sentence about a case of the plan, for what is minimised from it.
+	// Origin, if any, returns a sentence about a case of the plan, for its minimised
+	// form.
 	Origin func(spec int) string
 
 	reported *progress.Work
 }
 
-// shrinkTries is how often a smaller case is run until it is believed to be without what
-// is looked for.
+// shrinkTries is how often a smaller case runs without the finding before it is given up.
 const shrinkTries = 2
 
-// ShowAll finds the simplest case of each new cluster of a report, writes it with its
-// evidence, notes in Shown how often it shows the cluster, and settles the report.
+// ShowAll finds the simplest case of each new cluster of a report, and writes it with its
+// evidence. It records in Shown how often the case shows the cluster, and settles the
+// report.
 func (m Minimiser) ShowAll(ctx context.Context, p plan.Plan, r *triage.Report) error {
 	if m.Replays == 0 {
 		return nil
 	}
 	all := len(r.New) + len(r.Gone())
-	m.reported = progress.Begin(ctx, "replays of what is new, by its simplest case, or gone", all, "clusters")
+	m.reported = progress.Begin(ctx, "replays of new clusters, by their simplest cases, and of gone findings", all, "clusters")
 	defer m.reported.End()
 	for i := range r.New {
 		if err := m.show(ctx, p, &r.New[i]); err != nil {
@@ -73,9 +74,9 @@ func (m Minimiser) ShowAll(ctx context.Context, p plan.Plan, r *triage.Report) e
 	return nil
 }
 
-// showGone replays the own cases of a known finding that have not shown it: how far a
-// process comes before another acts hangs on the load, and one run proves nothing. It is
-// gone where no replay of one of them shows it.
+// showGone replays the own cases of a known finding that have not shown it. One run
+// proves nothing, because the load decides how far a process comes before another acts.
+// The finding is gone if no replay of any of them shows it.
 func (m Minimiser) showGone(ctx context.Context, p plan.Plan, known *triage.Known) error {
 	for _, from := range known.Absent() {
 		k, err := p.Specs[from].Case(p.Containerd)
@@ -84,7 +85,7 @@ func (m Minimiser) showGone(ctx context.Context, p plan.Plan, known *triage.Know
 		}
 		known.Shown = &triage.Shown{Replays: m.Replays}
 		k.Name = known.ID
-		k.About = "The case of a known finding, which did not show it in a sweep."
+		k.About = "The case of a known finding that did not show it in a sweep."
 		if err := m.replay(ctx, k, known.Shown, known.ShownBy); err != nil || known.Shown.Same == 0 {
 			return err
 		}
@@ -92,8 +93,9 @@ func (m Minimiser) showGone(ctx context.Context, p plan.Plan, known *triage.Know
 	return nil
 }
 
-// show extracts a case, minimises its faults, simplifies its workload and replays it. One
-// that never comes again may be a race that another case of the cluster shows more often.
+// show extracts a case, minimises its faults, simplifies its workload and replays it. If
+// it never shows the cluster again, it may be a race that another case of the cluster
+// shows more often.
 func (m Minimiser) show(ctx context.Context, p plan.Plan, c *triage.Cluster) error {
 	var first *triage.Shown
 	for _, from := range c.Simplest(p) {
@@ -127,7 +129,7 @@ func (m Minimiser) showCase(ctx context.Context, p plan.Plan, c *triage.Cluster,
 		return err
 	}
 	name := c.Name
-	if c.Shown != nil { // an earlier case of the cluster did not come again
+	if c.Shown != nil { // an earlier case did not show it again
 		name += "-" + k.Name
 	}
 	c.Shown = &triage.Shown{Replays: m.Replays}
@@ -140,8 +142,8 @@ func (m Minimiser) showCase(ctx context.Context, p plan.Plan, c *triage.Cluster,
 	return m.replay(ctx, k, c.Shown, c.ShownBy)
 }
 
-// replay writes a case, runs it, counts how often it shows what is looked for, and keeps
-// the evidence of one run that did.
+// replay writes a case, runs it, counts how often it shows the finding, and keeps the
+// evidence of one such run.
 func (m Minimiser) replay(ctx context.Context, k harness.Case, shown *triage.Shown,
 	shows func(harness.Verdict) bool) error {
 	dir := filepath.Join(m.Out, findings)
@@ -175,7 +177,7 @@ func (m Minimiser) replay(ctx context.Context, k harness.Case, shown *triage.Sho
 	return ctx.Err()
 }
 
-// findings is the name of the folder of minimised cases, in that of a sweep.
+// findings is the name of the folder of minimised cases, in the folder of a sweep.
 const findings = "findings"
 
 // write writes a case to the folder of minimised cases.
@@ -191,9 +193,9 @@ func (m Minimiser) write(k harness.Case) error {
 	)
 }
 
-// shows reports whether a case shows the cluster. Its evidence is thrown away.
+// shows reports whether a case shows the cluster. It removes the case's evidence.
 func (m Minimiser) shows(ctx context.Context, k harness.Case, c *triage.Cluster) (bool, error) {
-	verdicts := m.runs(ctx, k, shrinkTries, c.Name+": is less enough, run", c.ShownBy)
+	verdicts := m.runs(ctx, k, shrinkTries, c.Name+": minimise, run", c.ShownBy)
 	for _, v := range verdicts {
 		if err := os.RemoveAll(v.Evidence); err != nil { // "" is nothing to remove
 			return false, err
@@ -202,8 +204,8 @@ func (m Minimiser) shows(ctx context.Context, k harness.Case, c *triage.Cluster)
 	return slices.ContainsFunc(verdicts, c.ShownBy), ctx.Err()
 }
 
-// runs runs a case n times, or until one shows what is looked for where that is enough;
-// what says what for.
+// runs runs a case n times, or until one run shows the finding if that is enough; what
+// describes the runs.
 func (m Minimiser) runs(ctx context.Context, c harness.Case, n int, what string,
 	shows func(harness.Verdict) bool) (all []harness.Verdict) {
 	var begun, shown atomic.Int64
@@ -226,12 +228,12 @@ func (m Minimiser) runs(ctx context.Context, c harness.Case, n int, what string,
 			return nil
 		})
 	}
-	_ = g.Wait() // nothing fails: the verdicts say what happened
+	_ = g.Wait() // never fails: the verdicts have the results
 	return all
 }
 
-// minimise leaves out faults of a case as long as it shows the same: what remains needs
-// each of its faults.
+// minimise removes faults of a case while it shows the same: the result needs each of its
+// faults.
 func minimise(c harness.Case, shows func(harness.Case) (bool, error)) (harness.Case, error) {
 	return reduce(c, func(c harness.Case) (out []harness.Case) {
 		for i := range c.Plan {
@@ -244,7 +246,7 @@ func minimise(c harness.Case, shows func(harness.Case) (bool, error)) (harness.C
 	}, shows)
 }
 
-// simplify takes the smallest workload with which a case shows the same.
+// simplify returns the smallest workload with which a case shows the same.
 func simplify(c harness.Case, shows func(harness.Case) (bool, error)) (harness.Case, error) {
 	return reduce(c, func(c harness.Case) (out []harness.Case) {
 		for _, w := range smaller(c.Workload) {
@@ -256,7 +258,7 @@ func simplify(c harness.Case, shows func(harness.Case) (bool, error)) (harness.C
 	}, shows)
 }
 
-// reduce takes the first smaller form of a case that shows the same, until none does.
+// reduce takes the first smaller form of a case that shows the same, until there is none.
 func reduce(c harness.Case, smaller func(harness.Case) []harness.Case,
 	shows func(harness.Case) (bool, error)) (harness.Case, error) {
 	for again := true; again; {
@@ -278,7 +280,7 @@ func reduce(c harness.Case, smaller func(harness.Case) []harness.Case,
 	return c, nil
 }
 
-// smaller are workloads with less in them than w, the smallest first.
+// smaller returns workloads with less in them than w, the smallest first.
 func smaller(w harness.Workload) []harness.Workload {
 	var out []harness.Workload
 	if w.API == harness.CRI || len(w.Containers) > 1 {

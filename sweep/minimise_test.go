@@ -18,7 +18,7 @@ import (
 	"github.com/shimquake/shimquake/sweep/triage"
 )
 
-// faultsAt are a crash at each of these points, in a workload.
+// faultsAt returns a crash at each of these points, in a workload.
 func faultsAt(workload string, points ...string) plan.Spec {
 	s := plan.Spec{Workload: workload}
 	for _, p := range points {
@@ -28,7 +28,7 @@ func faultsAt(workload string, points ...string) plan.Spec {
 	return s
 }
 
-// leaksAt leaks a shim where the plan has all of these words.
+// leaksAt returns an engine that leaks a shim if the plan has all of these words.
 func leaksAt(words ...string) *engine {
 	return &engine{verdict: func(c harness.Case, _ int) harness.Verdict {
 		for _, w := range words {
@@ -132,8 +132,8 @@ func TestAClusterIsShown(t *testing.T) {
 	}
 }
 
-// A cluster whose simplest case does not come again is shown by the next that does; one
-// that no case shows again is reported with all of its replays.
+// If its simplest case does not show a cluster again, the next one that does is its case.
+// If none does, the report has all of the replays.
 func TestAClusterIsReplayedByMoreThanItsSimplestCase(t *testing.T) {
 	p := plan.Plan{Version: "v2.4.2", Specs: []plan.Spec{
 		faultsAt("task", "Delete"), faultsAt("cri", "Kill"), faultsAt("cri", "Start"), faultsAt("cri", "Wait"),
@@ -160,8 +160,8 @@ func TestAClusterIsReplayedByMoreThanItsSimplestCase(t *testing.T) {
 	}
 }
 
-// Who asks only whether a sweep ends with 1 is told by the first replay that shows
-// something; where none does, by all of them.
+// For the exit status alone, the first replay that shows the cluster is enough. If none
+// does, all of them run.
 func TestOneReplayThatShowsItIsEnough(t *testing.T) {
 	p := plan.Plan{Version: "v2.4.2", Specs: []plan.Spec{faultsAt("task", "Delete")}}.Sealed()
 	results := []journal.Result{{I: 0, Outcome: harness.Violated, Found: leakedShim()}}
@@ -177,8 +177,8 @@ func TestOneReplayThatShowsItIsEnough(t *testing.T) {
 	}
 }
 
-// A known finding is gone where no replay of its own case shows it, and not where one run
-// did not.
+// A known finding is gone if no replay of its own case shows it, and not after one run
+// without it.
 func TestAKnownFindingIsGoneForGood(t *testing.T) {
 	b, err := catalogue.FindBug("shim-start-unfinished")
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/shimquake/shimquake/sweep/triage"
 )
 
-// hasty is a runner whose oracle waits a second, and not six, for what is left: a test
-// should be quick, and what leaks here leaks permanently.
+// hasty is a runner whose oracle waits for one second instead of six for leftovers: a
+// test should be quick, and these leaks are permanent.
 type hasty struct{ *runner.Runner }
 
 func (h hasty) Run(ctx context.Context, c harness.Case) harness.Verdict {
@@ -26,10 +26,10 @@ func (h hasty) Run(ctx context.Context, c harness.Case) harness.Verdict {
 	return h.Runner.Run(ctx, c)
 }
 
-// worlds is how many there are at once.
+// worlds is the number of concurrent worlds.
 const worlds = 6
 
-// swept sweeps for real.
+// swept runs a real sweep.
 func swept(t *testing.T, o plan.Options) (plan.Plan, triage.Report) {
 	t.Helper()
 	return sweptPlan(t, func(ctx context.Context, e plan.Engine) (plan.Plan, error) {
@@ -37,7 +37,7 @@ func swept(t *testing.T, o plan.Options) (plan.Plan, triage.Report) {
 	}, o.Containerd)
 }
 
-// prepared is a runner that can run a subject.
+// prepared returns a runner that can run a subject.
 func prepared(t *testing.T, containerd string) *runner.Runner {
 	t.Helper()
 	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: t.TempDir() + "/evidence", Brief: true}
@@ -93,7 +93,7 @@ func TestTheDeletePathOfTheNewestRelease(t *testing.T) {
 }
 
 // The control: containerd up to 2.3 ignores the error of Shutdown (containerd#8981), and
-// a sweep of it must say so.
+// a sweep must find it.
 func TestALeakedShimIsFound(t *testing.T) {
 	_, r := swept(t, plan.Options{
 		Containerd: "v2.3.7", Who: []string{"shim"}, Actions: []string{"error"}, Workloads: []string{"task"},
@@ -109,8 +109,8 @@ func TestALeakedShimIsFound(t *testing.T) {
 	}
 }
 
-// The control of typed errors: after a bare error, and after one that says that the shim
-// is gone, nothing is left; after NotFound a shim is.
+// The control of typed errors: a bare error, and an error about a missing shim, leave
+// nothing. NotFound leaves a shim.
 func TestNotFoundIsTakenForSuccess(t *testing.T) {
 	p, r := swept(t, plan.Options{
 		Who: []string{"daemon"}, Actions: []string{"error", plan.Code}, Workloads: []string{"task"},
@@ -126,7 +126,7 @@ func TestNotFoundIsTakenForSuccess(t *testing.T) {
 	}
 }
 
-// What a client that cancels its delete and comes back meets on the newest release.
+// A client of the newest release cancels its delete and retries.
 func TestRetriesOfTheNewestRelease(t *testing.T) {
 	_, r := sweptPlan(t, func(ctx context.Context, e plan.Engine) (plan.Plan, error) {
 		points := regexp.MustCompile("^rpc:shim:Task.(Delete|Shutdown):entry$")

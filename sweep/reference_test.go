@@ -8,9 +8,9 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// Cases that fail together ask for the same reference. The one that runs it gives its
-// slot away while it waits for what may still go, and gets one again, though the others
-// wait for it.
+// Cases that fail together need the same reference run. The case that runs it yields its
+// slot while it waits for leftovers. It gets a slot again although the other cases wait
+// for it.
 func TestCasesThatFailTogetherEnd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs containerd")
@@ -18,7 +18,7 @@ func TestCasesThatFailTogetherEnd(t *testing.T) {
 	const atOnce = 2
 	r, slots := prepared(t, ""), NewSlots(atOnce)
 	r.Yield = slots.Yield
-	c := harness.Case{Name: "fails", Workload: harness.Workload{Settle: time.Second, // the shim dies of it
+	c := harness.Case{Name: "fails", Workload: harness.Workload{Settle: time.Second, // the shim ends by it
 		Containers: []harness.Container{{Exit: 7, NoSuchExec: true, ExecStartAgain: true}}}}
 	verdicts := make(chan harness.Verdict, 3*atOnce)
 	var all sync.WaitGroup

@@ -20,34 +20,34 @@ import (
 type Schedule struct {
 	Engine plan.Engine
 	Head   journal.Head
-	// Journal gets each result as it comes.
+	// Journal gets each result.
 	Journal *journal.Journal
-	// Done are the results that there are already.
+	// Done are the existing results.
 	Done []journal.Result
 	// Parallel is how many cases work concurrently. Default: 1.
 	Parallel int
-	// Slots, if any, are those that a Runner's cases yield while they only wait: there are
-	// more worlds then than Parallel.
+	// Slots, if any, are yielded by cases of a Runner that only wait: then there are more
+	// worlds than Parallel.
 	Slots Slots
-	// Known are findings whose cases run first: they wait for what does not go away, and
-	// that wait should not come when nothing else is left to do.
+	// Known are findings whose cases run first: they wait for their leaks, and should not
+	// do so when no other work is left.
 	Known []catalogue.Excuse
 	// OnResult, if any, gets each result; one at a time.
 	OnResult func(journal.Result)
 }
 
-// ErrInterrupted is the error for a sweep that was ended before it was through; what has
-// been done is in the journal.
+// ErrInterrupted is the error for a sweep that was ended early; the journal has the
+// finished cases.
 var ErrInterrupted = errors.New("the sweep was ended")
 
-// Run runs what has no result yet, and returns all results. When ctx ends it returns
-// those so far with ErrInterrupted.
+// Run runs the cases without a result, and returns all results. When ctx ends it returns
+// the finished ones with ErrInterrupted.
 func (s Schedule) Run(ctx context.Context) ([]journal.Result, error) {
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	todo := s.todo()
 	results, evidence := slices.Clone(s.Done), newKeeper(s.Head.Plan, s.Done)
-	for r := range s.start(running, stop, todo) { // also after a failure: nobody must wait permanently
+	for r := range s.start(running, stop, todo) { // also after a failure: no worker may block forever
 		if err := errors.Join(evidence.keep(s.Head.Plan.Specs[r.I], &r), s.Journal.Add(&r)); err != nil {
 			stop(err)
 			continue
@@ -67,12 +67,12 @@ func (s Schedule) Run(ctx context.Context) ([]journal.Result, error) {
 	}
 }
 
-// start has workers run cases, and returns their results as they come. One that fails
-// stops the others.
+// start starts workers, and returns the channel of their results. A failure stops the
+// other workers.
 func (s Schedule) start(ctx context.Context, stop context.CancelCauseFunc, todo []int) <-chan journal.Result {
 	work, ended := make(chan int), make(chan journal.Result)
 	var workers sync.WaitGroup
-	workers.Go(func() { // feeds the others
+	workers.Go(func() { // feeds the other workers
 		defer close(work)
 		for _, i := range todo {
 			select {
@@ -101,8 +101,8 @@ func (s Schedule) start(ctx context.Context, stop context.CancelCauseFunc, todo 
 	return ended
 }
 
-// todo are the cases without a result: first those that known findings apply to, and
-// otherwise spread.
+// todo returns the cases without a result: first the cases of known findings, then the
+// others, spread over the plan.
 func (s Schedule) todo() []int {
 	done := make(map[int]bool, len(s.Done))
 	for _, r := range s.Done {
@@ -141,7 +141,7 @@ func (s Schedule) one(ctx context.Context, i int) (journal.Result, error) {
 			return journal.Result{}, ErrInterrupted
 		}
 		v := s.Slots.Run(ctx, s.Engine, c)
-		if ctx.Err() != nil { // it was ended in its midst
+		if ctx.Err() != nil { // the run was cut off
 			return journal.Result{}, errors.Join(ErrInterrupted, os.RemoveAll(v.Evidence))
 		}
 		r, err := journal.ResultOf(i, v)
@@ -160,21 +160,20 @@ func (s Schedule) one(ctx context.Context, i int) (journal.Result, error) {
 	}
 }
 
-// mayFire reports whether an invalid case is worth another try. A containerd that a fault
-// keeps from booting will not boot the next time either, and a process that does not look
-// at a context there will not look. One that fired is never tried again: what it came to
-// is its result.
+// mayFire reports whether an invalid case is worth another try. It is not if a fault
+// keeps containerd from booting, or if a process does not check a context: the next run
+// is the same. A case whose fault fired is never repeated: its outcome is its result.
 func mayFire(v harness.Verdict) bool {
 	missed := slices.ContainsFunc(v.Firings, func(f harness.Firing) bool { return f.Count == 0 })
-	unheeded := slices.ContainsFunc(v.Firings, func(f harness.Firing) bool { return f.Miss == harness.MissUnobserved })
+	ignored := slices.ContainsFunc(v.Firings, func(f harness.Firing) bool { return f.Miss == harness.MissUnobserved })
 	died := slices.ContainsFunc(v.Findings, func(f finding.Finding) bool { return f.Class == finding.ClassDaemon })
-	return missed && !died && !v.HasProblem(harness.ByBoot) && !unheeded
+	return missed && !died && !v.HasProblem(harness.ByBoot) && !ignored
 }
 
-// keeper keeps the evidence of the first few cases of a kind, and throws the rest away.
+// keeper keeps the evidence of the first few cases of a kind, and removes the rest.
 type keeper map[string]int
 
-// keptOf is how many folders of a kind are kept.
+// keptOf is the number of kept folders of a kind.
 const keptOf = 2
 
 func newKeeper(p plan.Plan, done []journal.Result) keeper {

@@ -18,8 +18,8 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// engine answers cases without running them: what is tested here is who runs what, when,
-// and what is kept of it. Real cases run in real_test.go.
+// engine returns verdicts without running cases. These tests check the order of the
+// cases, and which results are kept. Real cases run in real_test.go.
 type engine struct {
 	verdict func(c harness.Case, run int) harness.Verdict
 
@@ -44,7 +44,7 @@ func (e *engine) Trace(context.Context, harness.Case) (harness.Trace, error) {
 // whole is the shard that is the whole plan.
 var whole = plan.Shard{I: 1, Of: 1}
 
-// begun is a journal of a plan with a crash at each of n points, in a folder.
+// begun returns a journal of a plan with a crash at each of n points, in a folder.
 func begun(t testing.TB, n int, shard plan.Shard) (string, *journal.Journal, journal.Head) {
 	t.Helper()
 	p := plan.Plan{Version: "v2.4.2", Subject: "abc"}
@@ -61,16 +61,16 @@ func begun(t testing.TB, n int, shard plan.Shard) (string, *journal.Journal, jou
 	return dir, j, h
 }
 
-// only is how often the one case of a plan ran.
+// only returns the number of runs of a plan's only case.
 func only(h journal.Head, runs int) map[string]int {
 	c, err := h.Plan.Specs[0].Case("")
 	if err != nil {
-		panic(err) // a workload of this program
+		panic(err) // a bug of this test
 	}
 	return map[string]int{c.Name: runs}
 }
 
-// leakedShim is what a case with a leaked shim leaves.
+// leakedShim returns the finding of a leaked shim.
 func leakedShim() []finding.Finding {
 	return []finding.Finding{{Invariant: finding.Leak, Class: finding.ClassShim,
 		Subject: finding.Subject{PID: 1, ID: "c0"}}}
@@ -91,7 +91,7 @@ func TestScheduleRunsEachCaseOnce(t *testing.T) {
 	}
 }
 
-func TestASweepThatWasEndedGoesOn(t *testing.T) {
+func TestAnEndedSweepContinues(t *testing.T) {
 	dir, j, h := begun(t, 30, whole)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -117,7 +117,7 @@ func TestASweepThatWasEndedGoesOn(t *testing.T) {
 		t.Fatalf("%d results, %v", len(results), err)
 	}
 	for name, runs := range e.runs {
-		if runs > 2 { // those that were under way ran again
+		if runs > 2 { // the interrupted ones ran again
 			t.Errorf("%s ran %d times", name, runs)
 		}
 	}
@@ -127,18 +127,18 @@ func TestASweepThatWasEndedGoesOn(t *testing.T) {
 }
 
 func TestACaseWhoseFaultDoesNotFireIsTriedAgain(t *testing.T) {
-	const noBoot, unheeded = "containerd does not boot", "nobody looked at the context"
+	const noBoot, ignored = "containerd does not boot", "no process checked the context"
 	for name, c := range map[string]struct {
 		why     string
-		missed  bool // its fault did not fire
-		firesAt int  // the run in which it does
+		missed  bool // the fault did not fire
+		firesAt int  // the run in which it fires
 		runs    int
 		outcome harness.Outcome
 	}{
 		"fires at the second":          {"x", true, 2, 2, harness.Held},
 		"never fires":                  {"x", true, 99, 8, harness.Invalid},
 		"cannot boot":                  {noBoot, true, 99, 1, harness.Invalid},
-		"nobody looked":                {unheeded, true, 99, 1, harness.Invalid},
+		"unobserved":                   {ignored, true, 99, 1, harness.Invalid},
 		"fired, and nobody could look": {"list tasks: deadline exceeded", false, 2, 1, harness.Invalid},
 	} {
 		_, j, h := begun(t, 1, whole)
@@ -154,7 +154,7 @@ func TestACaseWhoseFaultDoesNotFireIsTriedAgain(t *testing.T) {
 					if c.why == noBoot {
 						v.Problems[0].Kind = harness.ByBoot
 					}
-					if c.why == unheeded {
+					if c.why == ignored {
 						v.Firings[0].Miss = harness.MissUnobserved
 					}
 				}
@@ -169,7 +169,7 @@ func TestACaseWhoseFaultDoesNotFireIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestAMachineThatCannotEndsTheSweep(t *testing.T) {
+func TestAnUnfitMachineEndsTheSweep(t *testing.T) {
 	_, j, h := begun(t, 50, whole)
 	e := &engine{verdict: func(harness.Case, int) harness.Verdict {
 		return harness.Verdict{
@@ -209,8 +209,8 @@ func TestEvidenceOfTheFirstFewIsKept(t *testing.T) {
 	}
 }
 
-// Cases that only wait let others work: with one slot, and a wait that ends when the
-// second case has begun, both come to their ends.
+// Cases that only wait yield their slot: with one slot, and a wait that ends when the
+// second case has begun, both end.
 func TestACaseThatWaitsGivesItsSlotAway(t *testing.T) {
 	_, j, h := begun(t, 2, whole)
 	slots := NewSlots(1)

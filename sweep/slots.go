@@ -8,12 +8,11 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// Slots are how many cases work concurrently. A case that only waits for what may still
-// go away gives its slot to another one meanwhile, so that neither do the processors idle
-// nor is a busy machine made busier.
+// Slots limit the number of cases that work concurrently. A case that only waits for
+// leftovers yields its slot meanwhile. So the processors are neither idle nor overloaded.
 type Slots chan struct{}
 
-// NewSlots are n slots.
+// NewSlots returns n slots.
 func NewSlots(n int) Slots {
 	s := make(Slots, n)
 	for range n {
@@ -22,7 +21,7 @@ func NewSlots(n int) Slots {
 	return s
 }
 
-// take waits for a slot. No slots at all are as many as one likes.
+// take waits for a slot. A nil Slots has no limit.
 func (s Slots) take() {
 	if s != nil {
 		<-s
@@ -42,13 +41,12 @@ func (s Slots) Run(ctx context.Context, e plan.Engine, c harness.Case) harness.V
 	return e.Run(ctx, c)
 }
 
-// grace is how long a wait may take before the slot is given away: most of them end with
-// the first look, and a case that has to queue for its slot again keeps its world for
-// longer.
+// grace is how long a wait may take before the slot is yielded. Most waits end with the
+// first check, and a case that queues for its slot again keeps its world longer.
 const grace = 300 * time.Millisecond
 
-// Yield gives the slot away while wait runs, and takes one again when it has ended: it is
-// for runner.Runner.
+// Yield yields the slot while wait runs, and takes one again afterwards: it is for
+// runner.Runner.
 func (s Slots) Yield(wait func()) {
 	given := time.AfterFunc(grace, s.give)
 	wait()
@@ -57,8 +55,8 @@ func (s Slots) Yield(wait func()) {
 	}
 }
 
-// Worlds is how many cases there may be where that many work concurrently. Each keeps a
-// containerd in memory.
+// Worlds returns the number of cases that may exist if that many work concurrently. Each
+// keeps a containerd in memory.
 func (s Slots) Worlds(working int) int {
 	if s == nil {
 		return max(working, 1)

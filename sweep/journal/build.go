@@ -10,9 +10,9 @@ import (
 	"github.com/shimquake/shimquake/foreign"
 )
 
-// BuildID names the running program by a digest of its executable, "shimquake
-// 09f2c4d1a77e". make build is reproducible: machines that build one commit with one Go
-// have the same. An error means that the executable cannot be read.
+// BuildID returns a digest of the running executable, "shimquake 09f2c4d1a77e". make
+// build is reproducible: machines that build one commit with the same Go have the same
+// digest. An error means that the executable cannot be read.
 func BuildID() (string, error) { return buildID() }
 
 var buildID = sync.OnceValues(func() (string, error) {
@@ -20,7 +20,7 @@ var buildID = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("identify this shimquake: %w", err)
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // only read
 	h := sha256.New()
 	if _, err := io.Copy(h, f); err != nil {
 		return "", fmt.Errorf("identify this shimquake: %w", err)

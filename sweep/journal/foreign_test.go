@@ -12,9 +12,9 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// A sweep's folder of another user has links and FIFOs in place of its files.
-// Root goes on with it.
-func TestAHostileFolderIsNotGoneOnWith(t *testing.T) {
+// Another user's folder of a sweep has links and FIFOs instead of its files. Root resumes
+// it.
+func TestAHostileFolderIsNotResumed(t *testing.T) {
 	for name, plant := range map[string]func(file, victim string) error{
 		"a link":      func(file, victim string) error { return os.Symlink(victim, file) },
 		"a hard link": func(file, victim string) error { return os.Link(victim, file) },
@@ -32,7 +32,7 @@ func TestAHostileFolderIsNotGoneOnWith(t *testing.T) {
 				t.Fatal(err)
 			}
 			victim := filepath.Join(t.TempDir(), "victim")
-			text = append(text, "torn"...) // of which the end is cut off when it is gone on with
+			text = append(text, "torn"...) // the torn end, which a resume cuts off
 			if err := errors.Join(os.WriteFile(victim, text, 0o600), os.Remove(filepath.Join(dir, file)),
 				plant(filepath.Join(dir, file), victim)); err != nil {
 				t.Fatal(err)
@@ -48,7 +48,7 @@ func TestAHostileFolderIsNotGoneOnWith(t *testing.T) {
 	}
 }
 
-// A journal of another build is written anew beside the old one.
+// A journal of another build is rewritten beside the old one.
 func TestATakenOverJournalFollowsNoLink(t *testing.T) {
 	dir, j, _ := begun(t, 3, whole)
 	if err := j.Close(); err != nil {

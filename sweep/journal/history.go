@@ -15,7 +15,7 @@ import (
 // again.
 var errNoHistories = errors.New("it was judged by another shimquake, and its histories are not there")
 
-// openHistories opens the file of histories for more than these results have.
+// openHistories opens the file of histories to append after these results.
 func (j *Journal) openHistories(dir string, all []Result) (err error) {
 	if j.histories, err = harness.OpenHistories(filepath.Join(dir, harness.HistoriesFile)); err != nil {
 		return err
@@ -27,7 +27,7 @@ func (j *Journal) openHistories(dir string, all []Result) (err error) {
 	return j.histories.Cut(end)
 }
 
-// keep writes the history of a result, before the result names it.
+// keep writes the history of a result, before the journal names it.
 func (j *Journal) keep(r *Result) error {
 	if r.packed == nil {
 		return nil
@@ -56,7 +56,7 @@ func eachHistory(dir string, all []Result, visit func(Result, harness.Kept) erro
 	if err != nil {
 		return fmt.Errorf("%s: %w (%w)", dir, errNoHistories, err)
 	}
-	defer func() { _ = f.Close() }() // it is only read
+	defer func() { _ = f.Close() }() // only read
 	for _, r := range all {
 		k, err := harness.Unpack(f, fmt.Sprintf("%s, case %d", name, r.I), r.History)
 		if errors.Is(err, harness.ErrNoHistory) {
@@ -72,8 +72,8 @@ func eachHistory(dir string, all []Result, visit func(Result, harness.Kept) erro
 	return nil
 }
 
-// judgedHere are the results as this build judges them: those of another build are judged
-// again.
+// judgedHere returns the results by the rules of this build: results of another build are
+// judged again.
 func judgedHere(dir string, h Head, all []Result) ([]Result, error) {
 	self, err := BuildID()
 	if err != nil || h.Build == self || len(all) == 0 {
@@ -87,7 +87,7 @@ func judgedHere(dir string, h Head, all []Result) ([]Result, error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%s was run by %s: %w; report it with that one, or begin again in another folder (--out)",
+		return nil, fmt.Errorf("%s was run by %s: %w; report it with that build, or run the sweep again in another folder (--out)",
 			dir, h.Build, err)
 	}
 	return again, nil

@@ -1,6 +1,6 @@
-// Package journal is what came of a sweep: JSON lines, a Head and then a Result for each
-// case, in the order of their ends. A sweep that was killed goes on with its journal; the
-// journals of the shards of one plan are merged.
+// Package journal keeps the results of a sweep. It has JSON lines, a Head and then a
+// Result for each case, in the order of their ends. A killed sweep continues its journal,
+// and the journals of the shards of one plan can be merged.
 package journal
 
 import (
@@ -26,21 +26,21 @@ const fileName = "journal.jsonl"
 type Head struct {
 	Plan  plan.Plan  `json:"plan"`
 	Shard plan.Shard `json:"shard"`
-	// Build is the shimquake that runs the sweep: see [BuildID]. Create sets it.
+	// Build is the shimquake of the sweep: see [BuildID]. Create sets it.
 	Build string `json:"build"`
 }
 
-// Planned is how many cases the sweep has.
+// Planned returns the number of the sweep's cases.
 func (h Head) Planned() int { return h.Shard.Count(len(h.Plan.Specs)) }
 
-// Journal is a journal that is being written. Records survive SIGKILL: each is one write.
+// Journal is an open journal. Records survive SIGKILL: each is one write.
 type Journal struct {
 	file      *lines.File
 	histories *harness.Histories
 }
 
-// Create begins the journal of a sweep in dir. One that is there already is not
-// overwritten: os.ErrExist.
+// Create begins the journal of a sweep in dir. It returns os.ErrExist instead of
+// overwriting one.
 func Create(dir string, h Head) (*Journal, error) {
 	if err := h.Shard.Check(h.Plan); err != nil {
 		return nil, err
@@ -75,22 +75,22 @@ func Has(dir string) bool {
 	return err == nil
 }
 
-// CheckUnused reports whether a sweep may begin in dir, before its traces are made:
-// os.ErrExist where one has.
+// CheckUnused returns os.ErrExist if a sweep has begun in dir. It is called before the
+// traces of a new sweep.
 func CheckUnused(dir string) error {
 	if Has(dir) {
 		return inUse(dir)
 	}
-	return nil // Create reports what else is wrong with it
+	return nil // Create reports other errors
 }
 
 func inUse(dir string) error {
-	return fmt.Errorf("%s holds a sweep already: go on with it (--resume %s), or take another folder (--out): %w",
+	return fmt.Errorf("%s has a sweep already: continue it (--resume %s), or choose another folder (--out): %w",
 		dir, dir, os.ErrExist)
 }
 
-// Resume opens a journal to go on with it, and returns what it holds, as Read does. A
-// last line that a killed sweep has torn is cut off.
+// Resume opens a journal to continue it, and returns its content, as Read does. It cuts
+// off a torn last line of a killed sweep.
 func Resume(dir string) (*Journal, Head, []Result, error) {
 	name := filepath.Join(dir, fileName)
 	f, err := lines.Open(name, 0)
@@ -121,8 +121,8 @@ func Resume(dir string) (*Journal, Head, []Result, error) {
 	return j, r.head, r.all, nil
 }
 
-// takeOver makes the journal of another build this one's, with the results as this one
-// judges them: what it adds is by the same rules then, and under its own name.
+// takeOver turns another build's journal into this build's, with the results by this
+// build's rules. Later results then follow the same rules under the same name.
 func (j *Journal) takeOver(r *reading) error {
 	self, err := BuildID()
 	if err != nil || r.head.Build == self {
@@ -150,7 +150,7 @@ func (j *Journal) takeOver(r *reading) error {
 	return was.Close()
 }
 
-// Add appends a result, with its history, and notes where that stands.
+// Add appends a result with its history, and sets the place of the history in it.
 func (j *Journal) Add(r *Result) error {
 	if err := j.keep(r); err != nil {
 		return err
@@ -165,7 +165,7 @@ func (j *Journal) write(record any) error {
 	return nil
 }
 
-// Close ends the writing.
+// Close closes the files.
 func (j *Journal) Close() error {
 	err := j.file.Close()
 	if j.histories != nil {
@@ -174,8 +174,8 @@ func (j *Journal) Close() error {
 	return err
 }
 
-// Read reads the journal of a sweep in dir, without its last line if that is torn. Where
-// another build has judged, its histories are judged again by today's rules.
+// Read reads the journal of a sweep in dir, without a torn last line. It judges the
+// histories of another build again by today's rules.
 func Read(dir string) (Head, []Result, error) {
 	h, all, err := readFile(dir)
 	if err == nil {
@@ -184,10 +184,10 @@ func Read(dir string) (Head, []Result, error) {
 	return h, all, err
 }
 
-// mostJournal is how long a journal may be, in bytes. A result has some 500.
+// mostJournal is the largest size of a journal, in bytes. A result has some 500.
 const mostJournal = 1 << 30
 
-// readFile reads the journal in dir as it was written.
+// readFile reads the unchanged journal in dir.
 func readFile(dir string) (Head, []Result, error) {
 	name := filepath.Join(dir, fileName)
 	f, err := foreign.Open(name, mostJournal)
@@ -198,7 +198,7 @@ func readFile(dir string) (Head, []Result, error) {
 	return h, all, errors.Join(err, f.Close())
 }
 
-// read returns a journal's head, its results, and how many bytes of it are whole lines.
+// read returns a journal's head, its results, and the length of its whole lines in bytes.
 func read(from io.Reader, name string) (h Head, all []Result, whole int64, err error) {
 	r := reading{name: name, seen: map[int]bool{}}
 	if whole, err = lines.Each(from, r.line); err == nil {
@@ -210,7 +210,7 @@ func read(from io.Reader, name string) (h Head, all []Result, whole int64, err e
 	return r.head, r.all, whole, nil
 }
 
-// reading is a journal as far as it was read.
+// reading is the state of reading a journal.
 type reading struct {
 	name string
 	n    int
@@ -219,7 +219,7 @@ type reading struct {
 	seen map[int]bool
 }
 
-// line reads the n-th line.
+// line parses the n-th line.
 func (r *reading) line(n int, line []byte) error {
 	if r.n = n; n == 1 {
 		return r.head.read(line, r.name+":1")
@@ -237,15 +237,15 @@ func (r *reading) line(n int, line []byte) error {
 	return nil
 }
 
-// end reports what the journal lacks when all is read.
+// end returns an error if the whole journal lacks a record.
 func (r *reading) end() error {
 	if r.n == 0 {
-		return fmt.Errorf("%s: it ends before its plan does: begin again in another folder", r.name)
+		return fmt.Errorf("%s: its plan is cut off: run the sweep again in another folder", r.name)
 	}
 	return nil
 }
 
-// read reads the first line.
+// read parses the first line.
 func (h *Head) read(line []byte, place string) error {
 	var raw struct{ Plan json.RawMessage }
 	if err := json.Unmarshal(line, &raw); err != nil || raw.Plan == nil {
@@ -269,13 +269,13 @@ func (h *Head) read(line []byte, place string) error {
 	return nil
 }
 
-// check reports why a result cannot follow those that were seen.
+// check returns why a result cannot follow the earlier ones.
 func (h Head) check(res Result, seen map[int]bool) error {
 	if !slices.Contains([]harness.Outcome{harness.Held, harness.Violated, harness.Invalid}, res.Outcome) {
 		return fmt.Errorf("%q is no verdict", res.Outcome)
 	}
 	if res.I < 0 || res.I >= len(h.Plan.Specs) || !h.Shard.Has(res.I) || seen[res.I] {
-		return fmt.Errorf("case %d is not of this shard (%s of %d cases), or is there twice",
+		return fmt.Errorf("case %d does not belong to this shard (%s of %d cases), or is repeated",
 			res.I, h.Shard, len(h.Plan.Specs))
 	}
 	return nil

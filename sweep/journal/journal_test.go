@@ -21,7 +21,7 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// begun is a journal of a plan with a crash at each of n points, in a folder.
+// begun returns a journal of a plan with a crash at each of n points, in a folder.
 func begun(t testing.TB, n int, shard plan.Shard) (string, *Journal, Head) {
 	t.Helper()
 	p := plan.Plan{Version: "v2.4.2", Subject: "abc"}
@@ -41,7 +41,7 @@ func begun(t testing.TB, n int, shard plan.Shard) (string, *Journal, Head) {
 // whole is the shard that is the whole plan.
 var whole = plan.Shard{I: 1, Of: 1}
 
-// leak is a finding with facts, as a result has them.
+// leak returns a finding with facts, as in a result.
 func leak() []finding.Finding {
 	return []finding.Finding{{
 		Invariant: finding.Leak, Class: finding.ClassShim, Subject: finding.Subject{PID: 4, ID: "c0"},
@@ -82,8 +82,8 @@ func TestJournalIsReadBack(t *testing.T) {
 	}
 }
 
-// A sweep that is killed while it writes leaves half a line. It is cut off, and what is
-// written next stands on a line of its own.
+// A sweep that is killed during a write leaves a torn line. It is cut off, and the next
+// record begins a line.
 func TestATornLineIsCutOff(t *testing.T) {
 	dir, j, _ := begun(t, 3, whole)
 	add(t, j, 0)
@@ -116,14 +116,14 @@ func TestAJournalHasOneWriter(t *testing.T) {
 
 func TestBadJournalsAreRefused(t *testing.T) {
 	for says, spoil := range map[string]func(string) string{
-		"is not of this shard":  func(s string) string { return s + `{"case":9,"verdict":"held","ms":1}` + "\n" },
-		"or is there twice":     func(s string) string { return s + `{"case":0,"verdict":"held","ms":1}` + "\n" },
-		"unknown field":         func(s string) string { return s + `{"kase":1}` + "\n" },
-		"ends before its plan":  func(s string) string { return s[:20] },
-		"was changed after":     func(s string) string { return strings.Replace(s, `"crash"`, `"panic"`, 1) },
-		"no journal of a sweep": func(string) string { return "hello\n" },
-		"another shimquake's":   func(s string) string { return strings.Replace(s, `"format":2`, `"format":1`, 1) },
-		"journal.jsonl:3":       func(s string) string { return s + "{\n" },
+		"does not belong to this shard": func(s string) string { return s + `{"case":9,"verdict":"held","ms":1}` + "\n" },
+		"or is repeated":                func(s string) string { return s + `{"case":0,"verdict":"held","ms":1}` + "\n" },
+		"unknown field":                 func(s string) string { return s + `{"kase":1}` + "\n" },
+		"its plan is cut off":           func(s string) string { return s[:20] },
+		"was changed after":             func(s string) string { return strings.Replace(s, `"crash"`, `"panic"`, 1) },
+		"no journal of a sweep":         func(string) string { return "hello\n" },
+		"another shimquake's":           func(s string) string { return strings.Replace(s, `"format":2`, `"format":1`, 1) },
+		"journal.jsonl:3":               func(s string) string { return s + "{\n" },
 	} {
 		dir, j, _ := begun(t, 2, whole)
 		add(t, j, 0)
@@ -144,7 +144,7 @@ func TestBadJournalsAreRefused(t *testing.T) {
 	}
 }
 
-// rebuild makes a journal another shimquake's.
+// rebuild changes the build of a journal.
 func rebuild(t *testing.T, dir string) {
 	t.Helper()
 	self, err := BuildID()
@@ -162,8 +162,8 @@ func rebuild(t *testing.T, dir string) {
 	}
 }
 
-// kept adds a result with a history of a case without a fault, which shows nothing but
-// its problem.
+// kept adds a result with the history of a case without a fault, which has only its
+// problem.
 func kept(t *testing.T, j *Journal, i int, p ...harness.Problem) {
 	t.Helper()
 	nothing := &inventory.Inventory{Daemon: &inventory.Daemon{}}
@@ -171,7 +171,7 @@ func kept(t *testing.T, j *Journal, i int, p ...harness.Problem) {
 		Before: nothing, After: &harness.Look{Inventory: nothing}}, catalogue.Residues())
 	r, err := ResultOf(i, v)
 	if err == nil {
-		r.Outcome = harness.Violated // what the shimquake of yesterday said
+		r.Outcome = harness.Violated // the outcome by yesterday's shimquake
 		err = errors.Join(r.Keep(v), j.Add(&r))
 	}
 	if err != nil {
@@ -179,8 +179,8 @@ func kept(t *testing.T, j *Journal, i int, p ...harness.Problem) {
 	}
 }
 
-// What an older shimquake called violated, this one may not: it judges the histories
-// again.
+// An older shimquake's violated case may hold by the rules of this one, because it judges
+// the histories again.
 func TestAnotherShimquakesSweepIsJudgedAgain(t *testing.T) {
 	dir, j, _ := begun(t, 3, whole)
 	kept(t, j, 0)
@@ -234,8 +234,8 @@ func TestWithoutHistoriesAnotherShimquakesSweepIsRefused(t *testing.T) {
 	}
 }
 
-// A history that was torn or edited is reported in a line, and nothing is judged.
-func TestAHistoryThatIsNotWholeIsRefused(t *testing.T) {
+// A torn or edited history is an error with its line, and nothing is judged.
+func TestATornHistoryIsRefused(t *testing.T) {
 	dir, j, _ := begun(t, 2, whole)
 	kept(t, j, 0)
 	if err := j.Close(); err != nil {
@@ -287,7 +287,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// A result says what was going on when each fault fired.
+// A result has the path on which each fault fired.
 func TestAResultSaysOnWhichPathsItsFaultsFired(t *testing.T) {
 	at := func(s int64) time.Time { return time.Unix(s, 0) }
 	h := &harness.History{Calls: []harness.Call{
@@ -304,7 +304,7 @@ func TestAResultSaysOnWhichPathsItsFaultsFired(t *testing.T) {
 	if want := []string{"create", "", "delete"}; err != nil || !slices.Equal(r.Paths, want) {
 		t.Errorf("%q, %v, want %q", r.Paths, err, want)
 	}
-	v.History = nil // it was read
+	v.History = nil // as in a kept verdict
 	if r, err = ResultOf(0, v); err != nil || r.Paths != nil {
 		t.Errorf("%q, %v of a verdict without a history", r.Paths, err)
 	}

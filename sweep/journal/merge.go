@@ -7,10 +7,10 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// LostError is the error for shards that have no journal, or one that was cut off: what
-// the others say is not what the plan's sweep would have said.
+// LostError is the error for shards without a journal, or with an unfinished one: the
+// other shards alone do not give the sweep's report.
 type LostError struct {
-	// Of is how many shards the plan was split into; Missing are those that nobody has.
+	// Of is the number of the plan's shards; Missing are the shards without a journal.
 	Of      int
 	Missing []plan.Shard
 	Cut     []CutShard
@@ -26,18 +26,18 @@ type CutShard struct {
 func (e *LostError) Error() string {
 	var says []string
 	for _, s := range e.Missing {
-		says = append(says, fmt.Sprintf("shard %s is missing: no folder that was named has it", s))
+		says = append(says, fmt.Sprintf("shard %s is missing in the given folders", s))
 	}
 	for _, c := range e.Cut {
-		says = append(says, fmt.Sprintf("shard %s was cut off after %d of its %d cases: go on with "+
+		says = append(says, fmt.Sprintf("shard %s was ended after %d of its %d cases: continue with "+
 			"shimquake sweep --resume %s", c.Shard, c.Done, c.Of, c.Dir))
 	}
 	return fmt.Sprintf("%d of %d shards are lost, and nothing is reported: %s", len(e.Missing)+len(e.Cut), e.Of,
 		strings.Join(says, "; "))
 }
 
-// Merge puts the journals of all shards of one plan together, as if one machine had run
-// it. The error is a *LostError where one is missing or not whole.
+// Merge joins the journals of all shards of one plan, as if one machine had run it. It
+// returns a *LostError if one is missing or unfinished.
 func Merge(dirs []string) (Head, []Result, error) {
 	var whole Head
 	var all []Result
@@ -76,7 +76,7 @@ func Merge(dirs []string) (Head, []Result, error) {
 	return whole, all, nil
 }
 
-// fits reports why a shard cannot be merged with the first one, in the folders dir and
+// fits returns why a shard cannot be merged with the first one, in the folders dir and
 // first.
 func (h Head) fits(one Head, dir, first string) error {
 	switch {
@@ -89,7 +89,7 @@ func (h Head) fits(one Head, dir, first string) error {
 	return nil
 }
 
-// Cut is what a sweep says of the cases that other options would have planned: see
+// Cut returns the part of a sweep that other options would have planned: see
 // [plan.Plan.Cut].
 func Cut(h Head, all []Result, o plan.Options) (Head, []Result, error) {
 	cut, at, err := h.Plan.Cut(o)
@@ -97,7 +97,7 @@ func Cut(h Head, all []Result, o plan.Options) (Head, []Result, error) {
 		return h, nil, err
 	}
 	if !h.Shard.Whole() {
-		return h, nil, fmt.Errorf("this is shard %s of its plan: merge the shards, and cut what comes of them", h.Shard)
+		return h, nil, fmt.Errorf("this is shard %s of its plan: merge the shards, and cut the result", h.Shard)
 	}
 	place := map[int]int{}
 	for i, was := range at {

@@ -12,7 +12,8 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// shardOf is the journal of a shard of a plan with four cases, of which some are done.
+// shardOf returns the journal of a shard of a plan with four cases, some of which are
+// done.
 func shardOf(t *testing.T, i, of int, done ...int) string {
 	t.Helper()
 	dir, j, _ := begun(t, 4, plan.Shard{I: i, Of: of})
@@ -53,7 +54,7 @@ func spoilt(t *testing.T, dir string, spoil func(string) string) string {
 	return dir
 }
 
-// What makes of a merge less than the whole sweep, and what its error says.
+// The defects that make a merge less than the whole sweep, and their errors.
 func TestMergeRefusesLessThanTheWhole(t *testing.T) {
 	one, two := shardOf(t, 1, 2, 0, 2), shardOf(t, 2, 2, 1, 3)
 	torn := shardOf(t, 2, 2, 1, 3)
@@ -78,7 +79,7 @@ func TestMergeRefusesLessThanTheWhole(t *testing.T) {
 		"the whole was cut off": {[]string{shardOf(t, 1, 1, 0, 2, 3)}, []string{"1 of 1", "after 3 of its 4"}, true},
 		"missing and cut off":   {[]string{shardOf(t, 1, 3, 3)}, []string{"3 of 3", "2/3 is", "3/3 is", "1/3 was"}, true},
 		"its journal is empty": {[]string{one, spoilt(t, shardOf(t, 2, 2), func(string) string { return "" })},
-			[]string{"ends before its plan does"}, false},
+			[]string{"its plan is cut off"}, false},
 		"one is there twice":  {[]string{one, two, shardOf(t, 1, 2, 0, 2)}, []string{"are both shard 1/2"}, false},
 		"another plan":        {[]string{one, other}, []string{"has another plan"}, false},
 		"another split":       {[]string{one, shardOf(t, 3, 3, 2)}, []string{"do not fit"}, false},
@@ -104,7 +105,7 @@ func TestMergeRefusesLessThanTheWhole(t *testing.T) {
 	}
 }
 
-// A shard without a case would run nothing, and hold.
+// A shard without a case would hold without running anything.
 func TestAShardWithoutACaseIsRefused(t *testing.T) {
 	_, j, h := begun(t, 4, whole)
 	if err := j.Close(); err != nil {

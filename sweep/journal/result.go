@@ -10,40 +10,39 @@ import (
 	"github.com/shimquake/shimquake/oracle/rate"
 )
 
-// Result is what came of one case.
+// Result is the result of one case.
 type Result struct {
 	// I is the case's index in the plan.
 	I       int             `json:"case"`
 	Outcome harness.Outcome `json:"verdict"`
-	// Why says for a person why the verdict is invalid, or what a violated case does not
-	// show besides: the fault did not fire.
+	// Why is the reason, for a person, of an invalid verdict. A violated case has it if
+	// the fault did not fire.
 	Why string `json:"why,omitempty"`
-	// Problems are the kinds of what it says, each once.
+	// Problems are the kinds of the verdict's problems, each once.
 	Problems []harness.ProblemKind `json:"problems,omitempty"`
-	// Unfired is set where a fault did not happen.
+	// Unfired is set if a fault did not happen.
 	Unfired bool `json:"unfired,omitempty"`
-	// Miss is why a fault came to nothing, where that is known.
+	// Miss is why a fault had no effect, if that is known.
 	Miss harness.Miss `json:"miss,omitempty"`
-	// Tries is how often the case ran until its fault fired; only those that are more than 1
-	// are noted.
+	// Tries is the number of runs until the fault fired, if there were more than 1.
 	Tries int `json:"tries,omitempty"`
-	// Paths are what was going on when each of the faults fired, see History.PathAt: a busy
-	// machine may have come further, or less far, than the traces. "" where nobody knows.
+	// Paths are the paths on which each of the faults fired, see History.PathAt; "" is
+	// unknown. A busy machine may have come further, or less far, than the traces.
 	Paths []string `json:"paths,omitempty"`
-	// Found is what violates.
+	// Found are the violations.
 	Found []finding.Finding `json:"found,omitempty"`
-	// Residues are how often known residues that are races were left.
+	// Residues count the known residues that are races.
 	Residues []rate.Count `json:"residues,omitempty"`
-	// Evidence is the folder with the evidence, of the first few of a kind.
+	// Evidence is the folder with the evidence, for the first few of a kind.
 	Evidence string `json:"evidence,omitempty"`
 	Millis   int64  `json:"ms"`
-	// History is where the case's history stands in the file of histories.
+	// History is the place of the case's history in the file of histories.
 	History harness.Part `json:"history,omitzero"`
 
 	packed []byte // the history, until it is written
 }
 
-// Keep has the history of the verdict kept with the result.
+// Keep keeps the history of the verdict with the result.
 func (r *Result) Keep(v harness.Verdict) (err error) {
 	if v.History != nil {
 		r.packed, err = harness.Kept{Verdict: v, History: *v.History}.Pack()
@@ -51,8 +50,8 @@ func (r *Result) Keep(v harness.Verdict) (err error) {
 	return err
 }
 
-// ResultOf is what a verdict says of the case with that index. The error is that of a
-// machine that cannot run any case.
+// ResultOf returns the result of a verdict for the case with that index. It returns an
+// error if the machine cannot run any case.
 func ResultOf(i int, v harness.Verdict) (Result, error) {
 	if v.Unable() {
 		return Result{}, fmt.Errorf("this machine cannot run the sweep: %s", v.Why())
@@ -61,7 +60,7 @@ func ResultOf(i int, v harness.Verdict) (Result, error) {
 		I: i, Outcome: v.Outcome, Residues: v.Residues, Evidence: v.Evidence, Millis: v.Took.Milliseconds(),
 		Unfired: v.HasProblem(harness.ByMiss),
 	}
-	if v.Outcome == harness.Violated { // what an invalid case leaves is no finding
+	if v.Outcome == harness.Violated { // an invalid case has no findings
 		r.Found, r.Paths = v.Violations(), pathsOf(v)
 	}
 	for _, p := range v.Problems {
@@ -74,7 +73,7 @@ func ResultOf(i int, v harness.Verdict) (Result, error) {
 	return r, nil
 }
 
-// pathsOf are what was going on when each fault of a verdict's plan fired.
+// pathsOf returns the path on which each fault of a verdict's plan fired.
 func pathsOf(v harness.Verdict) []string {
 	if v.History == nil {
 		return nil
@@ -88,12 +87,12 @@ func pathsOf(v harness.Verdict) []string {
 	return paths
 }
 
-// Reason is the same for cases that show nothing for one reason.
+// Reason is equal for invalid cases with the same reason.
 func (r Result) Reason() string { return fmt.Sprint(r.Problems, " ", r.Miss) }
 
-// whyNot returns why a case shows nothing, or not all, and whether that is a miss that
-// nobody can help. Of a fault that did not fire that is what is known of it; what was hit
-// instead is in the evidence.
+// whyNot returns why a case is invalid or incomplete, and whether that is a known miss.
+// For a fault that did not fire it returns the known reason; the evidence has the other
+// hits.
 func whyNot(v harness.Verdict) (string, harness.Miss) {
 	missed := slices.DeleteFunc(slices.Clone(v.Firings), func(f harness.Firing) bool { return f.Count > 0 })
 	if len(missed) == 0 {
@@ -104,7 +103,7 @@ func whyNot(v harness.Verdict) (string, harness.Miss) {
 	for _, f := range missed {
 		why = append(why, f.Proof)
 		if f.Miss == "" {
-			miss = "" // one that nothing explains
+			miss = "" // an unexplained miss
 		}
 	}
 	return "not fired: " + strings.Join(why, "; "), miss

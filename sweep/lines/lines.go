@@ -1,5 +1,5 @@
-// Package lines keeps a file of JSON lines that one process writes: records that survive
-// SIGKILL and a full disk, because each is one write, and what is torn of it is cut off.
+// Package lines keeps a file of JSON lines with one writer. Its records survive SIGKILL
+// and a full disk: each is one write, and a torn one is cut off.
 package lines
 
 import (
@@ -13,18 +13,18 @@ import (
 	"github.com/shimquake/shimquake/foreign"
 )
 
-// errInUse says what to do where another process writes the file.
+// errInUse is the error if another process writes the file.
 var errInUse = errors.New("it is being written by another shimquake: take another folder (--out)")
 
-// File is such a file while it is written.
+// File is an open file of lines.
 type File struct {
 	file  *os.File
-	whole int64 // how many bytes of it are whole records
+	whole int64 // length of the whole records, in bytes
 }
 
-// Open opens a file for reading and adding. No other process writes it as long as this
-// one lives: the error is foreign.ErrInUse. flag is os.O_CREATE, os.O_EXCL or 0, of
-// os.OpenFile. Cut follows.
+// Open opens a file for reading and appending, with os.O_CREATE, os.O_EXCL or 0 as flag.
+// No other process can write it while this one runs: the error is foreign.ErrInUse. The
+// caller then calls Read.
 func Open(name string, flag int) (*File, error) {
 	f, err := foreign.OpenFile(name, flag|os.O_RDWR|os.O_APPEND, 0o644)
 	if err != nil {
@@ -40,7 +40,7 @@ func Open(name string, flag int) (*File, error) {
 	return &File{file: f}, nil
 }
 
-// Read is Each of the file, and then cuts off what is torn behind the last whole line.
+// Read calls Each, and then cuts off a torn last line.
 func (f *File) Read(visit func(n int, line []byte) error) error {
 	whole, err := Each(f.file, visit)
 	if err != nil {
@@ -53,13 +53,13 @@ func (f *File) Read(visit func(n int, line []byte) error) error {
 	return nil
 }
 
-// The most that a record may have. The plan of a sweep with all options has some 30 MB.
+// The limits of a record. The plan of a sweep with all options has some 30 MB.
 const (
 	mostLine   = 128 << 20 // bytes
 	mostValues = 4_000_000
 )
 
-// Each calls visit with each whole line, from 1, and returns how many bytes these are. A
+// Each calls visit with each whole line, from 1, and returns their length in bytes. A
 // last line without its end is torn: it is no record.
 func Each(from io.Reader, visit func(n int, line []byte) error) (whole int64, err error) {
 	r := bufio.NewReader(from)
@@ -81,7 +81,8 @@ func Each(from io.Reader, visit func(n int, line []byte) error) (whole int64, er
 	}
 }
 
-// Add appends a record. What a full disk took of it does not stand before the next.
+// Add appends a record. On an error it removes the written part, for example on a full
+// disk.
 func (f *File) Add(record any) error {
 	line, err := json.Marshal(record)
 	if err != nil {
@@ -95,8 +96,8 @@ func (f *File) Add(record any) error {
 	return nil
 }
 
-// Name is the file's.
+// Name returns the file's name.
 func (f *File) Name() string { return f.file.Name() }
 
-// Close ends the writing.
+// Close closes the file.
 func (f *File) Close() error { return f.file.Close() }

@@ -15,7 +15,7 @@ import (
 	"github.com/shimquake/shimquake/foreign"
 )
 
-// opened is a file of these bytes, and its lines.
+// opened returns a file with this text, and its lines.
 func opened(t *testing.T, text string) (*File, []string) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "x.jsonl")
@@ -47,7 +47,7 @@ func TestATornLineIsCutOff(t *testing.T) {
 	}
 }
 
-// What a full disk took of a record is not the beginning of the next: here a limit on the
+// A record that a full disk has cut is not the beginning of the next one. A limit on the
 // size of files stands for the disk.
 func TestAFullDiskLeavesNoHalfRecord(t *testing.T) {
 	f, _ := opened(t, "1\n")
@@ -82,7 +82,7 @@ func TestOneWriter(t *testing.T) {
 	}
 }
 
-// zeros is a file without an end.
+// zeros is an endless file.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) {
@@ -90,7 +90,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A line without an end is refused, and so is one with more values than a journal has.
+// A line without an end is refused, and so is a line with more values than a journal has.
 func TestLinesAreBounded(t *testing.T) {
 	for says, from := range map[string]io.Reader{
 		"128 MiB": zeros{}, "4000000 values": strings.NewReader("[" + strings.Repeat("1,", 4_000_000) + "1]\n"),

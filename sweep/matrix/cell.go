@@ -1,5 +1,5 @@
 // Package matrix runs the cases of the catalogue's bugs on several releases and compares
-// what it sees with what the catalogue says.
+// the results with the catalogue.
 package matrix
 
 import (
@@ -19,29 +19,29 @@ import (
 	"github.com/shimquake/shimquake/oracle/wording"
 )
 
-// Seen is what a case showed on a release.
+// Seen is the result of a case on a release.
 type Seen string
 
-// What can be seen.
+// The results of a cell.
 const (
-	Shown   Seen = "shown"   // the bug, as the catalogue has it, in at least one run
-	Held    Seen = "held"    // every run held
-	Other   Seen = "other"   // a violation that is not this bug's
-	Invalid Seen = "invalid" // a run showed nothing: a fault that did not fire, a machine that lacks something
-	// NoPoint: the release lacks the place of the fault of each of the bug's cases, or,
-	// where the catalogue says so (absent, unknown), never comes there. Nothing can be said
-	// of it.
+	Shown   Seen = "shown"   // the bug of the catalogue, in at least one run.
+	Held    Seen = "held"    // every run held.
+	Other   Seen = "other"   // a violation by another bug.
+	Invalid Seen = "invalid" // a run showed nothing: its fault did not fire, or the machine lacks a feature
+	// NoPoint: the release lacks the point of the fault in each of the bug's cases. Or
+	// the catalogue says that it never reaches the point (absent, unknown). The cell has
+	// no result.
 	NoPoint Seen = "-"
 )
 
-// Expected is what the catalogue says of a release.
+// Expected is the catalogue's expectation for a release.
 type Expected string
 
-// What can be expected.
+// The expectations of a cell.
 const (
 	Bad     Expected = "bad"
 	Good    Expected = "ok"
-	Unknown Expected = "?" // nobody has looked, or no case can say it there
+	Unknown Expected = "?" // not tested, or no case can show it there
 )
 
 // Cell is a bug on a release.
@@ -51,25 +51,25 @@ type Cell struct {
 	Release string   `json:"release"`
 	Expect  Expected `json:"expected"`
 	Seen    Seen     `json:"seen"`
-	// Shown of Runs had the bug.
+	// Shown is the number of Runs that had the bug.
 	Shown int `json:"shown"`
 	Runs  int `json:"runs"`
-	// Why says what another violation is, or why a run was invalid.
+	// Why describes the other violation, or why a run was invalid.
 	Why string `json:"why,omitempty"`
 	// Evidence is the folder of the last run that did not hold.
 	Evidence string `json:"evidence,omitempty"`
-	// Histories are where those of its runs stand, see Matrix.Histories.
+	// Histories are the places of the histories of its runs, see Matrix.Histories.
 	Histories []harness.Part `json:"histories,omitempty"`
 	Took      time.Duration  `json:"tookNs"`
-	// Digest is of the bug's cases and of what it leaves: a cell is run again when either
-	// has changed.
+	// Digest covers the bug's cases and its findings: a change of either runs the cell
+	// again.
 	Digest string `json:"digest"`
-	// Build is the shimquake that ran it, see journal.BuildID.
+	// Build is the shimquake of the runs, see journal.BuildID.
 	Build string `json:"build"`
 }
 
-// Differs reports whether the catalogue says something else. That a release is bad must
-// be seen: where no case has a point, it is not known.
+// Differs reports whether the catalogue expects another result. A bad release must be
+// seen: without a point in any case, it is unknown.
 func (c Cell) Differs() bool {
 	switch c.Seen {
 	case Shown:
@@ -82,29 +82,29 @@ func (c Cell) Differs() bool {
 	return false
 }
 
-// News reports whether it tells what the catalogue does not know.
+// News reports whether it has a result that the catalogue lacks.
 func (c Cell) News() bool {
 	return c.Expect == Unknown && (c.Seen == Shown || c.Seen == Held || c.Seen == Other)
 }
 
-// work is a cell that is to be run, by one of the bug's cases.
+// work is a cell to run, with one of the bug's cases.
 type work struct {
 	bug     catalogue.Bug
 	c       harness.Case
 	release string
 }
 
-// Expect is what the catalogue says of a bug on a release.
+// Expect returns the catalogue's expectation for a bug on a release.
 func Expect(b catalogue.Bug, release string) Expected {
 	if b.Residue != nil {
-		return Good // it violates nothing
+		return Good // a residue violates nothing
 	}
 	return map[affected.State]Expected{
 		affected.Bad: Bad, affected.Free: Good, affected.Unknown: Unknown,
 	}[b.Releases.Of(release)]
 }
 
-// digest does not cover which releases have the bug: that is what is compared.
+// digest does not cover the affected releases, because these are compared.
 func (w work) digest() string {
 	all := slices.Clone(w.bug.Cases)
 	for i := range all {
@@ -118,14 +118,13 @@ func (w work) digest() string {
 	return hex.EncodeToString(sum[:])[:12]
 }
 
-// surely is the chance with which a bug that depends on luck shows itself in one of a
-// cell's runs.
+// surely is the probability with which a random bug must show in one of a cell's runs.
 const surely = 0.99
 
-// mostRuns bounds what a cell of a rare race takes.
+// mostRuns bounds the runs of a cell of a rare race.
 const mostRuns = 12
 
-// runs are how many runs a cell takes: one of a bug that shows itself each time.
+// runs returns the number of a cell's runs: one for a bug that always shows.
 func (w work) runs() int {
 	o := w.bug.Odds
 	if o.Sure() {
@@ -135,7 +134,7 @@ func (w work) runs() int {
 	return min(max(int(math.Ceil(math.Log(1-surely)/math.Log(miss))), 1), mostRuns)
 }
 
-// judge is what one run shows.
+// judge returns the result of one run.
 func (w work) judge(v harness.Verdict) (Seen, string) {
 	switch v.Outcome {
 	case harness.Held:
@@ -157,15 +156,15 @@ func (w work) judge(v harness.Verdict) (Seen, string) {
 	lacks, besides := bad.Differences(rest)
 	switch {
 	case len(lacks) == len(bad.By) && len(besides) == 0:
-		return Held, "what may come besides, alone"
+		return Held, "only findings that may come with the bug"
 	case len(lacks)+len(besides) > 0:
 		return Other, otherwise(lacks, besides)
 	}
 	return Shown, ""
 }
 
-// withoutBesides is what was found, without what is of other bugs that the case is known
-// to show as well.
+// withoutBesides returns the findings without the ones of other bugs that the case may
+// show, too.
 func (w work) withoutBesides(all []finding.Finding) []finding.Finding {
 	var others []finding.Match
 	for _, id := range w.bug.Beside {
@@ -187,7 +186,7 @@ func (w work) withoutBesides(all []finding.Finding) []finding.Finding {
 	return slices.DeleteFunc(slices.Clone(all), func(f finding.Finding) bool { return slices.Contains(explained, f) })
 }
 
-// otherwise says what of a bug was not found, and what else was.
+// otherwise describes the missing findings of a bug, and the other ones.
 func otherwise(lacks, besides []string) string {
 	var says []string
 	if len(lacks) > 0 {
@@ -206,8 +205,9 @@ func found(v harness.Verdict) (text string) {
 	return text
 }
 
-// add takes one more run into the cell. The worst is kept: an invalid run is no answer,
-// another violation is one at once, and held says something only where nothing was shown.
+// add adds one more run to the cell and keeps the worst result. An invalid run shows
+// nothing, and another violation counts at once. A held run counts only without a shown
+// one.
 func (c *Cell) add(s Seen, why string, v harness.Verdict) {
 	order := map[Seen]int{"": 0, Held: 1, Shown: 2, Other: 3, Invalid: 4, NoPoint: 5}
 	c.Runs++
@@ -220,7 +220,7 @@ func (c *Cell) add(s Seen, why string, v harness.Verdict) {
 	}
 }
 
-// done reports that more runs can tell nothing new.
+// done reports that more runs cannot change the result.
 func (c *Cell) done(want int) bool {
 	return c.Runs >= want || c.Seen == Other || c.Seen == Invalid || c.Seen == NoPoint ||
 		c.Seen == Shown && c.Expect != Good

@@ -19,11 +19,11 @@ type cells struct{ *lines.File }
 // Key is the place of a cell.
 type Key struct{ Bug, Release string }
 
-// Key is its place.
+// Key returns the place of the cell.
 func (c Cell) Key() Key { return Key{c.Bug, c.Release} }
 
-// open begins the journal in dir, or goes on with it, and returns the cells that it has,
-// the last of those of one place, and where the last of their histories ends.
+// open opens the journal in dir, and returns its cells and the end of their last history.
+// Of several cells with one place it returns the last.
 func open(dir string) (j cells, done map[Key]Cell, end int64, err error) {
 	if err = os.MkdirAll(dir, 0o755); err == nil {
 		j.File, err = lines.Open(filepath.Join(dir, fileName), os.O_CREATE)
@@ -41,28 +41,28 @@ func open(dir string) (j cells, done map[Key]Cell, end int64, err error) {
 			end = max(end, part.End())
 		}
 		if c.Seen == Invalid {
-			delete(done, c.Key()) // it showed nothing: the next run tries again
+			delete(done, c.Key()) // the next run tries an invalid cell again
 			return nil
 		}
 		done[c.Key()] = c
 		return nil
 	})
 	if err != nil {
-		err = fmt.Errorf("%s: %w; take another folder (--out)", j.Name(), err)
-		_ = j.Close() // it was only read
+		err = fmt.Errorf("%s: %w; choose another folder (--out)", j.Name(), err)
+		_ = j.Close() // only read
 		return j, nil, 0, err
 	}
 	return j, done, end, nil
 }
 
-// cellOf reads the n-th line of a journal.
+// cellOf parses the n-th line of a journal.
 func cellOf(n int, line []byte) (c Cell, err error) {
 	if err := json.Unmarshal(line, &c); err != nil {
 		return c, fmt.Errorf("line %d: %w", n, err)
 	}
 	if !slices.Contains([]Seen{Shown, Held, Other, Invalid, NoPoint}, c.Seen) ||
 		!slices.Contains([]Expected{Bad, Good, Unknown}, c.Expect) {
-		return c, fmt.Errorf("line %d: %q, %q: no matrix sees or expects that", n, c.Seen, c.Expect)
+		return c, fmt.Errorf("line %d: %q, %q: no result and expectation of a matrix", n, c.Seen, c.Expect)
 	}
 	return c, nil
 }

@@ -15,18 +15,18 @@ import (
 	"github.com/shimquake/shimquake/sweep/lines"
 )
 
-// mostJournal is how long a journal may be, in bytes. A cell has some 500.
+// mostJournal is the largest size of a journal, in bytes. A cell has some 500.
 const mostJournal = 1 << 30
 
-// Has reports whether a matrix has run in a folder.
+// Has reports whether a folder has a matrix.
 func Has(dir string) bool {
 	_, err := os.Lstat(filepath.Join(dir, fileName))
 	return err == nil
 }
 
-// Read is the table of the journal in dir, which nobody need have ended: cells that have
-// not run are not in it. What is expected is what the catalogue says now, of those whose
-// case is still the one that ran; Old are the others. Errors are of type
+// Read returns the table of the journal in dir, also of an unfinished run: the missing
+// cells are left out. The expectations come from the current catalogue, unless the case
+// of a cell has changed since; Old counts these cells. Errors are of type
 // *harness.InputError.
 func Read(dir string) (Table, error) {
 	name := filepath.Join(dir, fileName)
@@ -41,7 +41,7 @@ func Read(dir string) (Table, error) {
 		return err
 	})
 	if err == nil && len(all) == 0 {
-		err = errors.New("no cell of it has run: the same `shimquake matrix` goes on with it")
+		err = errors.New("none of its cells has run: continue it with the same `shimquake matrix`")
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return Table{}, &harness.InputError{File: name, Err: err}
@@ -49,8 +49,8 @@ func Read(dir string) (Table, error) {
 	return tableOf(all), nil
 }
 
-// tableOf has the oldest release and the worst bug first: cells end in any order. What is
-// no release (src:DIR), and bugs that the catalogue has no more, come last.
+// tableOf sorts the cells by release, the oldest first, and by bug, the worst first. A
+// subject that is no release (src:DIR), and removed bugs, come last.
 func tableOf(all []Cell) Table {
 	t := Table{Cells: map[Key]Cell{}}
 	ran := map[string]bool{}
@@ -87,7 +87,7 @@ func tableOf(all []Cell) Table {
 	return t
 }
 
-// expectAnew asks the catalogue again, which may have learnt since.
+// expectAnew updates the expectations from the current catalogue.
 func (t *Table) expectAnew() {
 	for _, b := range t.Bugs {
 		for _, release := range t.Releases {
@@ -105,12 +105,11 @@ func (t *Table) expectAnew() {
 	}
 }
 
-// OldSays tells of cells whose case is no more what it was when they ran; "": there are
-// none.
+// OldSays describes the cells whose case has changed since they ran, or returns "".
 func (t Table) OldSays() string {
 	if t.Old == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d cells are of cases that have changed since, and stand beside what was expected "+
-		"then: run the matrix again.", t.Old, len(t.Cells))
+	return fmt.Sprintf("the cases of %d of %d cells have changed since, and these cells have the expectation of "+
+		"that time: run the matrix again.", t.Old, len(t.Cells))
 }

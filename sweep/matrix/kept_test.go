@@ -11,7 +11,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// journaled is the text of the journal of a matrix of one bug, which held everywhere.
+// journaled returns the text of the journal of a matrix of one bug, which held
+// everywhere.
 func journaled(t *testing.T, b catalogue.Bug, releases ...string) (dir, text string) {
 	t.Helper()
 	dir = t.TempDir()

@@ -17,35 +17,36 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// ErrInterrupted says that the run was ended before all cells had run.
+// ErrInterrupted reports that the run was ended before all cells had run.
 var ErrInterrupted = errors.New("interrupted")
 
-// Matrix is what is to be run.
+// Matrix describes a run.
 type Matrix struct {
 	Bugs     []catalogue.Bug
 	Releases []string
-	// Of are a bug's own releases, by its id, where each has others. Default: all.
+	// Of are the releases of a bug, by its id, if they differ from bug to bug. Default:
+	// Releases.
 	Of     map[string][]string
 	Engine plan.Engine
-	// Dir keeps the journal. A run that was killed goes on with it.
+	// Dir has the journal. A killed run continues with it.
 	Dir string
-	// Parallel is how many cases work concurrently, Slots who hands out processors to them.
+	// Parallel is how many cases work concurrently. Slots assigns processors to them.
 	Parallel int
 	Slots    sweep.Slots
-	// Runs is how often each cell runs; 0: as often as its odds ask for.
+	// Runs is the number of runs of each cell; 0: as many as its odds need.
 	Runs int
 	// Histories, if any, keeps the histories of the runs, for a report.
 	Histories *harness.Histories
-	// OnCell is called for each cell that there is, those of an earlier run first. Default:
-	// not.
+	// OnCell is called for each cell, first for the cells of an earlier run. It may be
+	// nil.
 	OnCell func(Cell)
 }
 
-// Cells are how many there are: those of bugs that have a case.
+// Cells returns the number of cells: only bugs with a case have some.
 func (m Matrix) Cells() int { return len(m.works()) }
 
 func (m Matrix) works() (all []work) {
-	for _, release := range m.Releases { // a release's binaries stay in memory meanwhile
+	for _, release := range m.Releases { // in the page cache, the release's binaries stay
 		for _, b := range m.Bugs {
 			if len(b.Cases) > 0 && (m.Of == nil || slices.Contains(m.Of[b.ID], release)) {
 				all = append(all, work{bug: b, release: release})
@@ -55,9 +56,8 @@ func (m Matrix) works() (all []work) {
 	return all
 }
 
-// Run runs the cells that the journal in Dir does not have. Kept are those that it had.
-// The error is ErrInterrupted when the context ended; what was run until then is in the
-// journal.
+// Run runs the cells that the journal in Dir lacks. Kept counts the others. It returns
+// ErrInterrupted when the context ends; the journal has the finished cells.
 func (m Matrix) Run(ctx context.Context) (t Table, err error) {
 	j, done, end, err := open(m.Dir)
 	if err != nil {
@@ -96,7 +96,7 @@ func (m Matrix) Run(ctx context.Context) (t Table, err error) {
 		g.Go(func() error {
 			c, err := m.cell(running, w)
 			if err != nil {
-				return err // the first: the others are ended by it
+				return err // the first error: it has ended the other cells
 			}
 			c.Build = build
 			mu.Lock()
@@ -115,7 +115,7 @@ func (m Matrix) Run(ctx context.Context) (t Table, err error) {
 	return t, g.Wait()
 }
 
-// cell runs one cell by the first of the bug's cases that has a place on the release.
+// cell runs one cell with the first of the bug's cases that has a point on the release.
 func (m Matrix) cell(ctx context.Context, w work) (c Cell, err error) {
 	for _, w.c = range w.bug.Cases {
 		w.c.Containerd = w.release
@@ -126,8 +126,8 @@ func (m Matrix) cell(ctx context.Context, w work) (c Cell, err error) {
 	return c, err
 }
 
-// try runs one case as often as it takes. What those before it took, and their histories,
-// are the cell's, too.
+// try runs one case as often as needed. Runs and histories of earlier cases belong to the
+// cell, too.
 func (m Matrix) try(ctx context.Context, w work, before Cell) (Cell, error) {
 	c := Cell{Bug: w.bug.ID, Case: w.c.Name, Release: w.release, Expect: Expect(w.bug, w.release), Digest: w.digest(),
 		Took: before.Took, Histories: before.Histories}
@@ -141,7 +141,7 @@ func (m Matrix) try(ctx context.Context, w work, before Cell) (Cell, error) {
 		}
 		v := m.Slots.Run(ctx, m.Engine, w.c)
 		if ctx.Err() != nil {
-			return c, ErrInterrupted // what it showed is of a world that was taken away
+			return c, ErrInterrupted // its world was removed during the run
 		}
 		s, why := w.judge(v)
 		c.add(s, why, v)
@@ -156,7 +156,7 @@ func (m Matrix) try(ctx context.Context, w work, before Cell) (Cell, error) {
 	return c, nil
 }
 
-// String is a cell for people.
+// String returns the cell for a person.
 func (c Cell) String() string {
 	return fmt.Sprintf("%s on %s: expected %s", c.Bug, c.Release, c.word())
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// engine answers in place of a runner.
+// engine replaces a runner.
 type engine func(harness.Case) harness.Verdict
 
 func (e engine) Run(_ context.Context, c harness.Case) harness.Verdict {
@@ -45,7 +45,7 @@ func problem(kind harness.ProblemKind) harness.Verdict {
 	return harness.Verdict{Outcome: harness.Invalid, Problems: []harness.Problem{{Kind: kind, Text: "why"}}}
 }
 
-// bug leaks a shim on 2.3, and is fixed in 2.4.
+// bug returns a bug that leaks a shim on 2.3, and is fixed in 2.4.
 func bug(t *testing.T, edit ...string) catalogue.Bug {
 	t.Helper()
 	b, err := catalogue.ParseBug("b.yaml", []byte(strings.NewReplacer(edit...).Replace(`id: b
@@ -91,7 +91,7 @@ func TestCells(t *testing.T) {
 	leak, other := left("task=none"), left("task=RUNNING")
 	for name, c := range map[string]struct {
 		old, now harness.Verdict
-		want     string // the words of both cells
+		want     string // of both cells
 		status   int
 	}{
 		"as the catalogue says":         {leak, held, "bad, shown | ok, held", 0},
@@ -124,9 +124,8 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// Of a release that nobody has looked at, whatever is seen is news and differs from
-// nothing.
-func TestNobodyKnows(t *testing.T) {
+// On an untested release every result is news, and differs from nothing.
+func TestAnUntestedRelease(t *testing.T) {
 	unknown := bug(t, `"2.3": {bad: v2.3.7}`, `"2.3": {unknown: its case does not come there}`)
 	seen := bug(t, `"2.3": {bad: v2.3.7}`, `"2.3": {seen: v2.3.8}`)
 	for name, c := range map[string]struct {
@@ -152,7 +151,7 @@ func TestNobodyKnows(t *testing.T) {
 	}
 }
 
-// A case that has no place on a release leaves the answer to the bug's next.
+// If a case has no point on a release, the bug's next case decides.
 func TestTheNextCaseIsTried(t *testing.T) {
 	b := bug(t, "cases:\n", "cases:\n  - name: first\n    workload: {containers: [{exit: 7}]}\n"+
 		"    plan: [{at: \"rpc:shim:Task.Kill:entry\", do: 1*crash}]\n")
@@ -179,7 +178,7 @@ func TestTheNextCaseIsTried(t *testing.T) {
 	}
 }
 
-// What may come besides shows nothing of the bug where it comes alone.
+// Findings that may come with the bug do not show it alone.
 func TestWhatComesBesidesIsNotTheBug(t *testing.T) {
 	b := bug(t, "left: [shim task=none]", "left: [shim task=none]\nmay: [shim task=RUNNING]")
 	for alone, want := range map[bool]string{true: "bad, HELD", false: "bad, shown"} {
@@ -197,7 +196,7 @@ func TestWhatComesBesidesIsNotTheBug(t *testing.T) {
 	}
 }
 
-// A race runs until it shows itself, and where it must hold as often as its odds ask for.
+// A race runs until it shows, or as often as its odds need to hold.
 func TestARaceRunsMoreThanOnce(t *testing.T) {
 	var n atomic.Int64
 	b := bug(t, "20 of 20", "10 of 20")
@@ -231,7 +230,7 @@ func TestResume(t *testing.T) {
 	name := filepath.Join(dir, fileName)
 	f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
 	if err == nil {
-		_, err = f.WriteString(`{"bug":"b","rel`) // a SIGKILL in the midst of a line
+		_, err = f.WriteString(`{"bug":"b","rel`) // a SIGKILL during a write
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
@@ -255,7 +254,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// What was invalid showed nothing, so that the next run tries it again.
+// An invalid cell showed nothing, so the next run tries it again.
 func TestInvalidCellsAreRunAgain(t *testing.T) {
 	dir, b := t.TempDir(), bug(t)
 	var ran atomic.Int64
@@ -319,8 +318,8 @@ func TestTableFits(t *testing.T) {
 	}
 }
 
-// A cell whose result cannot be written ends the others: hours of them would be lost.
-// With releases of its own a bug runs on those alone, and its line names them.
+// An error while a cell is written ends the other cells: otherwise hours of them would be
+// lost. A bug with its own releases runs on these alone, and its line names them.
 func TestEachBugOnItsOwnReleases(t *testing.T) {
 	one, two := bug(t), bug(t, "id: b", "id: c", "name: b", "name: c", "v2.4.0", "v2.4.1")
 	of := map[string][]string{"b": one.Releases.Ends(), "c": two.Releases.Ends()}
@@ -354,7 +353,7 @@ func TestAFailedCellEndsTheOthers(t *testing.T) {
 		Releases: []string{"v1.7.35", "v2.0.14", "v2.1.9", "v2.2.9", "v2.3.7", "v2.4.2"},
 		Engine: engine(func(harness.Case) harness.Verdict {
 			if ran.Add(1) == 1 {
-				if err := histories.Close(); err != nil { // nothing can be kept there any more
+				if err := histories.Close(); err != nil { // no history can be kept any more
 					t.Error(err)
 				}
 			}
@@ -367,7 +366,7 @@ func TestAFailedCellEndsTheOthers(t *testing.T) {
 	}
 }
 
-// A history that a killed matrix has torn does not stand before the next one's.
+// A torn history of a killed matrix does not precede the next one.
 func TestATornHistoryIsCutOff(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, harness.HistoriesFile)

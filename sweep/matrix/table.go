@@ -13,23 +13,22 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// Table is what came of a matrix.
+// Table is the result of a matrix.
 type Table struct {
 	Bugs     []catalogue.Bug
 	Releases []string
-	// Of are a bug's own releases, where each has others.
+	// Of are the releases of a bug, if they differ from bug to bug.
 	Of    map[string][]string
 	Cells map[Key]Cell
-	// Kept are how many cells an earlier run had.
+	// Kept counts the cells of an earlier run.
 	Kept int
-	// Old are how many of a table that was read are of cases that the catalogue has
-	// otherwise by now.
+	// Old counts the cells of a read table whose cases have changed in the catalogue.
 	Old   int
 	Build string
 }
 
-// Status is the exit status: 1 when a cell differs from the catalogue, 3 when one shows
-// nothing, or a bug was seen on no release at all.
+// Status returns the exit status. It is 1 if a cell differs from the catalogue. It is 3
+// if a cell is invalid, or if a bug has no point on any release.
 func (t Table) Status() int {
 	status := 0
 	for _, c := range t.Cells {
@@ -48,7 +47,7 @@ func (t Table) Status() int {
 	return status
 }
 
-// ran reports whether any release has the place of a bug's fault.
+// ran reports whether any release has the point of a bug's fault.
 func (t Table) ran(bug string) bool {
 	for key, c := range t.Cells {
 		if key.Bug == bug && c.Seen != NoPoint {
@@ -58,8 +57,8 @@ func (t Table) ran(bug string) bool {
 	return false
 }
 
-// word is a cell in the table: what was expected, and what was seen; the latter in
-// capitals where it is something else.
+// word returns a cell of the table: the expectation and the result, which is in capitals
+// if it differs.
 func (c Cell) word() string {
 	seen := string(c.Seen)
 	switch {
@@ -76,11 +75,11 @@ func (c Cell) word() string {
 	return string(c.Expect) + ", " + seen
 }
 
-// width is that of the text form, in columns.
+// width is the width of the text form, in columns.
 const width = 100
 
-// String is the table for a terminal: releases that do not fit stand in a table of their
-// own beneath.
+// String returns the table for a terminal: releases that do not fit come in another table
+// below it.
 func (t Table) String() string {
 	var b quote.Text
 	name := 3
@@ -113,7 +112,7 @@ func (t Table) String() string {
 
 const column = 12 // "bad, INVALID"
 
-// writeOwn writes a line a bug, with the releases beside what was seen of them.
+// writeOwn writes a line for each bug, with its releases and their results.
 func (t Table) writeOwn(b *quote.Text, name int) {
 	const release = 8 // "v1.7.35 "
 	for _, x := range t.Bugs {
@@ -148,7 +147,7 @@ func (t Table) word(b catalogue.Bug, release string) string {
 	return c.word()
 }
 
-// summary counts, and says what differs and why.
+// summary counts, and explains the differences.
 func (t Table) summary(b *quote.Text) {
 	n := map[string]int{}
 	var took time.Duration
@@ -173,14 +172,14 @@ func (t Table) summary(b *quote.Text) {
 			n["as"]++
 		}
 	})
-	counts := fmt.Sprintf("%d cells are as the catalogue says, %d differ, %d are invalid, %d have no such place", n["as"],
+	counts := fmt.Sprintf("%d cells are as expected, %d differ, %d are invalid, %d have no such point", n["as"],
 		n["differ"], n["invalid"], n["none"])
 	if n["news"] > 0 {
 		b.Line("%s,", counts)
-		counts = fmt.Sprintf("%d tell what it does not know: enter them (docs/add-a-bug.md)", n["news"])
+		counts = fmt.Sprintf("%d are missing in the catalogue: add them (docs/add-a-bug.md)", n["news"])
 	}
 	if t.Kept > 0 {
-		counts += fmt.Sprintf("; %d of them are of an earlier run", t.Kept)
+		counts += fmt.Sprintf("; %d of them come from an earlier run", t.Kept)
 	}
 	b.Line("%s", counts)
 	b.Line("%s of cases", took.Round(time.Second))
@@ -207,12 +206,12 @@ func (t Table) Each(visit func(Cell)) {
 	}
 }
 
-// Markdown is the page docs/bugs/matrix.md.
+// Markdown returns the page docs/bugs/matrix.md.
 func (t Table) Markdown(day time.Time) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Bugs and releases\n\nWhat `shimquake matrix --markdown` saw on %s. A cell has what the catalogue "+
-		"expects and what was seen: *bad* has the bug,\n*ok* has it not, of *?* it is not known; \"-\" is a release that "+
-		"lacks the place of the fault, of which nothing can be said.\nWhat differs is in capitals.\n\n",
+	fmt.Fprintf(&b, "# Bugs and releases\n\nThe results of `shimquake matrix --markdown` on %s. A cell has the expectation of the catalogue "+
+		"and the result: *bad* has the bug,\n*ok* does not have it, *?* is unknown; \"-\" is a release that "+
+		"lacks the point of the fault.\nDifferences are in capitals.\n\n",
 		day.Format(time.DateOnly))
 	heads := make([]string, len(t.Releases))
 	for i, r := range t.Releases {

@@ -14,17 +14,17 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// checker checks the types of changed packages of a module. What they import and is not
-// changed was compiled once, which is most of the work.
+// checker checks the types of changed packages of a module. Their unchanged imports were
+// compiled once, which is most of the work.
 type checker struct {
 	dir      string
 	fset     *token.FileSet
-	packages map[string]*packages.Package // that can be changed, by their import paths
-	imported map[string]*types.Package    // by any of them
+	packages map[string]*packages.Package // the packages that may change, by import path
+	imported map[string]*types.Package    // imported by any of them
 }
 
-// loadChecker loads the packages that mutations change. The flags are those that subjects
-// are built with, so that Go's cache has what they import.
+// loadChecker loads the packages that mutations change. The flags are the same as in the
+// builds of subjects, so that Go's cache has their imports.
 func loadChecker(t *testing.T, dir string, all []Mutation) *checker {
 	t.Helper()
 	c := &checker{dir: dir, fset: token.NewFileSet(),
@@ -53,10 +53,10 @@ func loadChecker(t *testing.T, dir string, all []Mutation) *checker {
 	return c
 }
 
-// compiles reports what is wrong with the packages of changed files, whose texts these
-// are by their names within the module.
+// compiles returns the errors in the packages of changed files. The texts have the files'
+// names within the module.
 func (c *checker) compiles(texts map[string]string) error {
-	changed := map[string]map[string]string{} // packages' texts, by import path and full name
+	changed := map[string]map[string]string{} // texts by import path and full name
 	for file, text := range texts {
 		name, found := filepath.Join(c.dir, file), false
 		for path, p := range c.packages {
@@ -83,7 +83,7 @@ func (c *checker) compiles(texts map[string]string) error {
 	return errors.Join(errs...)
 }
 
-// changedPackages imports changed packages, and unchanged ones as they were compiled.
+// changedPackages imports changed packages, and the compiled form of unchanged ones.
 type changedPackages struct {
 	*checker
 	texts map[string]map[string]string
@@ -121,7 +121,7 @@ func (w *changedPackages) Import(path string) (*types.Package, error) {
 		Importer: w, Sizes: p.TypesSizes, GoVersion: "go" + p.Module.GoVersion,
 		Error: func(err error) { errs = append(errs, err) },
 	}
-	checked, _ := check.Check(path, w.fset, files, nil) // its error is the first of errs
+	checked, _ := check.Check(path, w.fset, files, nil) // errs has its error
 	w.done[path] = checked
 	return checked, errors.Join(errs...)
 }

@@ -13,16 +13,15 @@ import (
 	"github.com/shimquake/shimquake/harness/runner"
 )
 
-// parallel is how many worlds run concurrently where nothing is waited for; worlds is how
-// many in a sweep, where a case that leaks only waits. The figures are from two
-// processors.
+// parallel is how many worlds run concurrently if no case waits. worlds is the number in
+// a sweep, in which a case with a leak only waits. The figures are from two processors.
 const (
 	parallel = 4
 	worlds   = 6
 )
 
 // RunFaultless runs count faultless cases of a containerd, each kind in its turn, and
-// hands each verdict to report, one at a time.
+// calls report with each verdict, one at a time.
 func RunFaultless(ctx context.Context, r *runner.Runner, containerd string, count int,
 	report func(harness.Verdict)) error {
 	if err := r.Prepare(ctx, containerd); err != nil {
@@ -40,7 +39,7 @@ func RunFaultless(ctx context.Context, r *runner.Runner, containerd string, coun
 		}
 	}
 	var running sync.WaitGroup
-	for _, cases := range [][]harness.Case{busy, resting} { // who rests is in nobody's way
+	for _, cases := range [][]harness.Case{busy, resting} { // resting cases take no processor
 		running.Go(func() {
 			var g errgroup.Group
 			g.SetLimit(parallel)
@@ -52,7 +51,7 @@ func RunFaultless(ctx context.Context, r *runner.Runner, containerd string, coun
 					return nil
 				})
 			}
-			_ = g.Wait() // its functions return no error
+			_ = g.Wait() // no function returns an error
 		})
 	}
 	go func() {

@@ -21,7 +21,7 @@ func caseRunner(t *testing.T) *runner.Runner {
 	return &runner.Runner{Residues: catalogue.Residues(), Evidence: "../../out/mutation/evidence"}
 }
 
-// Cases without a fault hold, every single one. `make faultless` asks for a thousand.
+// Every single case without a fault holds. `make faultless` runs a thousand.
 func TestFaultless(t *testing.T) {
 	if *faultless < 1 {
 		t.Fatalf("-faultless %d runs nothing: at least 1", *faultless)

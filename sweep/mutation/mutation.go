@@ -17,65 +17,64 @@ import (
 	"github.com/shimquake/shimquake/spelling"
 )
 
-// Release is the containerd whose source the mutations are edits of.
+// Release is the containerd whose source the mutations edit.
 const Release = "v2.4.2"
 
-// Mutation is a small edit of containerd's source that breaks it: data, a file each in
+// Mutation is a small edit of containerd's source that breaks it, from a file in
 // mutations/.
 type Mutation struct {
 	ID string `yaml:"id"`
-	// About says in a sentence what the broken containerd does.
+	// About is a sentence about the broken containerd.
 	About string `yaml:"about"`
-	// Harm is the kind of harm that the broken containerd does, one of Harms.
+	// Harm is the kind of harm, one of Harms.
 	Harm string `yaml:"harm"`
-	// Suffers is one sentence of at most 25 words that says who is harmed in production, and
-	// how.
+	// Suffers is one sentence of at most 25 words about the harm in production.
 	Suffers string `yaml:"suffers"`
 	// Resembles names the upstream issues, or the state before a fix, that it is like.
 	Resembles string `yaml:"resembles"`
 	Edits     []Edit `yaml:"edits"`
-	// Plain is what the cases without a fault that its sweep begins with say of it: Held, or
-	// Broken where no fault is needed to see it.
+	// Plain is the expected outcome of the sweep's first cases, which have no fault:
+	// Held, or Broken if the bug shows without a fault.
 	Plain string `yaml:"plain"`
-	// Masked is, where nothing can be found, why: something else of containerd repairs what
-	// the mutation breaks, so that nothing is left and no wrong exit status is reported.
+	// Masked is the reason why the mutation cannot be found: another part of containerd
+	// repairs the damage. Then nothing is left, and no wrong exit status is reported.
 	// These are negative controls: a sweep that finds one is wrong. Empty for all others.
 	Masked string `yaml:"masked,omitempty"`
-	// Sweep is the part of the sweep that must find it, or in which there is nothing to
-	// find.
+	// Sweep is the part of the sweep that must find it, or that must find nothing.
 	Sweep Scope `yaml:"sweep"`
 }
 
-// Harms are the kinds of finding that Shimquake looks for. A mutation that does none of
-// them is the business of containerd's own tests.
+// Harms are the kinds of harm that Shimquake looks for. All other bugs belong to
+// containerd's own tests.
 var Harms = []string{
-	"leak",      // something outlives the container or the sandbox that it was made for
-	"exit",      // an exit is wrong, missing, doubled or late, for any client
-	"lifecycle", // a call hangs, is refused or accepted wrongly, or harms another container
-	"io",        // output or input is lost around an exit, an exec or a restart
-	"recovery",  // a restart, reboot, upgrade or downgrade of containerd harms what runs
+	"leak",      // a resource outlives its container or sandbox.
+	"exit",      // an exit is wrong, missing, doubled or late, for any client.
+	"lifecycle", // a call hangs, is refused or accepted wrongly, or harms another container.
+	"io",        // output or input is lost around an exit, an exec or a restart.
+	"recovery",  // a restart, reboot, upgrade or downgrade harms running containers
 }
 
-// mostWords is how many words a sentence has at most.
+// mostWords is the largest number of words of a sentence.
 const mostWords = 25
 
-// What cases without a fault say of a mutation.
+// The outcomes of cases without a fault.
 const (
 	Held   = "held"
 	Broken = "broken" // violated, or invalid because the workload fails by itself
-	Raced  = "raced"  // the one or the other: a race decides
+	Raced  = "raced"  // a race decides between the two
 )
 
-// Edit replaces a text that stands once in a file by another.
+// Edit replaces a text that occurs once in a file.
 type Edit struct {
 	File string `yaml:"file"` // relative to the module's folder
 	Old  string `yaml:"old"`
 	New  string `yaml:"new"`
 }
 
-// Scope is a part of the sweep, wide enough that it is not aimed at the edit: whole
-// paths, and all points on them, or those whose names match Points where the others find
-// in the untouched source what no default sweep comes to.
+// Scope is a part of the sweep, wide enough that it is not aimed at the edit. It has
+// whole paths with all of their points. With Points it has only the points with matching
+// names, if the other points show bugs of the untouched source that no default sweep
+// finds.
 type Scope struct {
 	Workloads []string `yaml:"workloads"`
 	Who       []string `yaml:"who"`
@@ -84,14 +83,14 @@ type Scope struct {
 	Points    string   `yaml:"points,omitempty"`
 }
 
-// ErrEdit is an edit whose text does not stand exactly once in its file: the mutation
-// belongs to another release.
+// ErrEdit reports an edit whose text does not occur exactly once in its file: the
+// mutation belongs to another release.
 var ErrEdit = errors.New("the mutation does not fit the source")
 
 //go:embed mutations/*.yaml
 var files embed.FS
 
-// Mutations are all of them, by id. A bad file is found by the tests.
+// Mutations returns all mutations, by id. The tests find an invalid file.
 func Mutations() ([]Mutation, error) {
 	names, err := fs.Glob(files, "mutations/*.yaml")
 	if err != nil {
@@ -115,7 +114,7 @@ func Mutations() ([]Mutation, error) {
 	return all, nil
 }
 
-// parse reads and checks one file.
+// parse parses and checks one file.
 func parse(text []byte) (Mutation, error) {
 	var m Mutation
 	if err := yaml.UnmarshalWithOptions(text, &m, yaml.Strict()); err != nil {
@@ -149,12 +148,12 @@ func parse(text []byte) (Mutation, error) {
 }
 
 // isSentence reports whether a text is one sentence: it ends with a period, and has no
-// other end of a sentence in it.
+// other end of a sentence.
 func isSentence(text string) bool {
 	return strings.HasSuffix(text, ".") && !strings.Contains(text, ". ") && strings.Contains(text, " ")
 }
 
-// Apply makes the edits in the copy of the module that stands in dir.
+// Apply makes the edits in the copy of the module in dir.
 func (m Mutation) Apply(dir string) error {
 	texts, err := m.Texts(dir)
 	for file, text := range texts {
@@ -163,8 +162,8 @@ func (m Mutation) Apply(dir string) error {
 	return err
 }
 
-// Texts are the files that the edits change, as they are after it: by their names within
-// the module that stands in dir, which is only read.
+// Texts returns the files after the edits, by their names within the module in dir, which
+// is only read.
 func (m Mutation) Texts(dir string) (map[string]string, error) {
 	texts := map[string]string{}
 	for _, e := range m.Edits {
@@ -184,7 +183,7 @@ func (m Mutation) Texts(dir string) (map[string]string, error) {
 	return texts, nil
 }
 
-// Packages are the folders of the Go packages that the edits change.
+// Packages returns the folders of the Go packages that the edits change.
 func (m Mutation) Packages() []string {
 	var dirs []string
 	for _, e := range m.Edits {

@@ -46,7 +46,7 @@ func TestParse(t *testing.T) {
 		"sweep: {workloads: [task], who: [shim], paths: [exit], actions: [crash]}\n"
 	with := func(old, text string) string { return strings.Replace(good, old, text, 1) }
 	for name, tt := range map[string]struct {
-		text, want string // want is a part of the error, "" for none
+		text, want string // want: part of the error, "" for none
 	}{
 		"good":                                  {good, ""},
 		"a key too many":                        {good + "more: 1\n", "more"},
@@ -72,7 +72,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestHarms counts the mutations of each kind of harm: without some, nothing shows that
+// TestHarms counts the mutations of each kind of harm: without them, nothing shows that
 // the sweep finds that kind. parse refuses a file without a harm or its sentence.
 func TestHarms(t *testing.T) {
 	of, suffers := map[string]int{}, map[string]string{}
@@ -92,8 +92,8 @@ func TestHarms(t *testing.T) {
 }
 
 // TestScopes checks that the sweep has the workloads, paths and actions of each
-// mutation's scope. Otherwise hours of `make mutation` pass before an error shows that
-// one is gone.
+// mutation's scope. Otherwise a missing one would fail only after hours of `make
+// mutation`.
 func TestScopes(t *testing.T) {
 	for _, m := range mutations(t) {
 		s := m.Sweep
@@ -104,8 +104,8 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// Every mutation fits the release and compiles: one that does not would be found by the
-// compiler and not by the sweep.
+// Every mutation fits the release and compiles. Otherwise the compiler would find it
+// instead of the sweep.
 func TestMutations(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles what the packages of containerd that mutations change are made of")

@@ -10,24 +10,24 @@ import (
 	"github.com/shimquake/shimquake/sweep/triage"
 )
 
-// Result is how a mutation was found, or what a sweep of the untouched source came to.
+// Result is how a mutation was found, or the result of a sweep of the untouched source.
 type Result struct {
 	ID string
-	// Plain is the verdict of a case that did not hold without a fault: the sweep refuses
-	// the source.
+	// Plain is the verdict of a case that failed without a fault: the sweep refuses the
+	// source.
 	Plain *harness.Verdict
-	// New are the clusters that the catalogue does not know, and that come again.
+	// New are the clusters that the catalogue does not know, and that replays reproduce.
 	New []triage.Cluster
 	// Gone are known findings that the sweep covers and did not find.
 	Gone []string
-	// Cases is how many were run.
+	// Cases is the number of cases that ran.
 	Cases int
 }
 
-// Found reports whether the sweep ends with 1 over it, as a nightly's would.
+// Found reports whether the sweep ends with 1, like a nightly run.
 func (r Result) Found() bool { return r.Plain != nil || len(r.New)+len(r.Gone) > 0 }
 
-// String is a line for a table.
+// String returns a line for a table.
 func (r Result) String() string {
 	switch {
 	case r.Plain != nil:
@@ -45,8 +45,8 @@ func (r Result) String() string {
 	return fmt.Sprintf("NOT FOUND %-27s by %d cases", r.ID, r.Cases)
 }
 
-// Test sweeps a mutation in its scope as a nightly does, with no other source to compare
-// with: what the catalogue knows is all that is excused.
+// Test sweeps a mutation in its scope like a nightly run, without another source to
+// compare with: only the catalogue excuses findings.
 func (t *Tester) Test(ctx context.Context, m Mutation) (Result, error) {
 	return t.test(ctx, m, m.Sweep)
 }

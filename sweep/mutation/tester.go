@@ -23,27 +23,26 @@ import (
 // Tester sweeps mutated sources.
 type Tester struct {
 	Runner *runner.Runner
-	// Out is the folder for the journals, one folder a sweep. What an earlier test left
-	// there is removed.
+	// Out is the folder for the journals, one folder a sweep. The files of an earlier
+	// test are removed.
 	Out string
 	// Parallel is how many worlds run concurrently. Default: 6.
 	Parallel int
-	// Enough is how many cases of a mutation must leave what the catalogue does not know,
-	// until its sweep is ended: what is broken can make each case wait for a minute.
-	// Default: 5.
+	// Enough is the number of cases of a mutation with unknown findings that end its
+	// sweep. A broken containerd can make each case wait for a minute. Default: 5.
 	Enough int
 }
 
-// replays is how often a new cluster's case is run, as `shimquake sweep` does.
+// replays is the number of runs of a new cluster's case, as in `shimquake sweep`.
 const replays = 20
 
-// Swept is what a sweep of a source came to.
+// Swept is the result of a sweep of a source.
 type Swept struct {
-	// Plain is the verdict of a case or a workload that did not hold without a fault: the
-	// sweep refuses it.
+	// Plain is the verdict of a case or a workload that failed without a fault: the sweep
+	// refuses the source.
 	Plain  *harness.Verdict
 	Report triage.Report
-	// Cut is set where the sweep was ended because it had seen enough.
+	// Cut is set if the sweep was ended after enough findings.
 	Cut bool
 }
 
@@ -58,7 +57,7 @@ func (s Scope) String() string {
 	return strings.Join(parts, "-")
 }
 
-// Covers reports whether what the other sweeps is swept by this one, too.
+// Covers reports whether this sweep includes the other one.
 func (s Scope) Covers(other Scope) bool {
 	all := func(words, of []string) bool {
 		return !slices.ContainsFunc(of, func(w string) bool { return !slices.Contains(words, w) })
@@ -67,7 +66,7 @@ func (s Scope) Covers(other Scope) bool {
 		all(s.Actions, other.Actions) && (s.Points == "" || s.Points == other.Points)
 }
 
-// Sweep sweeps the source with a mutation in it, until it has seen enough.
+// Sweep sweeps the source with a mutation in it, until it has found enough.
 func (t *Tester) Sweep(ctx context.Context, m Mutation, s Scope) (Swept, error) {
 	swept, err := t.sweep(ctx, m, s)
 	if err != nil {
@@ -138,8 +137,8 @@ func (t *Tester) sweep(ctx context.Context, m Mutation, s Scope) (Swept, error) 
 	return swept, os.WriteFile(filepath.Join(out, "report.txt"), []byte(swept.Report.String()), 0o644)
 }
 
-// folderName is a name with nothing that a Go module cannot have in a file's: what
-// mutations leave is in a folder of the checkout.
+// folderName removes the characters of a name that a file of a Go module cannot have. The
+// results of mutations are in a folder of the checkout.
 func folderName(of string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`"'*<>?`+"`"+`|/\\:^$`, r) {

@@ -17,7 +17,7 @@ var (
 	part  = flag.String("part", "", "of the mutations and the untouched source's sweeps, the i-th of n parts: i/n")
 )
 
-// long skips a test that builds a containerd for each mutation, where nobody asked for
+// long skips a test that builds a containerd for each mutation, unless a flag asks for
 // it.
 func long(t *testing.T) {
 	t.Helper()
@@ -26,8 +26,9 @@ func long(t *testing.T) {
 	}
 }
 
-// ours are those of all that are of the asked part. Which part one is of is in its name:
-// it stays there when others are added, also between the runs of two parts.
+// ours returns the elements of the requested part. Its name decides to which part an
+// element belongs: it stays there when others are added, also between the runs of two
+// parts.
 func ours[T any](t *testing.T, all []T, name func(T) string) []T {
 	t.Helper()
 	shard, err := plan.ParseShard(*part)
@@ -43,8 +44,8 @@ func ours[T any](t *testing.T, all []T, name func(T) string) []T {
 	return out
 }
 
-// The sweep ends with 1 over every mutation, and over none that leaves nothing. The cases
-// without a fault that it begins with say what the mutation's file says.
+// The sweep ends with 1 over every mutation, and over none of the masked ones. Its first
+// cases without a fault have the outcome in the mutation's file.
 func TestSweepFindsMutations(t *testing.T) {
 	long(t)
 	tester := &Tester{Runner: caseRunner(t), Out: "../../out/mutation"}
@@ -83,7 +84,7 @@ func TestSweepFindsMutations(t *testing.T) {
 }
 
 // The same sweeps of the untouched source find nothing that the catalogue does not know.
-// What a wider one of them sweeps is not swept again.
+// A sweep that a wider one covers is not run.
 func TestSweepKnowsTheUntouched(t *testing.T) {
 	long(t)
 	tester := &Tester{Runner: caseRunner(t), Out: "../../out/mutation"}
@@ -106,7 +107,7 @@ func TestSweepKnowsTheUntouched(t *testing.T) {
 	}
 }
 
-// widest are the scopes of the mutations, but those that another of them covers.
+// widest returns the scopes of the mutations that no other scope covers.
 func widest(all []Mutation) []Scope {
 	scopes := map[string]Scope{}
 	for _, m := range all {

@@ -17,13 +17,12 @@ import (
 
 const module = "github.com/containerd/containerd/v2"
 
-// Untouched is the mutation that changes nothing: the control that the others are
-// compared with.
+// Untouched is the mutation without a change: the control for the others.
 var Untouched = Mutation{ID: "untouched", About: "the release as it is", Plain: Held}
 
-// Tree returns a folder with the source of Release and the mutation in it, as `src:DIR`
-// takes it. It stands in the cache of built subjects, under a name that says its content,
-// so that the same tree is built once.
+// Tree returns a folder with the source of Release and the mutation in it, for `src:DIR`.
+// It is in the cache of built subjects, under a name with a digest of its content, so
+// that the same tree is built once.
 func Tree(ctx context.Context, m Mutation) (string, error) {
 	cache, err := containerd.CacheDir()
 	if err != nil {
@@ -60,14 +59,14 @@ func Tree(ctx context.Context, m Mutation) (string, error) {
 		return "", err
 	}
 	if err := os.Rename(work, dir); err != nil {
-		if _, other := os.Stat(dir); other != nil { // nobody else was faster
+		if _, other := os.Stat(dir); other != nil { // no other process was faster
 			return "", err
 		}
 	}
 	return dir, nil
 }
 
-// release is the folder of Release's module in Go's module cache.
+// release returns the folder of Release's module in Go's module cache.
 func release(ctx context.Context) (string, error) {
 	wrapper, err := os.MkdirTemp("", "shimquake-mutation-")
 	if err != nil {
@@ -84,8 +83,8 @@ func release(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
-// copySource copies what a build of the module may read. Tests are left out, as are the
-// files' modes: those of the module cache are read-only.
+// copySource copies the files that a build of the module may read. It leaves out tests,
+// and the files' modes: files of the module cache are read-only.
 func copySource(from, to string) error {
 	return filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The source that mutations are made in is there, whatever the cache of trees has.
+// The source for the mutations exists, whatever is in the cache of trees.
 func TestRelease(t *testing.T) {
 	dir, err := release(t.Context())
 	if err != nil {

@@ -8,16 +8,16 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// heldWhileBack are the steps of a call that is held while the client comes back: long
-// enough for it to be in the midst of the same call.
+// heldWhileBack are the steps of a call that is held while the client retries: long
+// enough for the retry to be in the same call.
 const heldWhileBack = "cancel client,await client,wait 100ms,release"
 
-// isEvents reports whether a pass is of the service that events are forwarded to.
+// isEvents reports whether a hit is in the service for forwarded events.
 func isEvents(p plan.Pass) bool { return p.Point.Service() == "Events" }
 
-// retry has the client cancel its call and come back immediately: at each method of
-// ttrpc, and at each statement that carries out a create or delete. At methods also with
-// the call held until the client is back.
+// retry makes the client cancel its call and retry immediately. It does so at each method
+// of ttrpc, and at each statement of a create or delete. At methods it also holds the
+// call until the retry is in progress.
 func (w *pairing) retry() ([]plan.Spec, error) {
 	passes, steady, err := w.faultless("task")
 	if err != nil {
@@ -36,7 +36,7 @@ func (w *pairing) retry() ([]plan.Spec, error) {
 	return out, nil
 }
 
-// held is a case in which a pass is held while these steps run.
+// held returns a case in which a hit is held while these steps run.
 func held(p plan.Pass, workload, steps string, steady func(plan.Pass) bool) plan.Spec {
 	s := plan.Single(p, "pause", workload)
 	s.Faults[0].While = steps
@@ -44,13 +44,13 @@ func held(p plan.Pass, workload, steps string, steady func(plan.Pass) bool) plan
 	return s
 }
 
-// deleters has two clients delete concurrently. The one that comes first, and at methods
-// also the second, is held at each statement and method that a delete passes.
+// concurrentDeletes makes two clients delete concurrently. The first one, and at methods
+// also the second, is held at each statement and method of a delete.
 //
-// It is held until the call of the client that goes on is done; or until that client's
-// patience has ended, where the held one has a lock. What is passed after the last answer
-// of the shim, or by its helpers, is in nobody's call: there is nobody to hold.
-func (w *pairing) deleters() ([]plan.Spec, error) {
+// It is held until the other client's call is done, or, if the held one has a lock, until
+// the other client's timeout. Hits after the shim's last response, or in its helpers,
+// belong to no call that could be held.
+func (w *pairing) concurrentDeletes() ([]plan.Spec, error) {
 	passes, steady, err := w.faultless("deleters")
 	if err != nil {
 		return nil, err
@@ -76,8 +76,8 @@ func (w *pairing) deleters() ([]plan.Spec, error) {
 	return out, nil
 }
 
-// ofNoCall reports whether a pass is of a process's own work, and of no call: events, and
-// what a shim's main function and its helpers do.
+// ofNoCall reports whether a hit belongs to a process's own work and to no call: events,
+// a shim's main function and its helpers.
 func ofNoCall(p plan.Pass) bool {
 	own := func(prefix string) bool { return strings.HasPrefix(p.Point.What, prefix) }
 	return isEvents(p) || p.Point.Who == "shim" && slices.ContainsFunc(plan.OwnWork, own)

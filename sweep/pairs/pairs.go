@@ -1,6 +1,8 @@
-// Package pairs plans what the sweep of single faults cannot reach: a crash during the
-// recovery from a crash, crashes of containerd and of the shim in either order, a client
-// that cancels and comes back immediately, and two clients that delete concurrently.
+// Package pairs plans cases that single faults cannot reach:
+//   - a crash during the recovery from a crash;
+//   - crashes of containerd and of the shim, in either order;
+//   - a client that cancels and retries immediately;
+//   - two clients that delete concurrently.
 package pairs
 
 import (
@@ -19,7 +21,7 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// kinds are the kinds of pairs, in the order in which they are planned.
+// kinds are the kinds of pairs, in the order of the plan.
 var kinds = []struct {
 	name string
 	plan func(*pairing) ([]plan.Spec, error)
@@ -27,10 +29,10 @@ var kinds = []struct {
 	{"recovery", (*pairing).recovery},
 	{"shim", (*pairing).shim},
 	{"retry", (*pairing).retry},
-	{"deleters", (*pairing).deleters},
+	{"deleters", (*pairing).concurrentDeletes},
 }
 
-// Kinds are the names of the kinds of pairs.
+// Kinds returns the names of the kinds of pairs.
 func Kinds() (names []string) {
 	for _, k := range kinds {
 		names = append(names, k.name)
@@ -38,8 +40,8 @@ func Kinds() (names []string) {
 	return names
 }
 
-// Make plans pairs of some kinds, or of "all". Of the options only Containerd and what
-// Keeps goes by are used: it must keep the point that varies.
+// Make plans pairs of some kinds, or of "all". It only uses Containerd and the filters
+// (Keeps) of the options: these must keep the varied point.
 func Make(ctx context.Context, e plan.Engine, o plan.Options, names []string,
 	parallel int) (plan.Plan, error) {
 	o = o.WithDefaults()
@@ -78,28 +80,28 @@ func Make(ctx context.Context, e plan.Engine, o plan.Options, names []string,
 	return p.Complete(ctx)
 }
 
-// runs is how often a workload, and what comes after a first fault, is traced.
+// runs is the number of traces of a workload, and of the hits after a first fault.
 const runs = 3
 
-// pairing is the planning of pairs.
+// pairing plans pairs.
 type pairing struct {
 	ctx        context.Context
 	engine     plan.Engine
 	containerd string
-	parallel   int // how many worlds trace concurrently
+	parallel   int // number of concurrent traces
 	reported   *progress.Work
 }
 
-// after is what a case passes after its only fault.
+// after has the hits after the only fault of a case.
 type after struct {
 	first plan.Spec
-	// later is what is passed after it, in each of the runs.
+	// later are the hits after it, in each of the runs.
 	later [][]plan.Pass
 }
 
-// faultless traces a workload without a fault. It returns the passes that all runs have
-// on the same path, and then those of the first run that not all have; and which are
-// which.
+// faultless traces a workload without a fault. It returns the hits that all runs have on
+// the same path, and then the other hits of the first run. steady reports whether all
+// runs have a hit.
 func (w *pairing) faultless(workload string) (passes []plan.Pass, steady func(plan.Pass) bool, err error) {
 	all := make([][]plan.Pass, runs)
 	var g errgroup.Group
@@ -124,7 +126,7 @@ func (w *pairing) faultless(workload string) (passes []plan.Pass, steady func(pl
 	return passes, steady, nil
 }
 
-// in reports whether a pass is among these.
+// in returns a function that reports whether a hit is among these.
 func in(passes []plan.Pass) func(plan.Pass) bool {
 	has := make(map[plan.Pass]bool, len(passes))
 	for _, p := range passes {
@@ -133,7 +135,7 @@ func in(passes []plan.Pass) func(plan.Pass) bool {
 	return func(p plan.Pass) bool { return has[p] }
 }
 
-// common are the passes of the first run that all others have.
+// common returns the hits of the first run that all others have.
 func common(all [][]plan.Pass) []plan.Pass {
 	passes := slices.Clone(all[0])
 	for _, run := range all[1:] {
@@ -143,8 +145,8 @@ func common(all [][]plan.Pass) []plan.Pass {
 	return passes
 }
 
-// follow traces what is passed after each of these first faults, n times each. A run that
-// does not reach the first fault is a nil list.
+// follow traces the hits after each of these first faults, n times each. A run that does
+// not reach the first fault is a nil list.
 func (w *pairing) follow(firsts []plan.Spec, n int) ([]after, error) {
 	out := make([]after, len(firsts))
 	w.reported.Left(len(firsts) * n)
@@ -164,13 +166,13 @@ func (w *pairing) follow(firsts []plan.Spec, n int) ([]after, error) {
 	return out, g.Wait()
 }
 
-// later is what a case passes after its fault; nil where the fault does not fire.
+// later returns the hits of a case after its fault; nil if the fault does not fire.
 func (w *pairing) later(first plan.Spec) ([]plan.Pass, error) {
 	c, err := first.Case(w.containerd)
 	if err != nil {
 		return nil, err
 	}
-	c.Workload.Settle = time.Second // what is left, the sweep will report
+	c.Workload.Settle = time.Second // the sweep will report leaks
 	fault := first.Last()
 	for range first.Tries() {
 		t, err := w.engine.Trace(w.ctx, c)
@@ -187,7 +189,7 @@ func (w *pairing) later(first plan.Spec) ([]plan.Pass, error) {
 		at := slices.IndexFunc(all, func(p plan.Pass) bool {
 			return p.Point == fault.Point && p.Nth == fault.Nth && p.Takes(fault.Action)
 		})
-		if at < 0 { // it held without the first fault: what comes after it, this trace does not know
+		if at < 0 { // without the first fault the trace shows nothing
 			continue
 		}
 		return all[at+1:], nil
@@ -203,7 +205,7 @@ type spot struct {
 
 func spotOf(p plan.Pass) spot { return spot{p.Point, p.Path} }
 
-// firstOfEach are the first passes of each point on each path at which an action is
+// firstOfEach returns the first hit of each point on each path at which an action is
 // decided, in their order.
 func firstOfEach(passes []plan.Pass, action string, keep func(plan.Pass) bool) []plan.Pass {
 	seen := map[spot]bool{}
@@ -217,8 +219,8 @@ func firstOfEach(passes []plan.Pass, action string, keep func(plan.Pass) bool) [
 	return out
 }
 
-// heads are, of the passes of each function on each path, the first one: all points of
-// ttrpc methods are.
+// heads returns the first hit of each function on each path, and all hits of ttrpc
+// methods.
 func heads(passes []plan.Pass) []plan.Pass {
 	seen := map[spot]bool{}
 	var out []plan.Pass
@@ -236,8 +238,8 @@ func heads(passes []plan.Pass) []plan.Pass {
 	return out
 }
 
-// boots reports whether containerd passes a point at every start, whatever it has to
-// recover.
+// boots reports whether containerd reaches a point at every start, also without anything
+// to recover.
 func boots(p plan.Pass) bool {
 	function := p.Point.What[strings.LastIndex(p.Point.What, ".")+1:]
 	return p.Path == "load" && slices.Contains(plan.Boots, function)

@@ -15,7 +15,7 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// tracer knows what is passed, by the faults of a case: of none, or of one.
+// tracer has the hits for the faults of a case: for none, or for one.
 type tracer struct {
 	passes map[string][]harness.Pass
 }
@@ -32,7 +32,7 @@ func (e *tracer) Trace(_ context.Context, c harness.Case) (harness.Trace, error)
 	return harness.Trace{Passes: passes, Verdict: harness.Verdict{Outcome: harness.Held}}, nil
 }
 
-// went is a passing of a point for the n-th time.
+// went returns the n-th hit of a point.
 func went(point string, nth int, path string) harness.Pass {
 	return harness.Pass{Point: failpoints.MustPoint(point), Nth: nth, Path: path}
 }
@@ -64,7 +64,7 @@ func TestRecoveryCrashesEachPointOfARecovery(t *testing.T) {
 	e := &tracer{passes: map[string][]harness.Pass{
 		"":                 plain,
 		forks + " 1*crash": append(plain[:2:2], went(boot, 2, "load"), went(loads, 1, "load"), went(removes, 1, "delete")),
-		// What comes after this one comes after the first, too: it adds nothing.
+		// The hits after this one also follow the first one: it adds nothing.
 		parses + " 1*crash": append(plain[:3:3], went(boot, 2, "load"), went(loads, 1, "load")),
 		// removes is not reached again: it is planned alone, if at all.
 	}}
@@ -97,7 +97,7 @@ func TestShimPairsGoInEitherOrder(t *testing.T) {
 		deletes + " crash, load of task + " + creates + " crash, create",
 		removes + " crash, create of task + " + serves + " crash, create",
 		removed + " crash, create of task + " + serves + " crash, create",
-		deletes + " crash, delete of task", // its own trace was not there: the report must tell
+		deletes + " crash, delete of task", // without a trace of its own: the report must have it
 	}
 	if !slices.Equal(texts(got), want) {
 		t.Errorf("%s\nwant\n%s", strings.Join(texts(got), "\n"), strings.Join(want, "\n"))
@@ -112,7 +112,7 @@ func TestClientsPairs(t *testing.T) {
 		went(answers, 1, "delete"), went(removes, 1, "delete")}}}
 	w := &pairing{ctx: t.Context(), engine: e, parallel: 2}
 	retry, err := w.retry()
-	deleters, err2 := w.deleters()
+	deleters, err2 := w.concurrentDeletes()
 	if err := errors.Join(err, err2); err != nil {
 		t.Fatal(err)
 	}

@@ -7,20 +7,20 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// mostFirsts is how many first crashes have their recovery crashed. Each point of it is
-// crashed after perLoadPoint of them while containerd starts, and after perPoint while
-// the client goes on.
+// mostFirsts is the number of first crashes with a crash in their recovery. Each point of
+// a recovery is crashed after perLoadPoint of them while containerd starts, and after
+// perPoint while the client continues.
 const (
 	mostFirsts   = 12
 	perLoadPoint = 3
 	perPoint     = 1
 )
 
-// fewStatements is what a function must have at least for its head to be tried as a first
-// crash: those with less look something up.
+// fewStatements is the least size of a function whose first statement is tried as a first
+// crash: a smaller function only looks up data.
 const fewStatements = 4
 
-// statements is how many of the passes are in the function of one of them, on its path.
+// statements returns how many hits are in the function of one of them, on its path.
 func statements(passes []plan.Pass, of plan.Pass) int {
 	n := 0
 	for _, p := range passes {
@@ -31,10 +31,10 @@ func statements(passes []plan.Pass, of plan.Pass) int {
 	return n
 }
 
-// recovery crashes containerd while it recovers from a crash. What is different on disk
-// shows in what the recovery does, so the first crashes are chosen by that: as many of
-// firstCrashes as it takes to have every point that any recovery passes, at most
-// mostFirsts. Each point is then crashed after the first few of them that lead to it.
+// recovery crashes containerd while it recovers from a crash. A different state on the
+// disk shows in the work of the recovery, which decides about the first crashes. It takes
+// as many of firstCrashes as reach every point of any recovery, at most mostFirsts. Each
+// point is then crashed after the first few of them that lead to it.
 func (w *pairing) recovery() ([]plan.Spec, error) {
 	firsts, err := w.firstCrashes()
 	if err != nil {
@@ -49,7 +49,7 @@ func (w *pairing) recovery() ([]plan.Spec, error) {
 	for _, a := range chosen {
 		firsts = append(firsts, a.first)
 	}
-	again, err := w.follow(firsts, runs-1) // to see what is passed always
+	again, err := w.follow(firsts, runs-1) // to find the hits of every run
 	if err != nil {
 		return nil, err
 	}
@@ -64,10 +64,10 @@ func (w *pairing) recovery() ([]plan.Spec, error) {
 	}), nil
 }
 
-// firstCrashes are crashes of containerd at all methods of ttrpc, at the heads of all
-// functions that do more than look something up, and at all statements of those that fork
-// shims and delete bundles. What is no hit of every run is no first crash: all else
-// builds upon it.
+// firstCrashes returns crashes of containerd at all methods of ttrpc and at the first
+// statements of all larger functions. It adds all statements of the functions that fork
+// shims and delete bundles. A hit that not every run has is no first crash, because all
+// other hits follow from it.
 func (w *pairing) firstCrashes() ([]plan.Spec, error) {
 	var firsts []plan.Spec
 	for _, workload := range []string{"task", "restart"} {
@@ -79,8 +79,8 @@ func (w *pairing) firstCrashes() ([]plan.Spec, error) {
 			if !steady(p) || boots(p) || p.Point.Who != "containerd" {
 				return false
 			}
-			// Without containers there is nothing to recover, and with one running there is
-			// on the restart only.
+			// Without containers there is nothing to recover, and only the restart
+			// workload recovers with a running one.
 			if workload == "task" {
 				return p.Path != "load"
 			}
@@ -97,20 +97,20 @@ func (w *pairing) firstCrashes() ([]plan.Spec, error) {
 	return firsts, nil
 }
 
-// afterStart reports whether a pass comes after a container has been started.
+// afterStart reports whether a hit follows the start of a container.
 func afterStart(passes []plan.Pass, p plan.Pass) bool {
 	started := slices.IndexFunc(passes, func(o plan.Pass) bool { return o.Path == "start" })
 	return started >= 0 && slices.Index(passes, p) > started
 }
 
-// recovers reports whether a pass is part of a recovery: containerd's own, and not what
-// it does at every start.
+// recovers reports whether a hit is part of containerd's own recovery, and not of every
+// start.
 func recovers(p plan.Pass) bool {
 	return p.Point.Who == "containerd" && !boots(p) && p.Takes("crash")
 }
 
-// cover chooses the fewest, greedily, whose passes have every point that any has; those
-// that add most come first.
+// cover chooses the fewest first crashes, greedily, whose hits have every point of all;
+// the ones that add most come first.
 func cover(all []after, counts func(plan.Pass) bool) []after {
 	points := make([]map[failpoints.Point]bool, len(all))
 	for i, a := range all {
@@ -148,8 +148,8 @@ func cover(all []after, counts func(plan.Pass) bool) []after {
 }
 
 // pairUp makes the cases: each point on each path after at most that many of the first
-// faults that lead to it. A first fault that was not reached again is planned alone, so
-// that the report has it.
+// faults that lead to it. A first fault that was not reached again is planned alone, for
+// the report.
 func pairUp(all []after, action string, keep func(plan.Pass) bool, most func(plan.Pass) int) []plan.Spec {
 	count := map[spot]int{}
 	var out []plan.Spec

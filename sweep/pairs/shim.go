@@ -6,13 +6,13 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// perShimPoint is after how many first crashes each point is crashed.
+// perShimPoint is the number of first crashes after which each point is crashed.
 const perShimPoint = 3
 
-// shim crashes containerd and the shim, in either order. The first dies at the entry or
-// exit of plan.Dies. Then the other dies at each method, and at the head of each
-// function, that it passes afterwards, and containerd at each statement of its clean-up
-// of a dead shim.
+// shim crashes containerd and the shim, in either order. The first one crashes at the
+// entry or exit of plan.Dies. The other one then crashes at each later method and at the
+// first statement of each function. containerd also crashes at each statement of its
+// cleanup of a dead shim.
 func (w *pairing) shim() ([]plan.Spec, error) {
 	passes, _, err := w.faultless("task")
 	if err != nil {
@@ -36,7 +36,7 @@ func (w *pairing) shim() ([]plan.Spec, error) {
 	return out, nil
 }
 
-// matters reports whether the second crash of a shim pair is made at a pass.
+// matters reports whether the second crash of a shim pair is made at a hit.
 func matters(all []after, p plan.Pass) bool {
 	if p.Moment == plan.AtMethod || slices.Contains(plan.CleansUp, p.Point.What) {
 		return true

@@ -9,11 +9,11 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// mostFaults is how many faults a random plan has at most.
+// mostFaults is the largest number of faults of a random plan.
 const mostFaults = 4
 
-// faults are the single faults of a plan, by workload, action and path: what random plans
-// are drawn from.
+// faults are the single faults of a plan, by workload, action and path, from which random
+// plans are drawn.
 type faults map[string]map[string]map[string][]plan.Fault
 
 func faultsOf(base plan.Plan) faults {
@@ -35,8 +35,8 @@ func faultsOf(base plan.Plan) faults {
 	return all
 }
 
-// specs draw a case: a workload, and up to mostFaults different faults in it, in the
-// order in which their paths come.
+// specs draws a case: a workload, and up to mostFaults different faults in it, in the
+// order of their paths.
 func (fs faults) specs() *rapid.Generator[plan.Spec] {
 	workloads := among(plan.WorkloadNames(), fs)
 	return rapid.Custom(func(t *rapid.T) plan.Spec {
@@ -48,7 +48,8 @@ func (fs faults) specs() *rapid.Generator[plan.Spec] {
 	})
 }
 
-// fault draws one fault: each action and each path alike, however many points it has.
+// fault draws one fault: each action and each path has the same chance, however many
+// points it has.
 func fault(of map[string]map[string][]plan.Fault) *rapid.Generator[plan.Fault] {
 	actions := among(plan.Actions, of)
 	return rapid.Custom(func(t *rapid.T) plan.Fault {
@@ -58,7 +59,7 @@ func fault(of map[string]map[string][]plan.Fault) *rapid.Generator[plan.Fault] {
 	})
 }
 
-// stage is when something happens on a path: containerd loads before anything else.
+// stage returns the position of a path: containerd loads before all others.
 func stage(path string) int {
 	if path == "load" {
 		return -1
@@ -66,7 +67,7 @@ func stage(path string) int {
 	return slices.Index(plan.Paths, path)
 }
 
-// among are the words that a map has, in the order in which they stand.
+// among returns the words of a map, in the given order.
 func among[V any](order []string, in map[string]V) []string {
 	return slices.DeleteFunc(slices.Clone(order), func(w string) bool {
 		_, ok := in[w]

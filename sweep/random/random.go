@@ -20,24 +20,25 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// Random draws plans of several faults and runs them. The n-th plan is drawn by rapid
-// from the seed Seed+n-1 and the points of Base alone, so a seed with the same Base is
-// the same plan.
+// Random draws plans of several faults and runs them. rapid draws the n-th plan from the
+// seed Seed+n-1 and the points of Base alone. So a seed with the same Base is the same
+// plan.
 type Random struct {
 	Engine plan.Engine
-	// Base is a plan of single faults: random plans are made of its steady ones.
+	// Base is a plan of single faults: random plans use its steady ones.
 	Base plan.Plan
 	// Seed of the first plan; not 0.
 	Seed uint64
-	// For is how long new plans are begun. Default: until Plans have been.
+	// For is how long new plans are begun. Default: until there are Plans.
 	For time.Duration
-	// Plans is how many plans are drawn at most. Default: as many as time allows.
+	// Plans is the largest number of plans. Default: unlimited.
 	Plans int
-	// Parallel is how many cases work concurrently, Slots those of the Engine, if it has
-	// some. Default: 1.
+	// Parallel is how many cases work concurrently. Slots are the Slots of the Engine, if
+	// it has some. Default: 1.
 	Parallel int
 	Slots    sweep.Slots
-	// Keep, if any, keeps the history of a plan that was run, for a report, and says where.
+	// Keep, if any, keeps the history of a plan that was run, for a report, and returns
+	// its place.
 	Keep func(harness.Verdict) (harness.Part, error)
 	// OnDraw, if any, gets each plan that was run; one at a time.
 	OnDraw func(Draw) error
@@ -51,7 +52,7 @@ type Draw struct {
 }
 
 // Run draws and runs plans until the time is up, and returns them by their seeds. When
-// ctx ends it returns those so far with sweep.ErrInterrupted.
+// ctx ends it returns the finished ones with sweep.ErrInterrupted.
 func (r *Random) Run(ctx context.Context) ([]Draw, error) {
 	if r.Seed == 0 || r.For <= 0 && r.Plans <= 0 {
 		return nil, errors.New("random plans need a seed that is not 0, and an end: a time or a number")
@@ -106,8 +107,8 @@ func (r *Random) Run(ctx context.Context) ([]Draw, error) {
 	return draws, err
 }
 
-// run runs the plan that was drawn. A plan whose faults did not fire is not tried again:
-// there are others. Evidence of what it leaves is made when it is minimised.
+// run runs a drawn plan. A plan whose faults did not fire is not repeated: there are
+// other plans. The evidence of its findings is made when it is minimised.
 func (r *Random) run(ctx context.Context, d Draw) (Draw, error) {
 	c, err := d.Spec.Case(r.Base.Containerd)
 	if err != nil || ctx.Err() != nil {
@@ -119,5 +120,5 @@ func (r *Random) run(ctx context.Context, d Draw) (Draw, error) {
 	if err == nil && ctx.Err() == nil && r.Keep != nil {
 		d.History, err = r.Keep(v)
 	}
-	return d, errors.Join(err, ctx.Err(), os.RemoveAll(v.Evidence)) // ctx: it was ended in its midst
+	return d, errors.Join(err, ctx.Err(), os.RemoveAll(v.Evidence)) // ctx: the run was cut off
 }

@@ -43,7 +43,7 @@ func basePlan(t *testing.T) plan.Plan {
 	return p.Sealed()
 }
 
-// engine answers cases without running them. Real cases run in
+// engine returns verdicts without running cases. Real cases run in
 // TestRandomPlansOnTheNewestRelease.
 type engine func(harness.Case) harness.Verdict
 
@@ -57,8 +57,8 @@ func (engine) Trace(context.Context, harness.Case) (harness.Trace, error) {
 	return harness.Trace{}, errors.New("not traced here")
 }
 
-// leaks is a verdict with a leaked shim where the plan has all of these words, invalid
-// where it has the word invalid, and held otherwise.
+// leaks returns a verdict with a leaked shim if the plan has all of these words. It is
+// invalid if the plan has the word invalid, and held otherwise.
 func leaks(invalid string, words ...string) engine {
 	return func(c harness.Case) harness.Verdict {
 		text := c.Plan.String()
@@ -89,7 +89,7 @@ func drawn(t *testing.T, r *Random) []Draw {
 	return draws
 }
 
-// reported is the report of draws.
+// reported returns the report of draws.
 func reported(t *testing.T, r *Random, draws []Draw, replays int, known ...catalogue.Excuse) Report {
 	t.Helper()
 	m := sweep.Minimiser{Engine: r.Engine, Out: t.TempDir(), Replays: replays, Parallel: 2}
@@ -120,8 +120,7 @@ func TestASeedIsAPlan(t *testing.T) {
 	}
 }
 
-// Plans have from one fault to the most that there may be, in every workload and with
-// every action.
+// The plans have every number of faults, every workload and every action.
 func TestDrawsReachEverything(t *testing.T) {
 	seen := map[string]bool{}
 	for _, d := range drawn(t, &Random{Engine: leaks("", "none"), Base: basePlan(t), Seed: 1, Plans: 200}) {
@@ -141,7 +140,7 @@ func TestDrawsReachEverything(t *testing.T) {
 	}
 }
 
-func TestWhatIsNewIsMinimised(t *testing.T) {
+func TestNewFindingsAreMinimised(t *testing.T) {
 	r := &Random{Engine: leaks("", "Task.Delete:entry", "1*crash"), Base: basePlan(t), Seed: 1, Plans: 120}
 	draws := drawn(t, r)
 	rep := reported(t, r, draws, 3)
@@ -167,7 +166,7 @@ func TestWhatIsNewIsMinimised(t *testing.T) {
 	}
 }
 
-func TestWhatIsKnownIsNotMinimised(t *testing.T) {
+func TestKnownFindingsAreNotMinimised(t *testing.T) {
 	known := catalogue.Excuse{ID: "x", Releases: affected.Releases{"2.0": {Bad: "v2.0.0"}}, Sometimes: true,
 		Window: catalogue.Window{Match: finding.MustMatches("shim"), Where: []string{"* *"}}}
 	r := &Random{Engine: leaks("", "Task.Delete"), Base: basePlan(t), Seed: 1, Plans: 60}
@@ -189,7 +188,7 @@ func TestPlansThatWereNotReachedShowNothing(t *testing.T) {
 	}
 }
 
-// A violation that does not come again is reported as what it is.
+// A violation that is not reproduced is reported as such.
 func TestAViolationThatDoesNotComeAgainIsKept(t *testing.T) {
 	var n atomic.Int64
 	r := &Random{Base: basePlan(t), Seed: 1, Plans: 20, Engine: engine(func(c harness.Case) harness.Verdict {
@@ -237,7 +236,7 @@ func TestRandomPlansEnd(t *testing.T) {
 	}
 }
 
-// hasty is a runner whose oracle waits a second, and not six, for what is left.
+// hasty is a runner whose oracle waits for one second instead of six for leftovers.
 type hasty struct{ *runner.Runner }
 
 func (h hasty) Run(ctx context.Context, c harness.Case) harness.Verdict {
@@ -245,8 +244,8 @@ func (h hasty) Run(ctx context.Context, c harness.Case) harness.Verdict {
 	return h.Runner.Run(ctx, c)
 }
 
-// For real: a few plans of several faults on the newest release. A shim must never be
-// left that the catalogue does not know.
+// A few real plans of several faults on the newest release. Every leaked shim must be
+// known to the catalogue.
 func TestRandomPlansOnTheNewestRelease(t *testing.T) {
 	cases, plans := &runner.Runner{Residues: catalogue.Residues(), Evidence: t.TempDir() + "/evidence", Brief: true}, 40
 	if err := cases.Prepare(t.Context(), ""); runner.IsUnsupported(err) {

@@ -17,17 +17,18 @@ import (
 // Report is the report of random plans.
 type Report struct {
 	triage.Report
-	// Drawn plans, and of them those that had a fault which was not reached.
+	// Drawn is the number of plans, and NotReached the number with a fault that was not
+	// reached.
 	Drawn      int `json:"drawn"`
 	NotReached int `json:"notReached"`
-	// Replay is how the seeds are replayed.
+	// Replay is the command that replays the seeds.
 	Replay string `json:"replay"`
-	// Plan has the plans as its cases, in the order of the draws.
+	// Plan has the drawn plans as its cases, in their order.
 	Plan plan.Plan `json:"-"`
 }
 
-// NewReport makes the report of draws from a base, which is also found in a file, and
-// shows each new cluster by its simplest case.
+// NewReport makes the report of draws from a base, which is also in a file. It shows each
+// new cluster by its simplest case.
 func NewReport(ctx context.Context, draws []Draw, base plan.Plan, file string, m sweep.Minimiser,
 	known []catalogue.Excuse) (Report, error) {
 	p := plan.Plan{
@@ -49,15 +50,14 @@ func NewReport(ctx context.Context, draws []Draw, base plan.Plan, file string, m
 	p = p.Sealed()
 	rep.Report = triage.NewReport(journal.Head{Plan: p}, results, known)
 	rep.Plan = p
-	rep.Missed = nil // each is another: the draws have them
+	rep.Missed = nil // all differ: the draws have them
 	m.Origin = func(i int) string { return fmt.Sprintf("Minimised from the random plan of seed %d.", draws[i].Seed) }
 	err := m.ShowAll(ctx, p, &rep.Report)
 	return rep, err
 }
 
-// Status is 1 where something is new or a known finding is gone, 3 where no plan at all
-// showed anything, 0 otherwise: plans with a fault that was not reached are to be
-// expected.
+// Status returns 1 if a finding is new or a known one is gone, 3 if no plan at all showed
+// anything, and 0 otherwise. A plan with a fault that was not reached is normal.
 func (r Report) Status() int {
 	switch {
 	case r.Fresh() > 0 || len(r.Gone()) > 0:

@@ -18,42 +18,42 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// Cluster is the cases that leave the same, for the same reason, when the same has
-// happened.
+// Cluster has the cases with the same findings after the same kind of fault.
 type Cluster struct {
-	// Name is made of what is left and where: shim-runtime.binary.start.
+	// Name is made of the findings and their function: shim-runtime.binary.start.
 	Name string `json:"cluster"`
-	// When is what the faults did: containerd dies, the shim dies, or something fails.
+	// When is the effect of the faults: containerd ends, the shim ends, or a call fails.
 	When string `json:"when"`
-	// Left is what all of its cases leave, the most severe first.
+	// Left are the findings of all of its cases, the most severe first.
 	Left []Signature `json:"left"`
-	// Also is what some of them leave besides, and how many.
+	// Also counts the additional findings of some of them.
 	Also map[string]int `json:"also,omitempty"`
-	// Points is how many points it was seen at, Cases in how many cases.
+	// Points is the number of its points, Cases the number of its cases.
 	Points int `json:"points"`
 	Cases  int `json:"cases"`
-	// Actions, Workloads and Paths are in how many of these cases each was.
+	// Actions, Workloads and Paths count its cases by each of these.
 	Actions   map[string]int `json:"actions"`
 	Workloads map[string]int `json:"workloads"`
 	Paths     map[string]int `json:"paths"`
 	Windows   []Window       `json:"windows"`
-	// Shown is the simplest case that shows it; nil where none was looked for.
+	// Shown is the simplest case that shows it; nil if none was looked for.
 	Shown *Shown `json:"shown,omitempty"`
 
 	occurrences []occurrence
-	chance      string // the race that alone could show it in all of its cases, if any
+	chance      string // the one known race that may explain all of its cases, if any
 }
 
 // Shown is the case that shows a cluster.
 type Shown struct {
-	// File is the case, for `shimquake run`.
+	// File is the case's file, for `shimquake run`.
 	File string `json:"case"`
-	// Origin is a sentence about the case of the plan that it was minimised from, if any.
+	// Origin is a sentence about the case that it was minimised from, if any.
 	Origin string `json:"origin,omitempty"`
-	// Replays of it were made, Same of which left all that the cluster is about.
+	// Replays is the number of its runs, Same the number that left all of the cluster's
+	// findings.
 	Replays int `json:"replays"`
 	Same    int `json:"same"`
-	// Evidence of one of these.
+	// Evidence is the evidence of one of these.
 	Evidence string `json:"evidence,omitempty"`
 }
 
@@ -65,42 +65,42 @@ func (s *Shown) String() string {
 	return strings.TrimSpace(text + ". " + s.Origin)
 }
 
-// odds are those which a case that never came again in its replays has at most, with 95 %
-// certainty.
+// odds returns the largest possible probability of a case that no replay has reproduced,
+// with 95 % certainty.
 func (s *Shown) odds() float64 { return 1 - math.Pow(0.05, 1/float64(s.Replays)) }
 
-// What does not come again is no reason to fail when enough replays say so, of a cluster
-// of few cases: one of more has come again, in the sweep itself.
+// A finding that enough replays do not reproduce is no reason to fail if its cluster has
+// few cases. A cluster of more cases was reproduced by the sweep itself.
 const (
 	enoughReplays = 20
 	fewCases      = 3
 )
 
-// Reproduced reports whether the cluster has come again, or was not replayed enough to
-// say that it does not.
+// Reproduced reports whether the cluster was reproduced, or was replayed too few times to
+// tell.
 func (c Cluster) Reproduced() bool { return c.cameAgain() || c.Cases > fewCases }
 
-// cameAgain is [Cluster.Reproduced] for what has a bound on its cases.
+// cameAgain is [Cluster.Reproduced] for a cluster with a bound on its cases.
 func (c Cluster) cameAgain() bool {
 	return c.Shown == nil || c.Shown.Same > 0 || c.Shown.Replays < enoughReplays
 }
 
 // occurrence is a case of a cluster: small, because there may be thousands.
 type occurrence struct {
-	spec int         // in the plan
-	left []Signature // what names it
-	with []Signature // what comes with that
-	// chance is the known race that all of the case could be, but for its place.
+	spec int         // index in the plan
+	left []Signature // the findings that name the cluster
+	with []Signature // their companions
+	// chance is the known race that may explain the whole case, except for its place.
 	chance string
 }
 
-// occurrences are what a case shows, each for a cluster.
+// occurrences returns the findings of a case, by cluster.
 func occurrences(spec int, found []finding.Finding) []occurrence {
 	main, with := reduced(found)
 	var out []occurrence
 	for i, f := range families(main) {
 		o := occurrence{spec: spec, left: f}
-		if i == 0 { // the most severe brings them
+		if i == 0 { // companions of the most severe one
 			o.with = with
 		}
 		out = append(out, o)
@@ -108,14 +108,15 @@ func occurrences(spec int, found []finding.Finding) []occurrence {
 	return out
 }
 
-// Simplest are the indexes in the plan of the cluster's simplest cases, at most as many
-// as show that one which does not come again comes elsewhere.
+// Simplest returns the indexes in the plan of the cluster's simplest cases. They are
+// enough to show that a finding that is not reproduced occurs elsewhere.
 func (c Cluster) Simplest(p plan.Plan) []int {
 	all := c.Specs(p)
 	return all[:min(len(all), fewCases)]
 }
 
-// Specs are the indexes in the plan of all of the cluster's cases, the simplest first.
+// Specs returns the indexes in the plan of all of the cluster's cases, the simplest
+// first.
 func (c Cluster) Specs(p plan.Plan) []int {
 	specs := make([]int, len(c.occurrences))
 	for i, o := range c.occurrences {
@@ -125,23 +126,23 @@ func (c Cluster) Specs(p plan.Plan) []int {
 	return specs
 }
 
-// ShownBy reports whether a verdict shows what the cluster is about. Which of several
-// symptoms of one cause a run shows is a race: one of them is enough.
+// ShownBy reports whether a verdict shows the cluster. A race decides which symptoms of
+// one cause a run shows, so one of them is enough.
 func (c Cluster) ShownBy(v harness.Verdict) bool {
 	all := signatures(v.Violations())
 	return v.Outcome == harness.Violated &&
 		slices.ContainsFunc(c.Left, func(s Signature) bool { return slices.Contains(all, s) })
 }
 
-// Key names the cluster from one night to the next: a digest of what is left and of what
-// the faults did. Name and cases may change when one more point shows it.
+// Key identifies the cluster from one night to the next: a digest of its findings and of
+// the effect of the faults. Name and cases may change with one more point.
 func (c Cluster) Key() string {
 	sum := sha256.Sum256([]byte(c.When + ": " + text(c.Left)))
 	return hex.EncodeToString(sum[:6])
 }
 
-// happened are the kinds of things that a case's faults do. What a crash leaves has
-// another cause than what an error leaves, even where it is the same.
+// happened returns the effects of a case's faults. A finding after a crash has another
+// cause than the same finding after an error.
 func happened(s plan.Spec) []string {
 	var parts []string
 	for _, f := range s.Faults {
@@ -156,11 +157,11 @@ func happened(s plan.Spec) []string {
 	return parts
 }
 
-// when is the text of what happened.
+// when returns the text of the effects.
 func when(s plan.Spec) string { return strings.Join(happened(s), " and ") }
 
-// Kind is the same for cases of which a few are enough to look at: they leave the same,
-// when the same has happened.
+// Kind is equal for cases with the same findings after the same effects: a few of them
+// are enough evidence.
 func Kind(s plan.Spec, r journal.Result) string {
 	if r.Outcome == harness.Invalid {
 		return when(s) + ": invalid " + r.Reason()
@@ -169,9 +170,9 @@ func Kind(s plan.Spec, r journal.Result) string {
 	return when(s) + ": " + text(left)
 }
 
-// clusters puts occurrences that leave the same together, the largest cluster first. A
-// case that leaves more than another in the same function belongs to it, whichever of its
-// symptoms is the most severe: what it leaves besides is reported as such.
+// clusters groups occurrences with the same findings, the largest cluster first. A case
+// with more findings than another one in the same function joins its cluster, whichever
+// symptom is the most severe. Its other findings are reported as additional.
 func clusters(p plan.Plan, all []occurrence) []Cluster {
 	by := map[string][]occurrence{}
 	for _, o := range all {
@@ -211,8 +212,8 @@ func clusters(p plan.Plan, all []occurrence) []Cluster {
 	return done
 }
 
-// hostOf is the cluster that an occurrence which leaves more belongs to, or one of
-// several faults of which fewer leave the same.
+// hostOf returns the cluster that an occurrence joins. It has fewer findings, or its
+// cases need fewer faults for the same findings.
 func hostOf(p plan.Plan, all []*Cluster, o occurrence) *Cluster {
 	spec := p.Specs[o.spec]
 	parts := happened(spec)
@@ -240,7 +241,7 @@ func near(a, b plan.Spec) bool {
 	})
 }
 
-// sum counts what the occurrences have.
+// sum counts the properties of the occurrences.
 func (c *Cluster) sum(p plan.Plan) {
 	c.Cases = len(c.occurrences)
 	c.Actions, c.Workloads, c.Paths, c.Also = map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
@@ -267,7 +268,7 @@ func (c *Cluster) sum(p plan.Plan) {
 	c.Windows = windows(p, points)
 }
 
-// nameAll names clusters by what is left and the function where most of their points are.
+// nameAll names clusters by their findings and the function with most of their points.
 func nameAll(all []Cluster) {
 	taken := map[string]int{}
 	for i := range all {

@@ -15,51 +15,51 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// Comparison is what two sweeps of one plan say of the same cases, such as on cgroup v1
-// and on v2.
+// Comparison compares the results of two sweeps of one plan, such as on cgroup v1 and on
+// v2.
 type Comparison struct {
-	// Cases are those that both have run; OnlyA and OnlyB those that one has.
+	// Cases is the number of cases that both have run; OnlyA and OnlyB count the others.
 	Cases, OnlyA, OnlyB int
-	// Agreed are the cases of which both say the same, by outcome.
+	// Agreed counts the cases with the same result, by outcome.
 	Agreed map[harness.Outcome]int
-	// Raced are those that differ by what known bugs leave by luck, and by nothing else.
+	// Raced are the cases that differ only by the findings of known races.
 	Raced []Difference
-	// OneSided are those that are invalid in one of them: its fault did not happen there,
-	// or that machine cannot run it.
+	// OneSided are the cases that are invalid in one of them: the fault did not happen
+	// there, or that machine cannot run the case.
 	OneSided []Difference
-	// Differ are the others. All are in the order of the plan.
+	// Differ are the other cases. All are in the order of the plan.
 	Differ []Difference
 }
 
-// mostOneSided is the share of the cases of which one side alone may show nothing: code
-// that is of one machine's kind of cgroups is a hundredth of a plan.
+// mostOneSided is the largest share of cases that may be invalid on one side. The code
+// for one machine's kind of cgroups is a hundredth of a plan.
 const mostOneSided = 0.1
 
-// Agree reports whether the two say the same.
+// Agree reports whether the two have the same results.
 func (c Comparison) Agree() bool {
 	return len(c.Differ) == 0 && float64(len(c.OneSided)) <= mostOneSided*float64(c.Cases)
 }
 
-// Difference is a case of which two sweeps say different things.
+// Difference is a case with different results in two sweeps.
 type Difference struct {
 	Spec plan.Spec
 	A, B Said
 }
 
-// Said is what a sweep says of a case, without what is of one run only.
+// Said is the result of a case in a sweep, without the parts of one run.
 type Said struct {
 	Outcome harness.Outcome
-	Why     string      // of an invalid case, for people
-	Reason  string      // the same, as it is compared
-	Only    []Signature // what it found and the other did not
-	By      []string    // the known bugs that leave all of Only, where that is luck
+	Why     string      // of an invalid case, for people.
+	Reason  string      // the compared form of Why.
+	Only    []Signature // the findings of this sweep only.
+	By      []string    // the known races that leave all of Only
 }
 
-// errNothingToCompare says that two sweeps have no case in common.
+// errNothingToCompare reports that two sweeps have no case in common.
 var errNothingToCompare = errors.New("no case of the one is in the other")
 
-// Compare compares the sweep in a folder with another, which may stand in several as
-// shards of the plan.
+// Compare compares the sweep in a folder with another one, which may be in several
+// folders as shards of the plan.
 func Compare(a string, b []string, known []catalogue.Excuse) (c Comparison, err error) {
 	h, results, err := journal.Read(a)
 	if err != nil {
@@ -123,7 +123,7 @@ func (c *Comparison) add(s plan.Spec, x, y journal.Result, known []catalogue.Exc
 		return
 	}
 	a.Only, b.Only = onlyA, onlyB
-	a.By, b.By = leftByLuck(known, s, x.Found, onlyA), leftByLuck(known, s, y.Found, onlyB)
+	a.By, b.By = leftByChance(known, s, x.Found, onlyA), leftByChance(known, s, y.Found, onlyB)
 	d := Difference{Spec: s, A: a, B: b}
 	raced := func(s Said) bool { return len(s.Only) == 0 || len(s.By) > 0 }
 	switch {
@@ -136,9 +136,10 @@ func (c *Comparison) add(s plan.Spec, x, y journal.Result, known []catalogue.Exc
 	}
 }
 
-// leftByLuck names the known bugs that leave all of what one side alone has found, or
-// none. Those that are no race are sure of their own case, and of no other in the window.
-func leftByLuck(known []catalogue.Excuse, s plan.Spec, found []finding.Finding, only []Signature) (ids []string) {
+// leftByChance returns the known bugs that leave all of one side's additional findings,
+// or none. A bug that is no race leaves them in its own case, and not reliably in the
+// rest of its window.
+func leftByChance(known []catalogue.Excuse, s plan.Spec, found []finding.Finding, only []Signature) (ids []string) {
 	var left []Signature
 	for i, direct := range explains(known, found, s) {
 		if !known[i].Sometimes && covers(s, known[i].Case) {
@@ -166,7 +167,7 @@ func said(r journal.Result) Said {
 	return s
 }
 
-// String is the comparison for people.
+// String returns the comparison for a person.
 func (c Comparison) String() string {
 	var b quote.Text
 	for _, d := range c.Raced {
@@ -191,7 +192,7 @@ func (c Comparison) String() string {
 		only = fmt.Sprintf("; %d are only in A, %d only in B", c.OnlyA, c.OnlyB)
 	}
 	b.Line("%d cases in both: %d agree (%d held, %d violated, %d invalid), "+
-		"%d differ by what is known and luck, %d are invalid in one, %d differ%s", c.Cases, agreed,
+		"%d differ by known races, %d are invalid in one, %d differ%s", c.Cases, agreed,
 		c.Agreed[harness.Held], c.Agreed[harness.Violated], c.Agreed[harness.Invalid],
 		len(c.Raced), len(c.OneSided), len(c.Differ), only)
 	return b.String()

@@ -16,8 +16,8 @@ import (
 // miss is the reason of a case whose fault did not happen.
 var miss = []harness.ProblemKind{harness.ByMiss}
 
-// TestCompare has a case of each kind: the same, another outcome, another finding,
-// another reason, and one that only A ran.
+// TestCompare has a case of each kind: the same result, another outcome, another finding,
+// another reason, and only one sweep with the case.
 func TestCompare(t *testing.T) {
 	points := []string{start + "a", start + "b", start + "c", start + "d", start + "e", start + "f"}
 	a, j := sweepOf(t, plan.Shard{I: 1, Of: 1}, points...)
@@ -62,7 +62,7 @@ func TestCompare(t *testing.T) {
 	}
 	if text := c.String(); !strings.Contains(
 		text,
-		"5 cases in both: 2 agree (0 held, 1 violated, 1 invalid), 0 differ by what is known and luck, "+
+		"5 cases in both: 2 agree (0 held, 1 violated, 1 invalid), 0 differ by known races, "+
 			"0 are invalid in one, 3 differ; 1 are only in A",
 	) ||
 		!strings.Contains(text, "it does not boot") {
@@ -70,9 +70,9 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// What a known bug leaves is luck but for its own case, where it is no race; of what is
-// invalid on one side alone a few say nothing, and many are a machine that cannot.
-func TestCompareByLuck(t *testing.T) {
+// A known bug that is no race is reliable in its own case only. A few cases that are
+// invalid on one side show nothing, and many show a machine that cannot run them.
+func TestCompareByChance(t *testing.T) {
 	plain := func(t *testing.T) catalogue.Excuse { return known(t) }
 	race := func(t *testing.T) catalogue.Excuse { k := known(t); k.Sometimes = true; return k }
 	many := make([]string, 12)

@@ -13,20 +13,20 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// Cut is what a sweep would have reported whose options leave less.
+// Cut is the report that a sweep with narrower options would have made.
 type Cut struct {
 	plan.Options
 	Report
 }
 
-// WithCuts is the report of a sweep, and of each of its cuts.
+// WithCuts has the report of a sweep, and of each of its cuts.
 type WithCuts struct {
 	Report
 	Cuts []Cut
 }
 
-// NewWithCuts reports each cut of a whole sweep by one and by two options. What replays
-// of the whole have shown holds of them, too.
+// NewWithCuts reports each cut of a whole sweep by one and by two options. The replays of
+// the whole sweep count for them, too.
 func NewWithCuts(whole Report, h journal.Head, results []journal.Result, known []catalogue.Excuse) (WithCuts, error) {
 	all := WithCuts{Report: whole}
 	for _, o := range h.Plan.Cuts() {
@@ -42,7 +42,7 @@ func NewWithCuts(whole Report, h journal.Head, results []journal.Result, known [
 	return all, nil
 }
 
-// Status is the worst of those of the sweep and its cuts: 1, 3 or 0.
+// Status returns the worst status of the sweep and its cuts: 1, 3 or 0.
 func (w WithCuts) Status() int {
 	worst := w.Report.Status()
 	for _, c := range w.Cuts {
@@ -58,7 +58,7 @@ func (w WithCuts) JSON(to io.Writer) error {
 	enc := json.NewEncoder(to)
 	for _, c := range w.Cuts {
 		if err := enc.Encode(struct {
-			Cut     string   `json:"cut"` // its options
+			Cut     string   `json:"cut"` // the options
 			New     int      `json:"new"`
 			Gone    []string `json:"gone,omitempty"`
 			Planned int      `json:"planned"`
@@ -71,8 +71,8 @@ func (w WithCuts) JSON(to io.Writer) error {
 	return w.Report.JSON(to)
 }
 
-// Says is a line for each cut that would not have ended with 0, and one of how many there
-// are.
+// Says returns a line for each cut with a status other than 0, and a line with the
+// counts.
 func (w WithCuts) Says() (lines []string) {
 	of := map[int]int{}
 	for _, c := range w.Cuts {
@@ -85,13 +85,13 @@ func (w WithCuts) Says() (lines []string) {
 		len(w.Cuts), of[0], of[1], of[3]))
 }
 
-// String is that of the report, and what the cuts say.
+// String returns the report, and the lines of the cuts.
 func (w WithCuts) String() string {
 	return w.Report.String() + "\n" + strings.Join(w.Says(), "\n") + "\n"
 }
 
-// learn takes over what replays have shown of known findings, and of the clusters that
-// have all cases of one of the cut's, by another name perhaps.
+// learn takes over the replays of known findings, and of clusters that have all cases of
+// one of the cut's clusters, also under another name.
 func (r *Report) learn(cut plan.Plan, from Report, whole plan.Plan) {
 	for i := range r.New {
 		c := &r.New[i]
@@ -110,8 +110,8 @@ func (r *Report) learn(cut plan.Plan, from Report, whole plan.Plan) {
 	}
 }
 
-// has reports whether a cluster has all cases of one of a cut, which leaves some of the
-// same.
+// has reports whether a cluster has all cases of a cut's cluster and some of its
+// findings.
 func (c Cluster) has(p plan.Plan, of Cluster, cut plan.Plan) bool {
 	cases := map[string]bool{}
 	for _, i := range c.Specs(p) {
@@ -121,10 +121,10 @@ func (c Cluster) has(p plan.Plan, of Cluster, cut plan.Plan) bool {
 		!slices.ContainsFunc(of.Specs(cut), func(i int) bool { return !cases[cut.Specs[i].Key()] })
 }
 
-// name is what was chosen, as one would type it.
+// name returns the options of the cut, as they are typed.
 func (c Cut) name() string { return cmp.Or(c.Chosen(), "the default sweep") }
 
-// String is a line: "--path delete: 2 new (NAME, NAME), 1 gone (ID), 3 of 7 planned
+// String returns a line: "--path delete: 2 new (NAME, NAME), 1 gone (ID), 3 of 7 planned
 // fired".
 func (c Cut) String() string {
 	named := func(n int, word string, names []string) string {

@@ -14,14 +14,16 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// What a sweep says of a case does not hang on which others it runs: of one outcome each
-// cut of the plan, by one option and by two, says what the whole says of the same cases.
+// The report about a case does not depend on the other cases of the sweep. Each cut of
+// one outcome's plan, by one option and by two, reports the same about its cases as the
+// whole.
 func TestACutSaysWhatTheWholeSays(t *testing.T) {
 	p := defaultPlan(t)
 	known := slices.DeleteFunc(slices.Clone(catalogue.Excuses()), func(k catalogue.Excuse) bool {
 		return !k.Applies(p.Version)
 	})
-	// Each case of a known finding shows it, but for one; and one of another case is new.
+	// Each case of a known finding shows it, except for one; and one of another case is
+	// new.
 	var specs []plan.Spec
 	var found [][]finding.Finding
 	odd, without := -1, -1
@@ -83,7 +85,7 @@ func TestACutSaysWhatTheWholeSays(t *testing.T) {
 	}
 	t.Logf("%d cases, %d cuts", len(specs), len(cuts))
 
-	// And what replays of the whole have shown holds of its cuts.
+	// The replays of the whole sweep count for its cuts.
 	rep := NewReport(whole, results, known)
 	all, err := NewWithCuts(rep, whole, results, known)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/shimquake/shimquake/sweep/triage"
 )
 
-// Two of three cases leave the same: one cluster, with the window of points that it was seen at.
+// Two of three cases have the same finding: one cluster, with the window of its points.
 func ExampleNewReport() {
 	p := plan.Plan{Version: "v2.4.2", Digest: "4836be6dd953e300", Places: map[failpoints.Point]plan.Place{}}
 	for line, statement := range []string{"fork", "parse", "connect"} {

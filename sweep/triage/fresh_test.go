@@ -13,8 +13,8 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// What does not come again in 20 replays is reported, and is no reason to fail; fewer
-// replays show nothing, and a cluster of many cases has come again by itself.
+// A finding that 20 replays do not reproduce is reported, and is no reason to fail. Fewer
+// replays show nothing, and a cluster of many cases is reproduced by the sweep itself.
 func TestNotReproduced(t *testing.T) {
 	p := planOf(start+"a", start+"b", start+"c", start+"d")
 	left := shimLeft(1, "c0")
@@ -45,8 +45,8 @@ func TestNotReproduced(t *testing.T) {
 	}
 }
 
-// A race that a busy machine loses anywhere explains what does not come again elsewhere,
-// if there is nothing else, and no more often than it is known.
+// A race that a busy machine may lose anywhere explains a finding that is not reproduced.
+// It must be the only finding, and not exceed the known number.
 func TestARaceByChance(t *testing.T) {
 	race := known(t, `sweep:
   where: ["containerd runtime.binary.*"]
@@ -66,7 +66,7 @@ func TestARaceByChance(t *testing.T) {
 		shown        *Shown
 		found        []finding.Finding
 		cases        int
-		fresh, other int // what fails the sweep, and what else it reports as new
+		fresh, other int // the new findings that fail the sweep, and the others
 	}{
 		"never again":            {race, never, left, 1, 0, 0},
 		"never again, two":       {race, never, left, 2, 0, 0},
@@ -99,8 +99,8 @@ func TestARaceByChance(t *testing.T) {
 	}
 }
 
-// A known finding with more cases than are known is new: something else leaves the same
-// at the same place. What was measured of a default sweep holds of its cases only.
+// A known finding with more cases than known is new: another bug leaves the same at the
+// same place. The bound of a default sweep only counts its cases.
 func TestMoreCasesThanAreKnown(t *testing.T) {
 	whole := known(t, "  where:", "  cases: {v2.4.2: 1}\n  where:")
 	paused := known(t, "  where:", "  cases: {v2.4.2: 9}\n  paused: {v2.4.2: 1}\n  where:")
@@ -129,14 +129,14 @@ func TestMoreCasesThanAreKnown(t *testing.T) {
 			t.Errorf("%q: status %d of one case, %d of two, want 0 and %d\n%s",
 				c.options, one.Status(), two.Status(), c.want, two)
 		}
-		more := strings.Contains(two.String(), "NEW: more of start: it is known, but of 1 cases")
+		more := strings.Contains(two.String(), "NEW: more of start: it is known in at most 1 cases")
 		if more != (c.want == 1) {
 			t.Errorf("%q: %s", c.options, two)
 		}
 	}
 }
 
-// A residue that comes each time is no race.
+// A residue that occurs every time is no race.
 func TestResiduesThatComeEachTime(t *testing.T) {
 	p := planOf(start+"a", start+"b")
 	for left, want := range map[int]int{0: 0, 10: 0, 20: 1} {
@@ -150,8 +150,7 @@ func TestResiduesThatComeEachTime(t *testing.T) {
 	}
 }
 
-// Which of its symptoms comes first does not decide whether a case is known, nor which
-// cluster it belongs to.
+// The order of a case's symptoms decides neither whether it is known nor its cluster.
 func TestTheOrderOfSymptomsDoesNotMatter(t *testing.T) {
 	k := known(t, "  - shim task=none", "  - container what=removal")
 	removal := finding.Finding{Invariant: finding.Liveness, Class: finding.ClassContainer,
@@ -177,8 +176,8 @@ func TestTheOrderOfSymptomsDoesNotMatter(t *testing.T) {
 	}
 }
 
-// A known leak of one container excuses nothing of another, and nothing that has another
-// cause.
+// A known leak of one container excuses no finding of another container, and none with
+// another cause.
 func TestKnownExcusesNothingOfOthers(t *testing.T) {
 	k := known(t)
 	shim := shimLeft(1, "c0")[0]

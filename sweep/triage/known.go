@@ -13,14 +13,14 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// AppliesTo reports whether a known finding may appear in a case: place, path and action
-// of one of its faults are enough, where they are of one window.
+// AppliesTo reports whether a known finding may appear in a case. One of its faults must
+// be in a window, with its place, path and action.
 func AppliesTo(k catalogue.Excuse, s plan.Spec) bool { return len(windowsOf(k, s)) > 0 }
 
-// windowsOf are the windows of a known finding in which a case has a fault.
+// windowsOf returns the windows of a known finding that have a fault of the case.
 func windowsOf(k catalogue.Excuse, s plan.Spec) []catalogue.Window {
-	// Beside a crash of containerd any fault may come while it loads, whatever path its hit
-	// has without the crash; and a shim's own, in its midst.
+	// After a crash of containerd, any other fault may fire while it loads, whatever its
+	// path without the crash. A shim's fault may fire during the load, too.
 	loads := len(s.Faults) > 1 && slices.ContainsFunc(s.Faults, func(f plan.Fault) bool {
 		return f.Word() == "crash" && f.Point.Who == "containerd"
 	})
@@ -37,8 +37,8 @@ func windowsOf(k catalogue.Excuse, s plan.Spec) []catalogue.Window {
 // among reports whether a list has a word; an empty list has all.
 func among(list []string, word string) bool { return len(list) == 0 || slices.Contains(list, word) }
 
-// isAt reports whether a fault is at one of these patterns of functions and points. A bad
-// pattern is refused when the finding is read.
+// isAt reports whether a fault is at one of these patterns of functions and points. An
+// invalid pattern was refused when the finding was parsed.
 func isAt(where []string, f plan.Fault) bool {
 	return len(where) == 0 || slices.ContainsFunc(where, func(pattern string) bool {
 		here, _ := path.Match(pattern, f.Place())
@@ -47,7 +47,8 @@ func isAt(where []string, f plan.Fault) bool {
 	})
 }
 
-// covers reports whether a spec does what the case of a known finding does.
+// covers reports whether a spec has the faults and the workload of a known finding's
+// case.
 func covers(s plan.Spec, c harness.Case) bool {
 	if !s.Same(c.Workload) || len(s.Faults) != len(c.Plan) {
 		return false
@@ -62,8 +63,8 @@ func covers(s plan.Spec, c harness.Case) bool {
 	return true
 }
 
-// sameTerm compares what two faults do, without the texts of errors that name neither a
-// class nor an errno.
+// sameTerm compares the actions of two faults. It ignores texts of errors that name
+// neither a class nor an errno.
 func sameTerm(a, b failpoints.Fault) bool {
 	x, y := a.Do.Clauses(), b.Do.Clauses()
 	if len(x) != len(y) {
@@ -77,7 +78,7 @@ func sameTerm(a, b failpoints.Fault) bool {
 	return true
 }
 
-// named is the class or the errno that a clause names, or "".
+// named returns the class or the errno in a clause, or "".
 func named(c term.Clause) string {
 	_, code := c.Code()
 	if _, errno := c.Errno(); code || errno {
@@ -86,29 +87,29 @@ func named(c term.Clause) string {
 	return ""
 }
 
-// Known is what a sweep saw of a known finding.
+// Known is a known finding in a sweep.
 type Known struct {
 	ID    string `json:"known"`
 	Title string `json:"title"`
 	Cluster
-	// Most is how many cases are known of this release in a whole default sweep, in one of
-	// `--actions pause`, or in one that has all cuts of the default workloads; 0 where that
-	// was not measured, or where this is another sweep.
+	// Most is the known number of cases of this release in a whole default sweep. It also
+	// exists for a sweep with `--actions pause`, and for one with all cuts of the default
+	// workloads. It is 0 for another sweep, or if it was not measured.
 	Most int `json:"most,omitempty"`
-	// ByChance is how many of the cases are of other places, and did not come again there.
+	// ByChance counts its cases at other places that replays did not reproduce there.
 	ByChance int `json:"byChance,omitempty"`
-	// Gone is set where the sweep covers the finding's case and did not find it there, and
-	// no replay of it did: see Shown.
+	// Gone is set if neither the sweep nor a replay has found it in its own case: see
+	// Shown.
 	Gone bool `json:"gone,omitempty"`
-	// Covered is set where the sweep covers the finding's case.
+	// Covered is set if the sweep covers the finding's case.
 	Covered bool `json:"covered"`
 
 	excuse catalogue.Excuse
-	absent []int // its own cases in the plan that have not shown it
+	absent []int // its own cases in the plan without it
 }
 
-// Absent are the cases of the plan that are its own and did not show it, by their index;
-// none where it is a race that comes only sometimes.
+// Absent returns the indexes in the plan of its own cases that did not show it; none for
+// a race that shows only sometimes.
 func (k Known) Absent() []int { return k.absent }
 
 // ShownBy reports whether a verdict shows it.
@@ -118,31 +119,30 @@ func (k Known) ShownBy(v harness.Verdict) bool {
 	})
 }
 
-// Exceeds reports whether more cases show it than are known: something else does, too.
+// Exceeds reports whether more cases show it than known: another bug shows the same.
 func (k Known) Exceeds() bool { return k.Most > 0 && k.Cases > k.Most }
 
-// shown is what a case has found.
+// shown has the findings of a case.
 type shown struct {
 	spec  int
-	paths []string // what was going on when its faults fired, where that is known
+	paths []string // the paths on which its faults fired, if known
 	found []finding.Finding
 }
 
-// split takes what known findings explain out of what cases have found. It returns the
-// rest, and for each known finding of the release what it explains. fired reports whether
-// a case's faults happened.
+// split separates the findings that known bugs explain from the rest. It returns the
+// rest, and for each known finding of the release the findings that it explains. fired
+// reports whether a case's faults happened.
 //
-// What a finding of the catalogue matches is explained by it, and so is what comes with
-// that: of the same container or pod. In which order the symptoms of a case stand does
-// not matter.
+// A finding of the catalogue explains its matches, and their companions in the same
+// container or pod. The order of a case's symptoms does not matter.
 func split(p plan.Plan, known []catalogue.Excuse, all []shown, fired func(spec int) bool) ([]occurrence, []Known) {
 	known = slices.DeleteFunc(slices.Clone(known), func(k catalogue.Excuse) bool { return !k.Applies(p.Version) })
 	explained := make([][]occurrence, len(known))
 	var fresh []occurrence
 	for _, c := range all {
 		rest := c.found
-		// A restart is over in the middle of what it does, on a busy machine, and what was
-		// planned for it fires a moment later.
+		// On a busy machine a restart may end during the path, and its fault then fires a
+		// little later.
 		s := p.Specs[c.spec]
 		for i, direct := range explains(known, c.found, s.On(c.paths), s) {
 			if len(direct) == 0 {
@@ -168,9 +168,9 @@ func split(p plan.Plan, known []catalogue.Excuse, all []shown, fired func(spec i
 	return fresh, seen
 }
 
-// explains are the findings of a case that each known finding matches, by its index; each
-// finding is given to that which says most of it, the first of several: where its faults
-// have fired, or else where they were planned.
+// explains returns the findings of a case that each known finding matches, by its index.
+// A finding belongs to the known one that matches most specifically, the first of
+// several. It checks the paths on which the faults fired first, then the planned paths.
 func explains(known []catalogue.Excuse, found []finding.Finding, where ...plan.Spec) map[int][]finding.Finding {
 	out := map[int][]finding.Finding{}
 	for _, f := range found {
@@ -194,8 +194,8 @@ func explains(known []catalogue.Excuse, found []finding.Finding, where ...plan.S
 	return out
 }
 
-// seenOf is what a sweep saw of one known finding. Its own case must show it: that a
-// neighbour does is another case's news.
+// seenOf returns the result for one known finding. Its own case must show it: a finding
+// of a neighbour is news about that case.
 func seenOf(p plan.Plan, k catalogue.Excuse, explained []occurrence, fired func(spec int) bool) Known {
 	out := Known{ID: k.ID, Title: k.Title, Cluster: Cluster{Name: k.ID, occurrences: explained}, excuse: k}
 	out.sum(p)

@@ -14,7 +14,7 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// A pair is explained by what is known of either of its faults.
+// A known finding of either of its faults explains a pair.
 func TestAPairIsKnownByEitherFault(t *testing.T) {
 	pass := func(point, path string) plan.Pass {
 		return plan.Pass{Point: failpoints.MustPoint(point), Nth: 1, Path: path}
@@ -38,7 +38,8 @@ func TestAPairIsKnownByEitherFault(t *testing.T) {
 	}
 }
 
-// What is known of a bare error is not known of one that its caller may take for success.
+// A finding known for a bare error is unknown for an error that its caller may take for
+// success.
 func TestATypedErrorIsKnownByItsName(t *testing.T) {
 	at := plan.Pass{Point: failpoints.MustPoint(start + "a"), Nth: 1, Path: "create"}
 	for action, known := range map[string]string{
@@ -55,8 +56,8 @@ func TestATypedErrorIsKnownByItsName(t *testing.T) {
 	}
 }
 
-// Windows do not mix: what is known of one place with one action is not known of it with
-// the action of another.
+// Windows do not mix: a finding known at one place with one action is unknown there with
+// the action of another window.
 func TestAWindowIsOfItsOwnActions(t *testing.T) {
 	k := catalogue.Excuse{
 		Window: catalogue.Window{Where: []string{start + "a"}, Actions: []string{"crash"}},
@@ -82,7 +83,7 @@ func TestAWindowIsOfItsOwnActions(t *testing.T) {
 	}
 }
 
-// A window's own matches are those of it alone.
+// A window's own matches belong to it alone.
 func TestAWindowMatchesItsOwn(t *testing.T) {
 	shim := finding.Finding{Invariant: finding.Leak, Class: finding.ClassShim}
 	socket := finding.Finding{Invariant: finding.Leak, Class: finding.ClassSocket}
@@ -100,8 +101,8 @@ func TestAWindowMatchesItsOwn(t *testing.T) {
 	}
 }
 
-// What is known of CRI's workload is known of those that call the same, but only a case
-// of its own workload must show it.
+// A finding known in CRI's workload is known in workloads with the same calls, but only a
+// case of its own workload must show it.
 func TestAFindingIsKnownInWorkloadsThatAreLikeItsOwn(t *testing.T) {
 	at := plan.Pass{Point: failpoints.MustPoint(start + "fork"), Nth: 1, Path: "exit"}
 	for name, want := range map[string]bool{"cri": true, "stop": true, "loop": true, "task": false, "grouped": false} {
@@ -122,7 +123,7 @@ func TestAFindingIsKnownInWorkloadsThatAreLikeItsOwn(t *testing.T) {
 	}
 }
 
-// A known finding's own case must show it, with each of its faults.
+// A known finding's own case, with each of its faults, must show it.
 func TestCovers(t *testing.T) {
 	at := func(point string) plan.Pass {
 		return plan.Pass{Point: failpoints.MustPoint("rpc:shim:Task." + point), Nth: 1, Path: "delete"}
@@ -153,8 +154,8 @@ func TestCovers(t *testing.T) {
 	}
 }
 
-// Where several known findings match, the one that says most of it explains it.
-func TestTheFindingThatSaysMostExplains(t *testing.T) {
+// If several known findings match, the most specific one explains it.
+func TestTheMostSpecificFindingExplains(t *testing.T) {
 	at := plan.Pass{Point: failpoints.MustPoint(start + "a"), Nth: 1, Path: "create"}
 	s := plan.Single(at, "crash", "task")
 	unreported := finding.Finding{Invariant: finding.Exit, Class: finding.ClassExitCode, Facts: fact.Facts{
@@ -189,8 +190,8 @@ func TestTheFindingThatSaysMostExplains(t *testing.T) {
 	}
 }
 
-// What is known of a path is known of what befell the client on it: a busy machine may be
-// elsewhere than the traces were when the hit comes.
+// A finding known on a path is known for a fault that fired on it. On a busy machine the
+// hit may be on another path than in the traces.
 func TestAFindingIsKnownWhereItsFaultFired(t *testing.T) {
 	k := known(t, "  where:", "  paths: [start]\n  where:")
 	p := planOf(start+"a", start+"b") // both on create

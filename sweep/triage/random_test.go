@@ -10,9 +10,9 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// What random plans have found on the untouched v2.4.2, and which bug it is: known where
-// the bug can be, and not only where the default sweep meets it.
-func TestWhatRandomPlansFoundIsKnown(t *testing.T) {
+// Findings of random plans on the untouched v2.4.2, and their bugs. They are known
+// wherever the bug can be, and not only in the default sweep's cases.
+func TestFindingsOfRandomPlansAreKnown(t *testing.T) {
 	const prefix = "stmt:containerd:runtime."
 	known := slices.DeleteFunc(slices.Clone(catalogue.Excuses()), func(k catalogue.Excuse) bool {
 		return !k.Applies("v2.4.2")
@@ -24,7 +24,7 @@ func TestWhatRandomPlansFoundIsKnown(t *testing.T) {
 		workload string
 		faults   []plan.Fault
 		found    string
-		want     string // "": it is new
+		want     string // "": a new finding
 	}{
 		{"grouped", []plan.Fault{fault("stmt:shim:shim.serve:return-reap-ctx-logger-signals", "error(x)", "create")},
 			"socket socket=silent served-by=neighbour", "socket-of-a-group"},
@@ -69,7 +69,7 @@ func TestWhatRandomPlansFoundIsKnown(t *testing.T) {
 	}
 }
 
-// explainedBy is the bug by which what a case leaves is known, or "".
+// explainedBy returns the bug that explains the findings of a case, or "".
 func explainedBy(known []catalogue.Excuse, workload, found string, faults ...plan.Fault) (id string) {
 	m := finding.MustMatches(found)[0]
 	f := finding.Finding{Class: m.Class, Facts: m.Facts}
@@ -79,8 +79,8 @@ func explainedBy(known []catalogue.Excuse, workload, found string, faults ...pla
 	return id
 }
 
-// What sweeps of the workloads that are asked for have found on the untouched v2.4.2.
-func TestWhatOtherWorkloadsFoundIsKnown(t *testing.T) {
+// Findings of sweeps of other workloads on the untouched v2.4.2.
+func TestFindingsOfOtherWorkloadsAreKnown(t *testing.T) {
 	const (
 		adds    = "rpc:shim:Task.Exec:entry"
 		copies  = "stmt:shim:process.execProcess.start:if-err-pio.Copy-ctx-e.wg-err-nil"

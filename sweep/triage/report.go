@@ -15,8 +15,8 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// Report is what a sweep has found. It is made of the plan and the results, in whatever
-// order they came, and of nothing else.
+// Report is the report of a sweep. It depends only on the plan and the results, and not
+// on their order.
 type Report struct {
 	Version string     `json:"containerd"`
 	Digest  string     `json:"plan"`
@@ -27,33 +27,33 @@ type Report struct {
 	Fired    int `json:"fired"`
 	Held     int `json:"held"`
 	Violated int `json:"violated"`
-	// Again is how many fired only when they were tried again.
+	// Again counts the cases that fired only in a later try.
 	Again int `json:"firedAgain,omitempty"`
-	// Residues are how often known residues that are races were left.
+	// Residues count the known residues that are races.
 	Residues []rate.Count `json:"residues,omitempty"`
-	// Missed are the cases whose fault did not happen, by why.
+	// Missed are the cases whose fault did not happen, by their reason.
 	Missed []Missed `json:"-"`
-	// New are the clusters that nothing known explains, also those that do not come again.
+	// New are the clusters without a known explanation, reproduced or not.
 	New   []Cluster `json:"-"`
 	Known []Known   `json:"-"`
 
-	settled []Cluster // were new, see Settle
+	settled []Cluster // no longer new, see Settle
 }
 
-// Missed are cases that show nothing, for the same reason.
+// Missed are invalid cases with the same reason.
 type Missed struct {
-	// Why is that of the first of the Cases; another may say it in other words.
+	// Why is the reason of the first of the Cases; its text may differ in the others.
 	Why   string   `json:"why"`
 	Cases []string `json:"invalid"`
-	// Unsteady is set where all of them are of hits which not every trace had. Fewer is set
-	// where the point was passed, or an earlier hit of it fired: its loop, driven by a
-	// ticker or by events, went round less often than in the traces; or where another case
-	// of the same hit fired only when it was tried again. Unheeded is set where the process
-	// did not look at the context which was ended, or ended by itself before it could
-	// crash. None of them is an error of the sweep, but more than a few Fewer are.
+	// Unsteady is set if no hit of these cases is in every trace. Fewer is set if the
+	// process reached the point less often than in the traces, as in a loop that a ticker
+	// or events drive. Then an earlier hit fired, or another case of the hit fired only
+	// in a later try. Ignored is set if the process did not check the ended context, or
+	// ended by itself before its crash. None of them is an error of the sweep, but many
+	// Fewer are.
 	Unsteady bool `json:"unsteady,omitempty"`
 	Fewer    bool `json:"fewer,omitempty"`
-	Unheeded bool `json:"unheeded,omitempty"`
+	Ignored  bool `json:"ignored,omitempty"`
 
 	whys []string // of the cases
 }
@@ -99,8 +99,8 @@ func (r *Report) count(res journal.Result) (fired bool) {
 	return true
 }
 
-// missed are the cases that show nothing, by their reasons, those of the first case
-// first.
+// missed returns the invalid cases, grouped by their reasons in the order of the first
+// cases.
 func missed(p plan.Plan, results []journal.Result) []Missed {
 	type reason struct {
 		text            string
@@ -114,10 +114,10 @@ func missed(p plan.Plan, results []journal.Result) []Missed {
 		}
 		s := p.Specs[res.I]
 		n, ok := first[loopOf(s)]
-		unheeded := res.Miss == harness.MissUnobserved || res.Miss == harness.MissAlreadyExited
+		ignored := res.Miss == harness.MissUnobserved || res.Miss == harness.MissAlreadyExited
 		m := Missed{
-			Why: res.Why, Unsteady: res.Unfired && s.Unsteady, Unheeded: unheeded,
-			Fewer: res.Unfired && !s.Unsteady && !unheeded && // who did not heed it has passed it
+			Why: res.Why, Unsteady: res.Unfired && s.Unsteady, Ignored: ignored,
+			Fewer: res.Unfired && !s.Unsteady && !ignored && // an ignored fault did reach its point
 				(ok && n < s.Last().Nth || again[hitOf(s)] || res.Miss == harness.MissTooFew),
 		}
 		why := reason{res.Reason(), m.Unsteady, m.Fewer}
@@ -131,7 +131,7 @@ func missed(p plan.Plan, results []journal.Result) []Missed {
 	return out
 }
 
-// loop is where hits of a point are counted.
+// loop identifies a point whose hits are counted.
 type loop struct {
 	failpoints.Point
 	workload string
@@ -139,7 +139,7 @@ type loop struct {
 
 func loopOf(s plan.Spec) loop { return loop{s.Last().Point, s.Workload} }
 
-// hit is one of a point, in one workload.
+// hit is one hit of a point, in one workload.
 type hit struct {
 	loop
 	nth int
@@ -147,7 +147,7 @@ type hit struct {
 
 func hitOf(s plan.Spec) hit { return hit{loopOf(s), s.Last().Nth} }
 
-// firedAgain are the hits that have fired, but not in every try: not every run has them,
+// firedAgain returns the hits that fired, but not in every try: not every run has them,
 // although every trace had.
 func firedAgain(p plan.Plan, results []journal.Result) map[hit]bool {
 	again := map[hit]bool{}
@@ -159,7 +159,7 @@ func firedAgain(p plan.Plan, results []journal.Result) map[hit]bool {
 	return again
 }
 
-// firstFired is the earliest hit of each point that has fired.
+// firstFired returns the earliest hit of each point that fired.
 func firstFired(p plan.Plan, results []journal.Result) map[loop]int {
 	first := map[loop]int{}
 	for _, res := range results {
@@ -172,10 +172,10 @@ func firstFired(p plan.Plan, results []journal.Result) map[loop]int {
 	return first
 }
 
-// Settle counts what replays have shown to be a known race that came by chance among
-// the cases of that: it does not come again where it was seen, and nothing else was. Its
-// bound holds for all of them; where it has none, only a cluster of a few cases is
-// settled. A known finding that its own case shows again is not gone.
+// Settle counts a new cluster as a known race if replays show that it came by chance. It
+// is not reproduced at its place, and its only finding is the race's. The race's bound
+// includes it; without a bound only a cluster of a few cases is settled. A known finding
+// that its own case shows again is not gone.
 func (r *Report) Settle(p plan.Plan) {
 	for i := range r.Known {
 		k := &r.Known[i]
@@ -195,7 +195,7 @@ func (r *Report) Settle(p plan.Plan) {
 	})
 }
 
-// Gone are the ids of known findings that are gone.
+// Gone returns the ids of known findings that are gone.
 func (r Report) Gone() []string {
 	var ids []string
 	for _, k := range r.Known {
@@ -206,27 +206,26 @@ func (r Report) Gone() []string {
 	return ids
 }
 
-// Reproduced are the new clusters, without those that do not come again: see
-// [Cluster.Reproduced].
+// Reproduced returns the reproduced new clusters: see [Cluster.Reproduced].
 func (r Report) Reproduced() []Cluster {
 	return slices.DeleteFunc(slices.Clone(r.New), func(c Cluster) bool { return !c.Reproduced() })
 }
 
-// Exceeded are the known findings that more cases show than are known.
+// Exceeded returns the known findings with more cases than known.
 func (r Report) Exceeded() []Known {
 	return slices.DeleteFunc(slices.Clone(r.Known), func(k Known) bool { return !k.Exceeds() })
 }
 
-// TooOften are the known residues that are left more often than by chance.
+// TooOften returns the known residues that occur too often for chance.
 func (r Report) TooOften() []rate.Count {
 	return slices.DeleteFunc(slices.Clone(r.Residues), func(c rate.Count) bool { return !c.Exceeds() })
 }
 
-// Fresh is how much is new: clusters that come again, known findings with more cases than
-// are known, and residues that are no chance any more.
+// Fresh returns the number of news: reproduced clusters, known findings with too many
+// cases, and residues that occur too often.
 func (r Report) Fresh() int { return len(r.Reproduced()) + len(r.Exceeded()) + len(r.TooOften()) }
 
-// Seen is how many known findings were found.
+// Seen returns the number of known findings in the sweep.
 func (r Report) Seen() int {
 	n := 0
 	for _, k := range r.Known {
@@ -237,16 +236,16 @@ func (r Report) Seen() int {
 	return n
 }
 
-// mostFewer is of how many cases one may lack its hit because a loop went round less
-// often than in the traces: in default sweeps of 4,636 it was one or two.
+// mostFewer is the number of cases per allowed miss of a hit by a loop that ran less
+// often than in the traces. Default sweeps of 4,636 cases had one or two.
 const mostFewer = 1000
 
-// Status is the exit status: 1 where something is new or a known finding is gone, 3 where
-// a case did not run or shows nothing and should, 0 otherwise.
+// Status returns the exit status. It is 1 if a finding is new or a known one is gone.
+// It is 3 if a case did not run or is invalid without an excuse, and 0 otherwise.
 func (r Report) Status() int {
 	blind, fewer := false, 0
 	for _, m := range r.Missed {
-		blind = blind || !m.Unsteady && !m.Fewer && !m.Unheeded
+		blind = blind || !m.Unsteady && !m.Fewer && !m.Ignored
 		if m.Fewer {
 			fewer += len(m.Cases)
 		}
@@ -261,14 +260,14 @@ func (r Report) Status() int {
 	return 0
 }
 
-// Lacks says what makes all else worth less than it looks: cases that were planned and
-// have no result. It is "" where there are none.
+// Lacks describes the planned cases without a result, which weaken the whole report. It
+// is "" if there are none.
 func (r Report) Lacks() string {
 	if r.Executed >= r.Planned {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d planned cases have no result: the sweep was ended, or still runs, "+
-		"and nothing is known of them", r.Planned-r.Executed, r.Planned)
+		"and they are unknown", r.Planned-r.Executed, r.Planned)
 }
 
 // JSON writes the report as JSON objects, one a line.

@@ -1,5 +1,5 @@
-// Package triage makes of what a sweep has found a few clusters, each with one cause, and
-// compares them with the known findings of the catalogue.
+// Package triage groups the findings of a sweep into a few clusters, each with one cause,
+// and compares them with the known findings of the catalogue.
 package triage
 
 import (
@@ -13,27 +13,27 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// Signature is what a finding has in common with those of other cases: what was left and
-// why, without what is of one case only. It is comparable.
+// Signature is the part of a finding that is equal in other cases: the leftover and the
+// reason, without the parts of one case. It is comparable.
 type Signature struct {
 	Invariant finding.Invariant `json:"invariant"`
 	Class     finding.Class     `json:"class"`
-	// Facts are those of a cause: see fact.Facts.Cause.
+	// Facts are the facts of a cause: see fact.Facts.Cause.
 	Facts fact.Facts `json:"facts"`
 }
 
-// String is the form in which a known finding is matched: leak shim: task=none
-// bundle=gone.
+// String returns the form of a known finding's match: leak shim: task=none bundle=gone.
 func (s Signature) String() string {
 	return strings.TrimSuffix(string(s.Invariant)+" "+string(s.Class)+": "+s.Facts.String(), ": ")
 }
 
-// signatureOf takes from a finding what is of one case only.
+// signatureOf removes the parts of one case from a finding.
 func signatureOf(f finding.Finding) Signature {
 	return Signature{f.Invariant, f.Class, f.Facts.Cause()}
 }
 
-// signatures are those of a case's findings, each once, the most severe first.
+// signatures returns the signatures of a case's findings, each once, the most severe
+// first.
 func signatures(found []finding.Finding) (all []Signature) {
 	for _, f := range found {
 		if t := signatureOf(f); !slices.Contains(all, t) {
@@ -44,7 +44,8 @@ func signatures(found []finding.Finding) (all []Signature) {
 	return all
 }
 
-// reduced are the signatures of what names a cluster, and of what comes with that.
+// reduced returns the signatures that name a cluster, and the signatures of their
+// companions.
 func reduced(found []finding.Finding) (main, with []Signature) {
 	alone := slices.DeleteFunc(slices.Clone(found), func(f finding.Finding) bool {
 		return slices.ContainsFunc(found, func(o finding.Finding) bool { return compare.ComesWith(f, o) })
@@ -54,9 +55,9 @@ func reduced(found []finding.Finding) (main, with []Signature) {
 	return main, with
 }
 
-// families puts the signatures of a case that have one cause together: what was left,
-// whose exit codes were wrong in one way, which events were wrong alike. Each family is a
-// cluster's: a case may show several.
+// families groups the signatures of a case by cause: leaks, wrong exit statuses of one
+// kind, wrong events of one kind. Each family belongs to one cluster, and a case may have
+// several.
 func families(main []Signature) [][]Signature {
 	var out [][]Signature
 	for _, s := range main {
@@ -71,7 +72,7 @@ func families(main []Signature) [][]Signature {
 }
 
 // related reports whether two signatures of one case belong to one finding. CRI keeps its
-// own record of exits, so what it says wrong has causes of its own.
+// own record of exits, so its errors have causes of their own.
 func related(a, b Signature) bool {
 	if a.Invariant != b.Invariant {
 		return false
@@ -95,7 +96,7 @@ func related(a, b Signature) bool {
 	return same(fact.What)
 }
 
-// bySeverity orders signatures: by class as the oracle has them, then by their facts.
+// bySeverity orders signatures by their class as in the oracle, then by their facts.
 func bySeverity(a, b Signature) int {
 	return cmp.Or(
 		cmp.Compare(slices.Index(finding.Classes, a.Class), slices.Index(finding.Classes, b.Class)),
@@ -103,7 +104,7 @@ func bySeverity(a, b Signature) int {
 	)
 }
 
-// text is the form of several signatures, for names and comparisons.
+// text returns the form of several signatures, for names and comparisons.
 func text(all []Signature) string {
 	parts := make([]string, len(all))
 	for i, s := range all {
@@ -112,7 +113,7 @@ func text(all []Signature) string {
 	return strings.Join(parts, " | ")
 }
 
-// subset reports whether all contains some.
+// subset reports whether all has every element of some.
 func subset(some, all []Signature) bool {
 	return !slices.ContainsFunc(some, func(s Signature) bool { return !slices.Contains(all, s) })
 }

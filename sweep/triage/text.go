@@ -10,14 +10,14 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// How much of a report a person gets to see; the journal and the JSON form have all.
+// The limits of a report for people; the journal and the JSON form are complete.
 const (
 	mostMissed  = 5   // cases of a reason
-	mostWindows = 8   // windows of a cluster, and things that it leaves besides
+	mostWindows = 8   // windows of a cluster, and additional findings
 	mostWhy     = 160 // bytes of a reason
 )
 
-// String is the report for people.
+// String returns the report for a person.
 func (r Report) String() string {
 	var b quote.Text
 	shard, again := "", ""
@@ -41,10 +41,10 @@ func (r Report) String() string {
 		switch {
 		case k.Gone:
 			b.Line("")
-			b.Line("GONE: %s: known of this release, and its case was run: %s%s", k.ID, k.Title, k.Again())
+			b.Line("GONE: %s: known of this release, but its case did not show it: %s%s", k.ID, k.Title, k.Again())
 		case k.Exceeds():
 			b.Line("")
-			b.Line("NEW: more of %s: it is known, but of %d cases of %s at most: %s", k.ID, k.Most, r.Version, k.counts())
+			b.Line("NEW: more of %s: it is known in at most %d cases of %s: %s", k.ID, k.Most, r.Version, k.counts())
 			k.where(&b)
 		case k.Cases > 0 || k.Shown != nil:
 			b.Line("")
@@ -77,11 +77,11 @@ func (m Missed) write(b *quote.Text) {
 	excuse := ""
 	switch {
 	case m.Unsteady:
-		excuse = ", all of hits that not every trace had"
+		excuse = ", their hits do not occur in every run"
 	case m.Fewer:
-		excuse = ", all of hits that not every run has: the point was passed, but less often"
-	case m.Unheeded:
-		excuse = ", which nothing can come of"
+		excuse = ", their points were reached, but less often than in the traces"
+	case m.Ignored:
+		excuse = ", inconclusive"
 	}
 	b.Line("")
 	b.Line("invalid: %d cases%s: %s", len(m.Cases), excuse, short(m.Why))
@@ -96,7 +96,7 @@ func (m Missed) write(b *quote.Text) {
 	}
 }
 
-// short is the first line of a reason, or the beginning of that.
+// short returns the first line of a reason, or its beginning.
 func short(why string) string {
 	why, _, _ = strings.Cut(why, "\n")
 	if len(why) > mostWhy {
@@ -113,12 +113,12 @@ func (c Cluster) counts() string {
 		tally(c.Actions), tally(c.Paths), tally(c.Workloads))
 }
 
-// Again says what came of the replays of a finding's own case that had not shown it.
+// Again describes the replays of a finding's own case that had not shown it.
 func (k Known) Again() string {
 	if k.Shown == nil {
 		return ""
 	}
-	return fmt.Sprintf("; its own case did not show it, %d of %d replays of it do", k.Shown.Same, k.Shown.Replays)
+	return fmt.Sprintf("; %d of %d replays of its own case show it", k.Shown.Same, k.Shown.Replays)
 }
 
 func (k Known) byChance() string {
@@ -151,7 +151,7 @@ func (c Cluster) where(b *quote.Text) {
 	}
 }
 
-// byCount are the words, those that were counted most first.
+// byCount returns the words, the most frequent first.
 func byCount(counts map[string]int) []string {
 	return slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), strings.Compare(a, b))

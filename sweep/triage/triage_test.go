@@ -19,7 +19,7 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// shimLeft is what a leaked shim looks like in one case: with its ids.
+// shimLeft returns the findings of a leaked shim in one case: with its ids.
 func shimLeft(pid int, id string) []finding.Finding {
 	return []finding.Finding{
 		{
@@ -47,7 +47,7 @@ func wrongExit(kind, by string) finding.Finding {
 		Facts: fact.Facts{fact.By: by, fact.Status: kind, fact.Reported: "137", fact.True: "7"}}
 }
 
-func TestSignaturesForgetWhatIsOfOneCase(t *testing.T) {
+func TestSignaturesLeaveOutTheCase(t *testing.T) {
 	for name, c := range map[string]struct {
 		found []finding.Finding
 		want  string
@@ -91,7 +91,7 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
-// planOf is a plan with a crash at each of these points, which stand on lines 10, 20, ...
+// planOf returns a plan with a crash at each of these points, on lines 10, 20, ...
 func planOf(points ...string) plan.Plan {
 	p := plan.Plan{Version: "v2.4.2", Places: map[failpoints.Point]plan.Place{}}
 	for i, name := range points {
@@ -150,7 +150,7 @@ func TestAnotherReasonIsAnotherFinding(t *testing.T) {
 	}
 }
 
-// known is a finding of the catalogue that explains a leaked shim in binary.Start.
+// known returns a finding of the catalogue that explains a leaked shim in binary.Start.
 func known(t *testing.T, edit ...string) catalogue.Excuse {
 	t.Helper()
 	text := strings.NewReplacer(edit...).Replace(`id: start
@@ -235,7 +235,7 @@ func TestTheReportDoesNotDependOnTheOrderOfResults(t *testing.T) {
 func TestWhatCanBeExcused(t *testing.T) {
 	p := planOf(start+"a", start+"b", start+"c")
 	p.Specs[1].Unsteady = true
-	// A sweep in which nothing fires shows nothing, whatever the excuses.
+	// A sweep in which no fault fires shows nothing, whatever the excuses.
 	fired := journal.Result{I: 2, Outcome: harness.Held}
 	for miss, want := range map[harness.Miss]int{
 		"": 3, harness.MissUnobserved: 0, harness.MissAlreadyExited: 0, harness.MissTooFew: 0,
@@ -247,7 +247,8 @@ func TestWhatCanBeExcused(t *testing.T) {
 			t.Errorf("%q: status %d, want %d\n%s", miss, r.Status(), want, r)
 		}
 	}
-	// One hit of one point, met by another action at its second try only, or at its first.
+	// Another action fires at the same hit of the point at its second try only, or at its
+	// first.
 	p.Specs[0].Faults[0].Point = p.Specs[2].Faults[0].Point
 	p.Specs[0].Faults[0].Action = "lose"
 	missed := journal.Result{I: 0, Outcome: harness.Invalid, Why: "not fired: did not fire", Unfired: true, Tries: 8}
@@ -258,13 +259,13 @@ func TestWhatCanBeExcused(t *testing.T) {
 			t.Errorf("fired at try %d: %+v", tries, r.Missed)
 		}
 	}
-	// Who has passed it, and not heeded what was done there, has not passed it less often.
+	// A process that ignored the fault has not reached the point less often.
 	missed.Miss, fired.Tries = harness.MissUnobserved, 2
-	if m := NewReport(headOf(p), []journal.Result{missed, fired}, nil).Missed[0]; m.Fewer || !m.Unheeded {
+	if m := NewReport(headOf(p), []journal.Result{missed, fired}, nil).Missed[0]; m.Fewer || !m.Ignored {
 		t.Errorf("%+v", m)
 	}
 	fired.Tries = 0
-	// Only a miss is excused by the hit, and not a workload that failed.
+	// The hit only excuses a miss, and not a workload that failed.
 	r := NewReport(headOf(p), []journal.Result{{I: 1, Outcome: harness.Invalid, Why: "cannot create"}, fired}, nil)
 	if r.Status() != 3 {
 		t.Errorf("an unsteady hit excuses %q", r)
@@ -276,9 +277,9 @@ func TestWhatCanBeExcused(t *testing.T) {
 	}
 }
 
-// What somebody else's shim leaves does not excuse what a client could not do, what
-// containerd has forgotten, or another container's mount.
-func TestWhatComesWithAShim(t *testing.T) {
+// A leak of another shim does not excuse a client's failure, a forgotten container, or
+// another container's mount.
+func TestCompanionsOfAShim(t *testing.T) {
 	shim := shimLeft(1, "c1")[0]
 	shim.Subject.ID = "c1"
 	for what, f := range map[string]finding.Finding{
@@ -321,7 +322,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// Whatever was read of a journal can be reported.
+// Every result of a journal can be reported.
 func FuzzReport(f *testing.F) {
 	p := planOf(start+"a", start+"b").Sealed()
 	results := []journal.Result{
@@ -348,16 +349,16 @@ func FuzzReport(f *testing.F) {
 	})
 }
 
-// A later hit of a loop may be missing where an earlier one of the same point fired, and
-// nowhere else: a probe that no longer fires is an error.
-func TestLoopThatGoesRoundLessOften(t *testing.T) {
+// A later hit of a loop may only be missing if an earlier one of the same point fired:
+// otherwise the probe is broken.
+func TestALoopThatRunsLessOften(t *testing.T) {
 	p := planOf(start+"a", start+"a", start+"b", start+"a")
 	for i, nth := range []int{1, 7, 7, 8} {
 		p.Specs[i].Faults[0].Nth = nth
 	}
 	const fired, missed, failed = "fired", "missed", "failed"
 	for name, c := range map[string]struct {
-		is   [4]string // of the first hit of a, its seventh, the seventh of b, the eighth of a
+		is   [4]string // of hits 1 and 7 of a, 7 of b, 8 of a
 		want int
 	}{
 		"after one that fired":      {[4]string{fired, missed, fired, fired}, 0},

@@ -16,18 +16,18 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// How many cases of the default plan may be excused, by a finding and by a symptom: some
-// 3 and 4 of a hundred. The widest finding is a race that any crash while runc creates
-// another container of the pod may meet; the widest symptom is that of twelve windows
-// around the start and the load of a shim: 192 cases, and 11 typed errors that take the
-// same error paths. A finding that needs more is too coarse: give it points in place of
-// functions, or more facts.
+// The largest number of cases of the default plan that a finding and a symptom may
+// excuse: some 3 and 4 of a hundred. The widest finding is a race of any crash while runc
+// creates another container of the pod. The widest symptom has twelve windows around the
+// start and the load of a shim. It has 192 cases, and 11 typed errors on the same error
+// paths. A finding that needs more is too coarse: use points instead of functions, or
+// more facts.
 const (
 	mostOfAFinding = 125
 	mostOfASymptom = 203
 )
 
-// defaultPlan is the default sweep of v2.4.2, as it was traced. To renew it:
+// defaultPlan returns the default sweep of v2.4.2, as it was traced. To renew it:
 //
 //	sudo bin/shimquake sweep --plan-only | gzip -9n >sweep/triage/testdata/plan-v2.4.2.json.gz
 func defaultPlan(t *testing.T) (p plan.Plan) {
@@ -36,7 +36,7 @@ func defaultPlan(t *testing.T) (p plan.Plan) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = f.Close() }() // it is only read
+	defer func() { _ = f.Close() }() // only read
 	r, err := gzip.NewReader(f)
 	if err == nil {
 		err = json.NewDecoder(r).Decode(&p)
@@ -53,7 +53,7 @@ func defaultPlan(t *testing.T) (p plan.Plan) {
 	return p
 }
 
-// symptom is a match without what tells apart who is hit.
+// symptom returns a match without the fact that identifies the container.
 func symptom(m finding.Match) string {
 	for _, k := range []fact.Key{fact.True, fact.Reported, fact.Role, fact.Code} {
 		m.Facts[k] = ""
@@ -61,16 +61,16 @@ func symptom(m finding.Match) string {
 	return m.String()
 }
 
-// inWindow reports whether a match says by a fact when it happened. The judge has found
-// that out in each case, so that it needs no narrow place, and only the bound on its
-// cases limits it.
+// inWindow reports whether a match has a fact about its time. The judge determines that
+// fact in each case. So the match needs no narrow place, and only its number of cases is
+// bounded.
 func inWindow(m finding.Match) bool {
 	return m.Facts[fact.Containerd] == fact.Down || m.Facts[fact.Shim] == fact.Dead ||
 		m.Facts[fact.Create] != "" || m.Facts[fact.Served] == fact.ByNeighbour
 }
 
-// widths are the cases of the plan that findings, and that symptoms, may be excused in.
-// What lies in a window is left out of the symptoms.
+// widths returns the cases of the plan in which findings, and symptoms, may be excused.
+// It leaves out the symptoms with such a time.
 func widths(p plan.Plan, known []catalogue.Excuse) (finding, symptoms map[string]map[int]bool) {
 	finding, symptoms = map[string]map[int]bool{}, map[string]map[int]bool{}
 	put := func(in map[string]map[int]bool, key string, i int) {
@@ -101,8 +101,7 @@ func widths(p plan.Plan, known []catalogue.Excuse) (finding, symptoms map[string
 }
 
 // TestWidth prints how many cases of the default plan each known finding can excuse, and
-// fails where that is more than it may be: a finding that excuses everywhere hides what
-// other causes leave.
+// fails if there are too many. A finding that excuses everything hides other causes.
 func TestWidth(t *testing.T) {
 	p := defaultPlan(t)
 	findingOf, symptoms := widths(p, catalogue.Excuses())
@@ -128,7 +127,7 @@ func TestWidth(t *testing.T) {
 	print("symptom", symptoms, mostOfASymptom)
 }
 
-// Where a finding names an action that no plan has, it explains nothing there.
+// A finding with an action that no plan has explains nothing there.
 func TestActionsOfFindings(t *testing.T) {
 	for _, k := range catalogue.Excuses() {
 		for _, w := range k.Windows() {
@@ -144,8 +143,8 @@ func TestActionsOfFindings(t *testing.T) {
 	}
 }
 
-// TestCasesAreMeasured asks each known finding of the newest release for its bound: more
-// cases than were measured are new.
+// TestCasesAreMeasured requires a bound of each known finding of the newest release: more
+// cases than measured are new.
 func TestCasesAreMeasured(t *testing.T) {
 	p := defaultPlan(t)
 	finding, _ := widths(p, catalogue.Excuses())
@@ -161,7 +160,7 @@ func TestCasesAreMeasured(t *testing.T) {
 	}
 }
 
-// What the default sweep has the widest has, too.
+// The widest sweep includes the default sweep.
 func TestCutsAreMeasured(t *testing.T) {
 	p := defaultPlan(t)
 	for _, k := range catalogue.Excuses() {
@@ -172,8 +171,8 @@ func TestCutsAreMeasured(t *testing.T) {
 	}
 }
 
-// A window of pauses alone is in no default plan, which would measure it: it has a bound
-// of its own.
+// A window of pauses alone is in no default plan, which would measure it: it has its own
+// bound.
 func TestPausesAreMeasured(t *testing.T) {
 	release := defaultPlan(t).Version
 	for _, k := range catalogue.Excuses() {

@@ -11,16 +11,16 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// Window is a run of points of one function that leave the same.
+// Window is a run of points of one function with the same findings.
 type Window struct {
 	Who      string           `json:"who"`
 	Function string           `json:"function"`
 	First    failpoints.Point `json:"first"`
 	Last     failpoints.Point `json:"last"`
-	// From and To are the places of these two. Methods of ttrpc have none.
+	// From and To are the places of First and Last. Methods of ttrpc have none.
 	From plan.Place `json:"from,omitzero"`
 	To   plan.Place `json:"to,omitzero"`
-	// Points of the window leave it, of the Swept ones between first and last.
+	// Points of the window have the findings, of the Swept ones between first and last.
 	Points int `json:"points"`
 	Swept  int `json:"swept"`
 }
@@ -43,10 +43,10 @@ func (w Window) String() string {
 	return s
 }
 
-// function is a window without its points.
+// function returns a window without its points.
 func function(p failpoints.Point) Window { return Window{Who: p.Who, Function: p.What} }
 
-// windows are the functions that points are in, the one with the most points first.
+// windows returns the functions of the points, the one with the most points first.
 func windows(p plan.Plan, points map[failpoints.Point]bool) []Window {
 	in, swept := map[Window][]failpoints.Point{}, map[Window]map[failpoints.Point]bool{}
 	for at := range points {
