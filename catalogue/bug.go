@@ -9,96 +9,96 @@ import (
 	"github.com/shimquake/shimquake/oracle/residue"
 )
 
-// Bug is all that is known of one bug: data, a file each in bugs/. What a sweep excuses,
-// what the oracle takes for a residue, the pages of docs/bugs/, the matrix and the search
-// for what a report tells of are made from it.
+// Bug is everything that is known about one bug, from a file in bugs/. It is the source
+// of a sweep's excuses, the oracle's residues, the pages of docs/bugs/ and the matrix.
+// The search for the bug of a report uses it, too.
 type Bug struct {
-	// ID is containerd-NUMBER where upstream has an issue that is just this, else words.
+	// ID is containerd-NUMBER if upstream has an issue for exactly this bug, else words.
 	ID string `yaml:"id"`
-	// Title says in at most 70 characters what a user loses.
+	// Title is the loss for a user, in at most 70 characters.
 	Title string `yaml:"title"`
 	Kind  Kind   `yaml:"kind"`
-	// Severity says what it does to a node, and Rank which of one severity comes first: 1,
-	// 2, ...; those without come after those with one.
+	// Severity is the harm to a node. Rank orders the bugs of one severity: 1, 2, ...;
+	// bugs without a rank come last.
 	Severity Severity `yaml:"severity"`
 	Rank     int      `yaml:"rank,omitempty"`
-	// Trigger is what sets it off on a node.
+	// Trigger is the trigger on a node.
 	Trigger string `yaml:"trigger"`
-	// Symptoms are what people see of it, and paste.
+	// Symptoms are the visible effects that people report.
 	Symptoms Symptoms `yaml:"symptoms,omitempty"`
-	// Left is what its case leaves, or tells, on a release that has it: all of these, or,
-	// with OneOf, at least one. May is what may come besides. What is of the same container
-	// or pod goes without saying (compare.Companions).
+	// Left are the findings of its case on a bad release: all of these or, with OneOf, at
+	// least one. May are possible further findings. Their companions in the same
+	// container or pod need no entry (compare.Companions).
 	Left  []finding.Match `yaml:"left,omitempty"`
 	May   []finding.Match `yaml:"may,omitempty"`
 	OneOf bool            `yaml:"oneOf,omitempty"`
-	// Beside are other bugs that its case shows as well, on releases that have those.
+	// Beside are other bugs that its case also shows, on releases with those bugs.
 	Beside []string `yaml:"beside,omitempty,flow"`
-	// Window is the place in containerd's code, as of the newest release that has it: one
+	// Window is the place in containerd's code, in the newest release with the bug: one
 	// function or line a word, "binary.Start core/runtime/v2/binary.go:105..140".
 	Window string `yaml:"window,omitempty"`
-	// Releases are those that have it, branch by branch.
+	// Releases are the releases with the bug, branch by branch.
 	Releases affected.Releases `yaml:"releases"`
-	// Threads are upstream's, each with a word: "issue containerd#8981".
+	// Threads are upstream's threads, each with a word: "issue containerd#8981".
 	Threads []Thread `yaml:"threads,omitempty"`
-	// Why it happens, in at most 60 words or so.
+	// Why is the cause, in at most 60 words or so.
 	Why string `yaml:"why"`
-	// Verified says how all this is known, and with what figures.
+	// Verified is the evidence, with figures.
 	Verified Verified `yaml:"verified"`
-	// Odds are how often the case showed it on the last release that has it: "20 of 20". A
+	// Odds is how often the case showed the bug on the last bad release: "20 of 20". A
 	// bug with a case has them.
 	Odds Odds `yaml:"odds,omitempty"`
-	// Until says what an operator can do until a fixed release runs.
+	// Until is the workaround for operators before the upgrade.
 	Until string `yaml:"until,omitempty"`
-	// Takes are what must happen on a node, by the words of repro/read, of a bug without a
-	// case, which would tell: "nri-refused".
+	// Takes are the conditions on a node, in the words of repro/read, of a bug without a
+	// case: "nri-refused".
 	Takes []string `yaml:"takes,omitempty,flow"`
-	// Tried says what was done in vain to show a bug that has no case.
+	// Tried describes the failed attempts to show a bug without a case.
 	Tried string `yaml:"tried,omitempty"`
-	// Cases show it, the surest first: `shimquake run ID`, or the case's own name.
+	// Cases show the bug, the surest first: `shimquake run ID`, or the case's own name.
 	Cases []harness.Case `yaml:"-"`
-	// Sweep is what a sweep may excuse by it; nil: nothing.
+	// Sweep are the findings that a sweep may excuse by the bug; nil: none.
 	Sweep *Excuse `yaml:"-"`
-	// Residue is set for what the oracle does not call a violation.
+	// Residue is set if the oracle does not call the bug a violation.
 	Residue *residue.Known `yaml:"-"`
 }
 
-// Kind says what sort of thing a bug is.
+// Kind is the kind of a bug.
 type Kind string
 
 // The kinds.
 const (
-	Defect  Kind = "defect"  // a real fault at that place does it, each time
-	Race    Kind = "race"    // it depends on luck as well
-	Lead    Kind = "lead"    // only if a function could fail that does not, or after its work
-	Residue Kind = "residue" // what releases are known to leave, and is no violation
+	Defect  Kind = "defect"  // a real fault at that place shows it every time.
+	Race    Kind = "race"    // it depends on timing.
+	Lead    Kind = "lead"    // only after an error that the function cannot return.
+	Residue Kind = "residue" // known leftovers that are no violation
 )
 
 var kinds = []Kind{Defect, Race, Lead, Residue}
 
-// Severity says what a bug does to a node.
+// Severity is the harm of a bug to a node.
 type Severity string
 
 // The severities, the worst first.
 const (
 	// Critical: a wrong result, or a healthy container lost, in everyday operation.
 	Critical Severity = "critical"
-	// High: what is left stays until somebody removes it by hand, or an id cannot be used.
+	// High: a leftover stays until it is removed by hand, or an id cannot be used.
 	High Severity = "high"
 	// Medium: a restart fixes it, or little is left.
 	Medium Severity = "medium"
-	// Low: an event, an empty directory, or what only a fault that hardly happens leaves.
+	// Low: an event, an empty directory, or a leftover of a very rare fault.
 	Low Severity = "low"
 )
 
 var severities = []Severity{Critical, High, Medium, Low}
 
-// Symptoms are what people see, by the tool that shows it.
+// Symptoms are the visible effects, by the tool that shows them.
 type Symptoms struct {
 	// Log are lines of containerd's, kubelet's or dockerd's log: regular expressions.
 	Log []Regexp `yaml:"log,omitempty"`
-	// The others are words for people: what `ps`, `ctr`, `crictl`, `docker` and the stream
-	// of events show. What a program reads of such an output it compares with Left.
+	// The others are texts for people, as `ps`, `ctr`, `crictl`, `docker` and the stream
+	// of events show them. Programs compare such an output with Left.
 	PS     []string `yaml:"ps,omitempty"`
 	Ctr    []string `yaml:"ctr,omitempty"`
 	Crictl []string `yaml:"crictl,omitempty"`
@@ -106,7 +106,7 @@ type Symptoms struct {
 	Events []string `yaml:"events,omitempty"`
 }
 
-// Regexp is one that is read from YAML.
+// Regexp is a regular expression in YAML.
 type Regexp struct{ *regexp.Regexp }
 
 // UnmarshalYAML is for the YAML library.
@@ -120,19 +120,19 @@ func (r *Regexp) UnmarshalYAML(unmarshal func(any) error) error {
 	return err
 }
 
-// Verified says how a bug is known.
+// Verified is the evidence for a bug.
 type Verified struct {
-	// By are the ways: ran (a case showed it), read (in the source), reported (upstream
-	// tells it).
+	// By are the kinds of evidence: ran (a case showed it), read (in the source),
+	// reported (by upstream).
 	By []Way `yaml:"by,flow"`
-	// How says what was run and read, with figures.
+	// How describes the runs and the source, with figures.
 	How string `yaml:"how,omitempty"`
 }
 
-// Way is how something is known.
+// Way is a kind of evidence.
 type Way string
 
-// The ways.
+// The kinds of evidence.
 const (
 	Ran      Way = "ran"
 	Read     Way = "read"
@@ -141,7 +141,7 @@ const (
 
 var ways = []Way{Ran, Read, Reported}
 
-// Case is the one that shows the bug best; ok is false where there is none.
+// Case returns the case that shows the bug best; ok is false without a case.
 func (b Bug) Case() (c harness.Case, ok bool) {
 	if len(b.Cases) == 0 {
 		return harness.Case{}, false
@@ -152,12 +152,12 @@ func (b Bug) Case() (c harness.Case, ok bool) {
 // Applies reports whether a release is known to have the bug.
 func (b Bug) Applies(release string) bool { return b.Releases.Applies(release) }
 
-// Means says what a severity is, for people.
+// Means explains a severity to a person.
 func (s Severity) Means() string {
 	return map[Severity]string{
 		Critical: "a wrong result, or a healthy container lost, in everyday operation",
-		High:     "what is left stays until it is removed by hand, or an exit code is wrong after a fault",
+		High:     "a leftover stays until it is removed by hand, or an exit code is wrong after a fault",
 		Medium:   "a restart fixes it, or it takes a rare fault",
-		Low:      "an event, an empty directory, or only if something fails that hardly does",
+		Low:      "an event, an empty directory, or a leftover of a very rare fault",
 	}[s]
 }

@@ -89,7 +89,7 @@ func TestParseBugRefuses(t *testing.T) {
 		"no cases at all":          {"{v2.3.7: 3}", "{v2.3.7: 0}", "at least 1"},
 		"no left":                  {"left:\n  - shim task=none\n", "", "left"},
 		"no case, and nothing tried": {
-			leak[strings.Index(leak, "cases:\n  - name"):strings.Index(leak, "sweep:")], "", "no case",
+			leak[strings.Index(leak, "cases:\n  - name"):strings.Index(leak, "sweep:")], "", "needs a case",
 		},
 		"two bugs": {leak, leak + "---\n" + leak, "2 documents"},
 		"no bug":   {leak, "# nothing", "one bug"},
@@ -98,7 +98,7 @@ func TestParseBugRefuses(t *testing.T) {
 		},
 		"a case that is none": {"  - name: shim-left", "  - shim-left\n  - name: shim-left", "shim-left"},
 		"a case that says bad": {"    plan:", "    bad: [{releases: \"< 2.4.0\", by: [shim], issue: x}]\n    plan:",
-			"leave it out"},
+			"remove it"},
 		"a residue that is a defect": {"sweep:", "residue: {issue: x, class: socket, says: x, when: [shim-killed], " +
 			"expect: [], each: [shim-killed], match: [socket=silent]}\nsweep:", "of kind residue"},
 	} {
@@ -126,7 +126,7 @@ func TestFindBug(t *testing.T) {
 	}
 }
 
-// Each word on the command line means one thing.
+// Each word on the command line has one meaning.
 func TestNamesAreUnique(t *testing.T) {
 	seen := map[string]string{}
 	for _, b := range Bugs() {
@@ -146,7 +146,7 @@ func TestNamesAreUnique(t *testing.T) {
 	}
 }
 
-// The rank of a bug is its own, or the order of two of them would be that of their names.
+// The ranks of bugs with one severity differ: otherwise their names would order them.
 func TestRanksAreUnique(t *testing.T) {
 	seen := map[int]string{}
 	for _, b := range Bugs() {
@@ -167,7 +167,7 @@ func FuzzParseBug(f *testing.F) {
 	})
 }
 
-// All files are reported at once, and not one after the other by a panic.
+// The test reports all invalid files at once: a panic would report one after the other.
 func TestFiles(t *testing.T) {
 	names, err := fs.Glob(bugs.Files, "*.yaml")
 	if err != nil || len(names) == 0 {

@@ -15,14 +15,13 @@ import (
 	"github.com/shimquake/shimquake/oracle/residue"
 )
 
-// known are all bugs. A file that does not parse is found by the tests, and in a binary
-// it ends the program.
+// known are all bugs. The tests find a file that cannot be parsed, and a binary exits.
 var known = sync.OnceValue(func() []Bug { return mustBugs(bugs.Files) })
 
-// Bugs are all bugs, by id.
+// Bugs returns all bugs, by id.
 func Bugs() []Bug { return slices.Clone(known()) }
 
-// Residues are what releases are known to leave: the key `residue` of the bugs' files.
+// Residues returns the known leftovers of releases: the key `residue` of the bugs' files.
 func Residues() []residue.Known { return slices.Clone(residues()) }
 
 var residues = sync.OnceValue(func() []residue.Known {
@@ -33,7 +32,7 @@ var residues = sync.OnceValue(func() []residue.Known {
 	return all
 })
 
-// BySeverity are all bugs, the worst first.
+// BySeverity returns all bugs, the worst first.
 func BySeverity() []Bug {
 	return slices.SortedStableFunc(slices.Values(known()), func(a, b Bug) int {
 		return cmp.Or(
@@ -44,7 +43,7 @@ func BySeverity() []Bug {
 	})
 }
 
-// CompareSeverity puts the worse first; what has none is the least.
+// CompareSeverity puts the worse one first; no severity comes last.
 func CompareSeverity(a, b Severity) int {
 	if (a == "") != (b == "") {
 		return cmp.Compare(len(b), len(a))
@@ -52,7 +51,7 @@ func CompareSeverity(a, b Severity) int {
 	return cmp.Compare(slices.Index(severities, a), slices.Index(severities, b))
 }
 
-// place is where a bug stands among those of its severity.
+// place returns the place of a bug among the bugs of its severity.
 func (b Bug) place() int {
 	if b.Rank == 0 {
 		return math.MaxInt
@@ -83,8 +82,8 @@ func mustBugs(files fs.FS) []Bug {
 	return out
 }
 
-// Matches are the facts by which what is left is known as this bug's: what its case
-// leaves, or may, what a sweep excuses by it, or its residue.
+// Matches returns the matches for findings of this bug: of its case, of a sweep's
+// excuses, or of its residue.
 func (b Bug) Matches() (all []finding.Match) {
 	add := func(more ...finding.Match) {
 		for _, m := range more {

@@ -1,5 +1,5 @@
-// Package catalogue has all that is known of containerd's shim-lifecycle bugs, as data: a
-// file each in bugs/.
+// Package catalogue has all known bugs of containerd's shim lifecycle, as data: each has
+// a file in bugs/.
 package catalogue
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/shimquake/shimquake/spelling"
 )
 
-// Cases are the cases of all bugs.
+// Cases returns the cases of all bugs.
 func Cases() (all []harness.Case) {
 	for _, b := range known() {
 		all = append(all, b.Cases...)
@@ -21,7 +21,7 @@ func Cases() (all []harness.Case) {
 	return all
 }
 
-// Excuses are what a sweep may excuse, by the ids of their bugs.
+// Excuses returns the findings that a sweep may excuse, by the ids of their bugs.
 func Excuses() (all []Excuse) {
 	for _, b := range known() {
 		if b.Sweep != nil {
@@ -31,9 +31,8 @@ func Excuses() (all []Excuse) {
 	return all
 }
 
-// FindBug is the bug that a word means: its id, a number of upstream's ("8981",
-// "containerd#8981"), or the name of one of its cases. The error is of type
-// *spelling.UnknownError.
+// FindBug returns the bug with an id, an upstream number ("8981", "containerd#8981"), or
+// the name of one of its cases. The error is a *spelling.UnknownError.
 func FindBug(word string) (Bug, error) {
 	bugs := known()
 	for _, is := range []func(Bug) bool{
@@ -58,7 +57,7 @@ func FindBug(word string) (Bug, error) {
 	}
 }
 
-// number is that of an issue of containerd's, or -1.
+// number returns the number of a containerd issue, or -1.
 func number(word string) int {
 	n, err := strconv.Atoi(strings.TrimPrefix(strings.TrimPrefix(word, "containerd"), "#"))
 	if err != nil {
@@ -67,7 +66,7 @@ func number(word string) int {
 	return n
 }
 
-// Names are the names of all cases, those without a fault among them, sorted.
+// Names returns the names of all cases, with the faultless ones, sorted.
 func Names() []string {
 	var names []string
 	for _, c := range slices.Concat(Cases(), plain.Cases()) {
@@ -77,12 +76,12 @@ func Names() []string {
 	return names
 }
 
-// mostCase is how long the file of a case may be, in bytes.
+// mostCase is the largest size of a case's file, in bytes.
 const mostCase = 1 << 20
 
-// Find is the case that a word on the command line means: a case's name, a bug (then its
-// first case), or a YAML file, whose path has a dot or a slash, as no name has. Errors
-// are of type *spelling.UnknownError or *harness.InputError.
+// Find returns the case of a word on the command line: the name of a case, a bug (its
+// first case), or a YAML file. The path of a file has a dot or a slash, unlike names.
+// Errors are of type *spelling.UnknownError or *harness.InputError.
 func Find(word string) (harness.Case, error) {
 	if strings.ContainsAny(word, "/.") {
 		text, err := foreign.ReadTyped(word, mostCase)

@@ -7,9 +7,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// ByChance is the id of the race that a busy machine loses anywhere and that explains all
-// that a run of a release has found; "" where there is none. The workload is by its name,
-// or by those of the ones that it is like.
+// ByChance returns the id of the race that explains all findings of a run, if a busy
+// machine may lose it anywhere, or "". workload has the name of the workload, and of the
+// workloads that it is like.
 func ByChance(known []Excuse, release string, workload []string, found []finding.Finding) string {
 	for _, k := range known {
 		if !k.Anywhere || !k.Applies(release) || !k.ofWorkload(workload) {

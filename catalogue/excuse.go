@@ -12,53 +12,57 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// Excuse is what a sweep may excuse by a bug: no more than it matches, at these places,
-// on the releases that have the bug. A sweep that no longer finds it says so.
+// Excuse is the findings that a sweep may excuse by a bug: only its matches, at these
+// places, on the releases with the bug. A sweep reports an excuse that it no longer
+// finds.
 type Excuse struct {
-	// ID, Title, Releases and Case are the bug's.
+	// ID, Title, Releases and Case belong to the bug.
 	ID       string            `yaml:"-"`
 	Title    string            `yaml:"-"`
 	Releases affected.Releases `yaml:"-"`
 	Case     harness.Case      `yaml:"-"`
-	// Window says what and where. Also are more windows of the same cause, each with places,
-	// paths, workloads and actions of its own.
+	// Window describes the findings and their places. Also are more windows of the same
+	// cause, each with its own places, paths, workloads and actions.
 	Window `yaml:",inline"`
 	Also   []Window `yaml:"also,omitempty"`
-	// Cases are how many of a whole default sweep show it at most, by release: measured,
-	// with some head-room for what is a race. More than that are new.
+	// Cases is the largest number of cases in a whole default sweep, by release. It was
+	// measured, with a margin for races. More cases are news.
 	Cases map[string]int `yaml:"cases,omitempty"`
-	// Cuts are how many of a whole sweep of `--every-workload --hits path` show it at most:
-	// no cut of the default workloads can have more.
+	// Cuts is that number for a whole sweep with `--every-workload --hits path`: no cut
+	// of the default workloads can have more.
 	Cuts map[string]int `yaml:"cuts,omitempty"`
-	// Paused are how many of a whole sweep of `--actions pause` show it at most.
+	// Paused is that number for a whole sweep with `--actions pause`.
 	Paused map[string]int `yaml:"paused,omitempty"`
-	// Sometimes is set for a race: a sweep that does not find it says nothing.
+	// Sometimes is set for a race: a sweep without it shows nothing.
 	Sometimes bool `yaml:"sometimes,omitempty"`
-	// Anywhere is set for a race that a busy machine loses by itself, whatever the fault: a
-	// case elsewhere, of which not one replay shows it again, is one of its Cases.
+	// Anywhere is set for a race that a busy machine may lose with any fault. A case at
+	// another place that no replay reproduces counts as one of its Cases.
 	Anywhere bool `yaml:"anywhere,omitempty"`
 }
 
-// Window is where and when a known finding may appear.
+// Window is the place and the time of a known finding.
 type Window struct {
-	// Match are the things that it leaves; each that is like one of these is explained by
-	// it. Default: the first window's, and of that the bug's Left.
+	// Match explains all matching findings. Default: the matches of the first window, and
+	// for that one the bug's Left.
 	Match []finding.Match `yaml:"match,omitempty"`
-	// Where are the places of the faults: WHO PKG.FUNC, or WHO METHOD, or the name of a
-	// point, in the form of path.Match: "containerd runtime.binary.*",
-	// "stmt:containerd:runtime.binary.Start:conn-*". Where a match says by its facts when it
-	// happened (containerd=down, shim=dead, create=cut-off, served-by=neighbour), a place
-	// need not be narrow.
+	// Where are the places of the faults, as path.Match patterns. A place is a process
+	// with a function or a method, or the name of a point.
+	//
+	//	containerd runtime.binary.*
+	//	stmt:containerd:runtime.binary.Start:conn-*
+	//
+	// A place may be wide if a match has a fact about the time of the finding. Such facts
+	// are containerd=down, shim=dead, create=cut-off and served-by=neighbour.
 	Where []string `yaml:"where,omitempty"`
-	// Paths, Workloads and Actions limit it to what the client was doing, to workloads and
-	// to actions, by their words (error is a bare one, code a class, errno an errno) or as
-	// they stand in a plan: error(NotFound). Default: all.
+	// Paths, Workloads and Actions restrict it to paths of the client, to workloads and
+	// to actions. An action is a word (error is a bare one, code a class, errno an errno)
+	// or has the form of a plan: error(NotFound). Default: all.
 	Paths     []string `yaml:"paths,omitempty,flow"`
 	Workloads []string `yaml:"workloads,omitempty,flow"`
 	Actions   []string `yaml:"actions,omitempty,flow"`
 }
 
-// Windows are all of an excuse, each with its matches.
+// Windows returns all windows of an excuse, each with its matches.
 func (e Excuse) Windows() []Window {
 	all := append([]Window{e.Window}, e.Also...)
 	for i := range all {
@@ -69,7 +73,7 @@ func (e Excuse) Windows() []Window {
 	return all
 }
 
-// Says is how many facts of a finding the window names; -1 where it does not match it.
+// Says returns the number of facts in the window's best match, or -1 without a match.
 func (w Window) Says(f finding.Finding) int {
 	says := -1
 	for _, m := range w.Match {
@@ -80,7 +84,7 @@ func (w Window) Says(f finding.Finding) int {
 	return says
 }
 
-// keyError is what is wrong with one key.
+// keyError is the error of one key.
 type keyError struct {
 	key string
 	err error
@@ -89,7 +93,7 @@ type keyError struct {
 func (e Excuse) problems(b Bug) (all []keyError) {
 	add := func(key string, err error) { all = append(all, keyError{key, err}) }
 	if len(e.Match) == 0 && len(b.Left) == 0 {
-		add("match", errors.New("what may be excused? match, or the bug's left"))
+		add("match", errors.New("the findings to excuse are missing: set match, or the bug's left"))
 	}
 	for n, w := range e.Windows() {
 		in := ""
@@ -124,21 +128,21 @@ func (e Excuse) problems(b Bug) (all []keyError) {
 	return all
 }
 
-// Applies reports whether a release is known to have the bug. Where nobody has looked
-// nothing is excused by it.
+// Applies reports whether a release is known to have the bug. An untested release has no
+// excuse.
 func (e Excuse) Applies(release string) bool { return e.Releases.Applies(release) }
 
-// Most is how many cases of a default sweep of a release show it at most; 0 where that
-// was not measured.
+// Most returns the largest number of cases in a default sweep of a release; 0 if that was
+// not measured.
 func (e Excuse) Most(release string) int { return of(e.Cases, release) }
 
-// MostOfCuts is Most of a sweep of `--every-workload --hits path`, and of its cuts.
+// MostOfCuts is Most for a sweep with `--every-workload --hits path`, and for its cuts.
 func (e Excuse) MostOfCuts(release string) int { return of(e.Cuts, release) }
 
-// MostPaused is Most of a sweep of `--actions pause`.
+// MostPaused is Most for a sweep with `--actions pause`.
 func (e Excuse) MostPaused(release string) int { return of(e.Paused, release) }
 
-// of is the bound of a release; a release candidate counts as its release.
+// of returns the bound of a release; a release candidate counts as its release.
 func of(bounds map[string]int, release string) int {
 	v, err := semver.NewVersion(release)
 	if err != nil {

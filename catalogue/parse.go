@@ -24,13 +24,13 @@ type bugText struct {
 	Residue ast.Node `yaml:"residue,omitempty"`
 }
 
-// bugParser knows where in a file a bug's parts stand.
+// bugParser knows the places of a bug's parts in its file.
 type bugParser struct {
 	file string
 	tree *ast.File
 }
 
-// ParseBug reads the text form of a bug. Its errors are of type *harness.InputError,
+// ParseBug parses the text form of a bug. Its errors are of type *harness.InputError,
 // joined; each names file, line and column.
 func ParseBug(file string, text []byte) (Bug, error) {
 	p := bugParser{file: file}
@@ -63,7 +63,7 @@ func ParseBug(file string, text []byte) (Bug, error) {
 	return b, nil
 }
 
-// cases reads the cases where they stand, so that their errors have their lines.
+// cases parses the cases at their places, so that their errors have their lines.
 func (p bugParser) cases(b *Bug, list ast.Node) (errs []error) {
 	if list == nil {
 		return nil
@@ -76,7 +76,7 @@ func (p bugParser) cases(b *Bug, list ast.Node) (errs []error) {
 		at := fmt.Sprintf("cases[%d]", i)
 		c, err := harness.ParseCaseAt(p.file, p.tree, "$."+at)
 		if err == nil && len(c.Bad) > 0 {
-			err = p.at(at+".bad", errors.New("leave it out: left, may and releases say so of all cases of this bug"))
+			err = p.at(at+".bad", errors.New("remove it: left, may and releases hold for all cases of this bug"))
 		}
 		errs = append(errs, err)
 		b.Cases = append(b.Cases, c)
@@ -84,7 +84,7 @@ func (p bugParser) cases(b *Bug, list ast.Node) (errs []error) {
 	return errs
 }
 
-// finish gives each case, and what a sweep excuses, what stands in the bug once.
+// finish copies the bug's common parts to each case, and to a sweep's excuse.
 func (b *Bug) finish() {
 	for i := range b.Cases {
 		c := &b.Cases[i]
@@ -107,7 +107,7 @@ func (b *Bug) finish() {
 	}
 }
 
-// at places an error at a path of the file; nil stays nil.
+// at adds a place of the file to an error; nil stays nil.
 func (p bugParser) at(path string, err error) error {
 	if err == nil {
 		return nil
@@ -115,7 +115,7 @@ func (p bugParser) at(path string, err error) error {
 	return harness.PlaceAt(p.file, p.tree, path, err)
 }
 
-// longest are the bounds on what people read.
+// The limits of texts for people.
 const (
 	longestTitle = 70
 	mostWords    = 60
@@ -139,14 +139,14 @@ func (p bugParser) problems(b Bug) (errs []error) {
 	}
 	for _, free := range []struct{ key, is string }{{"why", b.Why}, {"trigger", b.Trigger}, {"until", b.Until}} {
 		if n := len(strings.Fields(free.is)); n > mostWords {
-			add(free.key, fmt.Errorf("%d words: nobody reads more than %d", n, mostWords))
+			add(free.key, fmt.Errorf("%d words: the limit is %d", n, mostWords))
 		}
 	}
 	add("kind", oneOf("kind", b.Kind, kinds))
 	add("severity", oneOf("severity", b.Severity, severities))
 	add("releases", b.Releases.Check())
 	if len(b.Verified.By) == 0 {
-		add("verified", fmt.Errorf("say by which of %v it is known", ways))
+		add("verified", fmt.Errorf("expected evidence of these kinds: %v", ways))
 	}
 	for i, w := range b.Verified.By {
 		add(fmt.Sprintf("verified.by[%d]", i), oneOf("way", w, ways))
@@ -155,27 +155,27 @@ func (p bugParser) problems(b Bug) (errs []error) {
 	return append(errs, p.sweep(b)...)
 }
 
-// shown asks for a case, or for what was tried in vain; and for what the case leaves.
+// shown requires a case with its findings, or the failed attempts.
 func (p bugParser) shown(b Bug) (errs []error) {
 	add := func(path, text string) { errs = append(errs, p.at(path, errors.New(text))) }
 	ran := slices.Contains(b.Verified.By, Ran)
 	switch {
 	case len(b.Cases) == 0 && ran && b.Residue == nil:
-		add("verified", "ran, and there is no case: show it (cases), or say how it is known")
+		add("verified", "ran needs a case: add it (cases), or name other evidence")
 	case len(b.Cases) == 0 && b.Tried == "" && b.Residue == nil:
-		add("id", "without a case say what was tried (tried)")
+		add("id", "a bug without a case needs the failed attempts (tried)")
 	case len(b.Cases) > 0 && b.Odds.Of == 0:
-		add("cases[0]", "count how often it shows the bug (shimquake run --count 20), and say so: odds: 20 of 20")
+		add("cases[0]", "count how often the case shows the bug (shimquake run --count 20), and set odds: 20 of 20")
 	case len(b.Cases) > 0 && len(b.Takes) > 0:
-		add("takes", "its case tells what it takes: leave this out")
+		add("takes", "its case has the conditions: remove this")
 	case len(b.Cases) > 0 && len(b.Left) == 0 && b.Residue == nil:
-		add("cases[0]", "say what its case leaves (left)")
+		add("cases[0]", "the findings of its case are missing (left)")
 	}
 	if (b.Kind == Residue) != (b.Residue != nil) {
-		add("kind", "of kind residue are those with a `residue`, which the oracle excuses, and no others")
+		add("kind", "a bug is of kind residue if it has a `residue`, which the oracle excuses, and only then")
 	}
 	if b.Residue != nil && (len(b.Left) > 0 || b.Sweep != nil) {
-		add("residue", "a residue violates nothing: its own match says what is left, leave out left and sweep")
+		add("residue", "a residue violates nothing: its own match has the leftovers, so remove left and sweep")
 	}
 	return errs
 }
@@ -204,7 +204,8 @@ func oneOf[T ~string](what string, is T, known []T) error {
 	}
 }
 
-// Name is the issue of upstream that is just this, "containerd#8981", or else the id.
+// Name returns the upstream issue for exactly this bug, "containerd#8981", or else the
+// id.
 func (b Bug) Name() string {
 	for _, t := range b.Threads {
 		if t.Word == "issue" {
@@ -214,13 +215,13 @@ func (b Bug) Name() string {
 	return b.ID
 }
 
-// Issues are the numbers of containerd's own threads that are about just this.
+// Issues returns the numbers of containerd's own issues for exactly this bug.
 func (b Bug) Issues() []int { return b.numbers("issue") }
 
-// Fixes are the numbers of containerd's pull requests that fix it.
+// Fixes returns the numbers of containerd's pull requests that fix it.
 func (b Bug) Fixes() []int { return b.numbers("fix") }
 
-// numbers lists the threads of containerd that have a word.
+// numbers returns the threads of containerd with a word.
 func (b Bug) numbers(word string) (numbers []int) {
 	for _, t := range b.Threads {
 		var n int

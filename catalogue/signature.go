@@ -21,8 +21,8 @@ import (
 //go:embed signatures.jsonl
 var recorded []byte
 
-// Signature has what a bug's case made containerd log on a release, and the same case
-// without its fault did not.
+// Signature has the log statements of containerd that a bug's case caused on a release,
+// and that the same case without its fault did not.
 type Signature struct {
 	Bug     string `json:"bug"`
 	Release string `json:"release"`
@@ -42,11 +42,11 @@ var signatures = sync.OnceValue(func() map[string][]Signature {
 	return of
 })
 
-// Signatures are the bug's own, the oldest release first.
+// Signatures returns the bug's signatures, the oldest release first.
 func (b Bug) Signatures() []Signature { return signatures()[b.ID] }
 
-// Logs are the keys of the bug's signature on a release, or on another of the same minor
-// version. A release that has none, and "", stand for all of them.
+// Logs returns the keys of the bug's signature on a release, or on another one with the
+// same minor version. Without a signature of the release, or for "", it returns all keys.
 func (b Bug) Logs(release string) (keys []string) {
 	all := b.Signatures()
 	same := func(s Signature) bool { return semver.MajorMinor(s.Release) == semver.MajorMinor(release) }
@@ -60,8 +60,8 @@ func (b Bug) Logs(release string) (keys []string) {
 	return slices.Compact(keys)
 }
 
-// Rarity is how little of the catalogue logs a key: 1 where one bug does, 0 where all do
-// that have a signature.
+// Rarity returns how rare a key is in the catalogue: 1 if one bug logs it, 0 if all bugs
+// with a signature do.
 func Rarity(key string) float64 {
 	of, all := keyCounts()[key], len(signatures())
 	if of == 0 || all < 2 {
@@ -70,7 +70,7 @@ func Rarity(key string) float64 {
 	return math.Log(float64(all)/float64(of)) / math.Log(float64(all))
 }
 
-// keyCounts says how many bugs log a key, on any release.
+// keyCounts has the number of bugs that log a key, on any release.
 var keyCounts = sync.OnceValue(func() map[string]int {
 	of := map[string]int{}
 	for id := range signatures() {
@@ -81,7 +81,7 @@ var keyCounts = sync.OnceValue(func() map[string]int {
 	return of
 })
 
-// Telling are the rarest statements that the bug logs on the newest release that has a
+// Telling returns the rarest statements that the bug logs on the newest release with a
 // signature, at most so many.
 func (b Bug) Telling(most int) (keys []string) {
 	all := b.Signatures()
@@ -97,7 +97,7 @@ func (b Bug) Telling(most int) (keys []string) {
 	return keys[:min(most, len(keys))]
 }
 
-// ReadSignatures reads what WriteSignatures has written.
+// ReadSignatures parses the output of WriteSignatures.
 func ReadSignatures(r io.Reader) (all []Signature, err error) {
 	for lines := json.NewDecoder(r); lines.More(); {
 		var s Signature
@@ -109,8 +109,8 @@ func ReadSignatures(r io.Reader) (all []Signature, err error) {
 	return all, nil
 }
 
-// WriteSignatures writes signatures, a line each, by bug and release. Of two with the
-// same bug and release the later one is written.
+// WriteSignatures writes signatures, a line each, by bug and release. Of two for the same
+// bug and release it writes the later one.
 func WriteSignatures(w io.Writer, all []Signature) error {
 	last := map[[2]string]Signature{}
 	for _, s := range all {

@@ -26,8 +26,7 @@ func TestSignaturesAreWrittenInOrder(t *testing.T) {
 	}
 }
 
-// Each signature in the catalogue is of a bug that it has, on a release that is not known
-// to be free of it.
+// Each signature belongs to a bug of the catalogue, and to a release that may have it.
 func TestSignaturesAreOfBugs(t *testing.T) {
 	for id, all := range signatures() {
 		b, err := FindBug(id)

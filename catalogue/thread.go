@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Thread is a discussion or a change of upstream's. Its text form is a word and a name:
+// Thread is a discussion or a change of upstream. Its text form is a word and a name:
 // "issue containerd#8981", "fix containerd@402eb3166".
 type Thread struct {
-	// Word says what it is to the bug: issue, fix, or compare (something like it).
+	// Word is its relation to the bug: issue, fix, or compare (a similar bug).
 	Word string
 	// Name is REPOSITORY#NUMBER or REPOSITORY@COMMIT; a repository without an owner is
 	// containerd's or moby's own.
@@ -36,10 +36,10 @@ func (t *Thread) UnmarshalYAML(unmarshal func(any) error) error {
 	return nil
 }
 
-// String is the text form.
+// String returns the text form.
 func (t Thread) String() string { return t.Word + " " + t.Name }
 
-// URL is where it can be read.
+// URL returns its address.
 func (t Thread) URL() string {
 	repo, number, issue := strings.Cut(t.Name, "#")
 	if !issue {
@@ -57,7 +57,7 @@ func (t Thread) URL() string {
 	return "https://github.com/" + repo + "/commit/" + number
 }
 
-// Odds are how often a case showed its bug: "20 of 20".
+// Odds is how often a case showed its bug: "20 of 20".
 type Odds struct{ Shown, Of int }
 
 // UnmarshalYAML is for the YAML library.
@@ -73,10 +73,10 @@ func (o *Odds) UnmarshalYAML(unmarshal func(any) error) error {
 	return nil
 }
 
-// Sure reports whether it was shown each time.
+// Sure reports whether every run showed it.
 func (o Odds) Sure() bool { return o.Of > 0 && o.Shown == o.Of }
 
-// String is the text form, or "" where it was not measured.
+// String returns the text form, or "" if it was not measured.
 func (o Odds) String() string {
 	if o.Of == 0 {
 		return ""

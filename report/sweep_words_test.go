@@ -14,7 +14,7 @@ func TestWordsOfACluster(t *testing.T) {
 		"ID reuse: the id could not be used again": {
 			Invariant: finding.Liveness, Class: finding.ClassContainer, Facts: fact.Facts{fact.What: fact.IDReuse},
 		},
-		"leak shim: no task of that id in containerd": {
+		"leak shim: containerd has no task with that id": {
 			Invariant: finding.Leak, Class: finding.ClassShim, Facts: fact.Facts{fact.Task: fact.None},
 		},
 	} {

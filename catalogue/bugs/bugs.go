@@ -1,10 +1,10 @@
-// Package bugs is the catalogue's data: a file each, ID.yaml. Package catalogue knows
-// what the fields mean.
+// Package bugs has the catalogue's data: a file ID.yaml for each bug. Package catalogue
+// documents the fields.
 package bugs
 
 import "embed"
 
-// Files are all of them.
+// Files are the files of all bugs.
 //
 //go:embed *.yaml
 var Files embed.FS

@@ -1,9 +1,9 @@
 // Package weave puts probes into the source of a program before it is built.
 //
-// A build has a workspace: a folder with a go.mod and a go.sum. Weaving copies the
-// modules to edit out of the module cache into the workspace. The flag -overlay refuses
-// files of the cache. The copies are edited, and replace the modules. Edits keep every
-// line where it was, so stack traces and logs still match the release.
+// The workspace of a build is a folder with go.mod and go.sum files. Weaving copies the
+// modules to edit out of the module cache into the workspace, because the flag -overlay
+// refuses files of the cache. The copies are edited, and replace the modules. Edits keep
+// every line where it was, so stack traces and logs still match the release.
 //
 // Ttrpc weaves the methods between containerd and its shims. Statements weaves the code
 // of their lifecycle. folders.go lists the folders of that code for each line of

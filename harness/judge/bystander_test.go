@@ -242,7 +242,7 @@ func TestBystandersTellOnce(t *testing.T) {
 		t.Fatalf("%d findings: %v", n, v)
 	}
 	text := wording.Of(v.Violations()[0])
-	for _, want := range []string{"task bystander", "State about it was not answered within 1ms", "3 calls"} {
+	for _, want := range []string{"task bystander", "State for it got no response within 1ms", "3 calls"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q does not say %q", text, want)
 		}

@@ -141,8 +141,8 @@ func TestAnswers(t *testing.T) {
 	if got, want := r.String(), "1.6: v1.6.23, fixed in v1.6.24; 1.7: v1.7.3, fixed in v1.7.4"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := parse(t, halfLooked).String(), "1.7: v1.7.35 (none before it was looked at); "+
-		"2.4: v2.4.1..v2.4.2 (none before it was looked at), fixed in v2.4.4"; got != want {
+	if got, want := parse(t, halfLooked).String(), "1.7: v1.7.35 (no earlier one was tested); "+
+		"2.4: v2.4.1..v2.4.2 (no earlier one was tested), fixed in v2.4.4"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if r := parse(t, `{"1.10": {bad: v1.10.1}, "1.9": {held: v1.9.1}}`); !r.Open() || r.Branches()[0] != "1.9" {
@@ -156,7 +156,7 @@ func TestCheckRefuses(t *testing.T) {
 		"no branch":                   {`"2": {bad: v2.0.1}`, "expected a branch"},
 		"a release of another branch": {`"2.3": {bad: v2.4.1}`, "no release of it"},
 		"no release":                  {`"2.3": {bad: v2.3.x.y}`, "v2.3.x.y"},
-		"a branch without a word":     {`"2.3": {}`, "say what is known"},
+		"a branch without a word":     {`"2.3": {}`, "expected one of seen"},
 		"bad and held":                {`"2.3": {bad: v2.3.1, held: v2.3.1}`, "do not have the bug"},
 		"fixed before it was bad":     {`"2.3": {bad: v2.3.7, fixed: v2.3.6}`, "since"},
 		"bad before it came":          {`"2.3": {since: v2.3.7, bad: v2.3.6}`, "since"},
@@ -167,7 +167,7 @@ func TestCheckRefuses(t *testing.T) {
 		"seen and held":               {`"2.3": {seen: v2.3.1, held: v2.3.0}`, "do not have the bug"},
 		"seen after it was bad":       {`"2.3": {seen: v2.3.7, bad: v2.3.6}`, "expected since or seen"},
 		"fixed before it was seen":    {`"2.3": {seen: v2.3.7, fixed: v2.3.6}`, "expected since or seen"},
-		"unknown, and bad":            {`"2.3": {unknown: x, bad: v2.3.6}`, "nothing else"},
+		"unknown, and bad":            {`"2.3": {unknown: x, bad: v2.3.6}`, "no other key"},
 		"since, and never bad":        {`"2.3": {since: v2.3.7, held: v2.3.7}`, "no release that is bad"},
 	} {
 		if err := parse(t, c.text).Check(); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -29,7 +29,7 @@ func TestDaemonLeaks(t *testing.T) {
 		says  []string
 	}{
 		{finding.ClassContainer, func(d *inventory.Daemon) { d.Containers = []inventory.Ref{c1} },
-			[]string{"container default/c1", "no task of that id in containerd"}},
+			[]string{"container default/c1", "containerd has no task with that id"}},
 		{finding.ClassTask, func(d *inventory.Daemon) {
 			d.Tasks = []inventory.Task{{Namespace: "default", ID: "c1", PID: 54, Status: "STOPPED"}}
 		},
@@ -37,13 +37,13 @@ func TestDaemonLeaks(t *testing.T) {
 		{finding.ClassSnapshot, func(d *inventory.Daemon) {
 			d.Snapshots = append(d.Snapshots, inventory.Snapshot{Namespace: "default", Snapshotter: "overlayfs", Key: "c1"})
 		},
-			[]string{"snapshot default/c1", "no container of that name"}},
+			[]string{"snapshot default/c1", "no container with that name"}},
 		{finding.ClassLease, func(d *inventory.Daemon) { d.Leases = append(d.Leases, c1) }, []string{"lease default/c1"}},
 		{finding.ClassSnapshot, func(d *inventory.Daemon) {
 			d.Snapshots = append(d.Snapshots,
 				inventory.Snapshot{Namespace: "default", Snapshotter: "overlayfs", Key: "sha256:2", Committed: true})
 		},
-			[]string{"snapshot default/sha256:2", "committed, and was not there before"}},
+			[]string{"snapshot default/sha256:2", "committed, and new"}},
 		{finding.ClassMetadata, func(d *inventory.Daemon) {
 			d.Records = []inventory.Record{{Namespace: "default", Kind: fact.ABlob, Name: "sha256:2"}}
 		},

@@ -153,16 +153,16 @@ func TestHandleWords(t *testing.T) {
 	}{
 		{handleFinding(inventory.Handles{}, inventory.Held{Kind: fact.AGoroutine, Of: "core/x.F", Count: 3,
 			Stack: "core/x.F < main.main"}, 2),
-			"leak handle: goroutine in core/x.F of containerd: 2 more than the 1 that it may have; " +
-				"one stands in core/x.F < main.main"},
+			"leak handle: goroutine in core/x.F of containerd: 2 more than the limit of 1; " +
+				"the stack of one: core/x.F < main.main"},
 		{handleFinding(inventory.Handles{}, inventory.Held{Kind: fact.ADescriptor, Of: "/dev/null", Count: 1}, 1),
-			"leak handle: descriptor of /dev/null in containerd: 1 more than the 0 that it may have"},
+			"leak handle: descriptor of /dev/null in containerd: 1 more than the limit of 0"},
 		{handleFinding(inventory.Handles{}, inventory.Held{Kind: fact.AWatch, Of: "inotify", Count: 1}, 1),
-			"leak handle: inotify watch of containerd: 1 more than the 0 that it may have"},
+			"leak handle: inotify watch of containerd: 1 more than the limit of 0"},
 		{handleFinding(inventory.Handles{PID: 9, Shim: &inventory.ShimArgs{Namespace: "default", ID: "c1"}},
 			inventory.Held{Kind: fact.AConnection, Of: "outgoing",
 				Count: 1}, 1),
-			"leak handle: connection (outgoing) of shim process 9 (default/c1): 1 more than the 0 that it may have"},
+			"leak handle: connection (outgoing) of shim process 9 (default/c1): 1 more than the limit of 0"},
 	} {
 		if got := wording.Of(tc.f); got != tc.want {
 			t.Errorf("%s\nwant\n%s", got, tc.want)

@@ -37,7 +37,7 @@ func TestParseResidueRefuses(t *testing.T) {
 		{"a bad release", "bad: v2.0.14", "bad: v2.1.14", "no release of it"},
 		{"unknown condition", "[shim-killed]", "[full-moon]", "full-moon"},
 		{"no condition", "when: [shim-killed]", "", "plain case"},
-		{"no bound", "each: [shim-killed]", "", "no end of them"},
+		{"no bound", "each: [shim-killed]", "", "unbounded"},
 		{"a bound that never happens", "each: [shim-killed]", "each: [full-moon]", "full-moon"},
 		{"a rate of what is no race", "  says:", "  rate: 0.5\n  says:", "needs a `rate`"},
 		{"a race without a rate", `class: socket

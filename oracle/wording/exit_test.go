@@ -21,15 +21,15 @@ func TestWrongExitsAreNamed(t *testing.T) {
 		{"the truth", 7, 7, 0, "", ""},
 		{"a real SIGKILL", 137, 137, 9, "", ""},
 		{"made-up 137", 7, 137, 0, fact.MadeUp137,
-			"delete said 137; the payload exited with 7 (its own record); 137 means SIGKILL, which nobody sent"},
+			"delete reported 137; the payload exited with 7 (its own record); 137 means SIGKILL, which was never sent"},
 		{"137 after the end", 7, 137, 9, fact.MadeUp137, "which the harness sent, but it did not end the process"},
-		{"255", 7, 255, 0, fact.MadeUp255, "could not learn"},
+		{"255", 7, 255, 0, fact.MadeUp255, "does not know the status"},
 		{"0", 7, 0, 0, fact.MadeUp0, "0 means success"},
 		{"0 for a SIGKILL", 137, 0, 0, fact.MadeUp0, "137 means SIGKILL"},
-		{"143", 0, 143, 0, fact.MadeUpSig, "143 means SIGTERM, which nobody sent"},
-		{"another", 7, 8, 0, fact.Wrong, "8 is merely wrong"},
-		{"128", 7, 128, 0, fact.Wrong, "128 is merely wrong"},
-		{"no exit status", 7, 4294967295, 0, fact.Wrong, "no exit status at all"},
+		{"143", 0, 143, 0, fact.MadeUpSig, "143 means SIGTERM, which was never sent"},
+		{"another", 7, 8, 0, fact.Wrong, "8 is wrong"},
+		{"128", 7, 128, 0, fact.Wrong, "128 is wrong"},
+		{"no exit status", 7, 4294967295, 0, fact.Wrong, "is no exit status"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			wrong, err := exit.Wrong(

@@ -93,7 +93,7 @@ func deathWords(fs fact.Facts) []string {
 // killedExit is the exit of a process that SIGKILL has ended.
 const killedExit = "137"
 
-// timesWords say how often the same was found.
+// timesWords return the number of equal findings.
 func timesWords(fs fact.Facts) string {
 	if fs[fact.Count] == "" {
 		return ""

@@ -16,13 +16,13 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// look audits the world as a live node: it shares nothing with the harness but the
-// machine.
+// look audits the world like a live node: the audit shares only the machine with the
+// harness.
 func look(ctx context.Context, s runner.Scene) (*audit.Report, error) {
 	return audit.Run(ctx, audit.Options{PID: s.World.InitPID(), Settle: 100 * time.Millisecond})
 }
 
-// audited plants, and audits the world then.
+// audited plants a leak, and then audits the world.
 func audited(leave plant, found **audit.Report) plant {
 	return func(ctx context.Context, s runner.Scene) (err error) {
 		if err := leave(ctx, s); err != nil {
@@ -33,8 +33,7 @@ func audited(leave plant, found **audit.Report) plant {
 	}
 }
 
-// accuses asserts that what was left is suspected as this and nothing else is; "": that
-// nothing is.
+// accuses asserts that exactly this kind of suspect is found; "": none.
 func accuses(found *audit.Report, kind audit.Kind) {
 	GinkgoHelper()
 	Expect(found).NotTo(BeNil())
@@ -54,13 +53,13 @@ var _ = Describe("the audit of a node", Label("control"), func() {
 		for _, c := range controls {
 			have = append(have, c.audit)
 		}
-		// A task with a wrong status is made in audit's own tests.
+		// The audit's own tests have a task with a wrong status.
 		Expect(have).To(ContainElements(slices.DeleteFunc(audit.Kinds(),
 			func(k audit.Kind) bool { return k == audit.LostTask })))
 	})
 })
 
-// A release that has a bug leaves what the audit must find, by itself.
+// A release with a bug leaves real suspects for the audit.
 var _ = Describe("the audit of a node after containerd#8981", Label("control"), func() {
 	It("finds the shim, and knows its version", spec.Quick, func(ctx context.Context) {
 		k, err := catalogue.Find("shutdown-error-once")

@@ -1,7 +1,7 @@
-// Package control holds the positive controls of the whole product: every kind of leak
-// and every kind of wrong report is planted once in a real world with a real containerd,
-// between the workload's end and the oracle's look, and must be found. A harness that
-// finds nothing would otherwise pass for a containerd that leaks nothing.
+// Package control has the positive controls of the whole product. Every kind of leak and
+// of wrong report is planted once in a real world with a real containerd. The plant comes
+// after the workload and before the inventory, and must be found. Without the controls, a
+// harness that finds nothing could be blind.
 package control
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// soon is how long the oracle waits for what was planted to go away. It never does, so
-// the default of 6s would only be waited out.
+// soon is how long the oracle waits for a planted leak to go away. It never does, so the
+// default of 6s would only cost time.
 const soon = time.Second / 2
 
 // exits is a workload that ends with 7.
@@ -25,11 +25,11 @@ func exits(api harness.API) harness.Workload {
 	return harness.Workload{API: api, Containers: []harness.Container{{Exit: 7}}}
 }
 
-// cleaned are the verdicts of the cases that hold when nothing is planted, by workload
-// and plan: controls of the same workload need no world of their own for that.
+// cleaned has the verdicts of the cases that hold without a plant, by workload and plan:
+// controls with the same workload share them.
 var cleaned = map[string]harness.Verdict{}
 
-// clean asserts that a case holds when nothing is planted.
+// clean asserts that a case holds without a plant.
 func clean(ctx context.Context, c harness.Case) harness.Verdict {
 	GinkgoHelper()
 	key, err := json.Marshal([]any{c.Workload, c.Plan})

@@ -15,7 +15,7 @@ import (
 	"github.com/shimquake/shimquake/harness/runner"
 )
 
-// kept makes containerd's garbage collection keep something.
+// kept makes containerd's garbage collection keep an object.
 var kept = map[string]string{"containerd.io/gc.root": planted}
 
 // writeFile makes an empty file in the world.
@@ -25,9 +25,9 @@ func writeFile(file func(runner.Scene) string) plant {
 	}
 }
 
-// holdSnapshotDir makes the directory of a snapshot that is no more. A mount in it
-// keeps it from overlayfs, which would else remove it with the next; so it is mounted
-// before it is put where overlayfs looks.
+// holdSnapshotDir leaves the directory of a snapshot that no longer exists. overlayfs
+// would remove it with the next one, but a mount in it prevents that. So it is mounted
+// before it is moved to the place of snapshots.
 func holdSnapshotDir(ctx context.Context, s runner.Scene) error {
 	aside := filepath.Join(s.World.RootDir(), planted)
 	held := filepath.Join(aside, "fs")
@@ -41,7 +41,7 @@ func holdSnapshotDir(ctx context.Context, s runner.Scene) error {
 	return os.Rename(s.World.Inside(aside), s.World.Inside(snapshot))
 }
 
-// createImage makes another name for an image.
+// createImage adds another name of an image.
 func createImage(ctx context.Context, s runner.Scene) error {
 	ctx = inNamespace(ctx)
 	image, err := s.Client.ImageService().Get(ctx, payload.Image)
@@ -56,7 +56,7 @@ func createNamespace(ctx context.Context, s runner.Scene) error {
 	return s.Client.NamespaceService().Create(ctx, planted, nil)
 }
 
-// beginIngest begins to write content, and does not end it.
+// beginIngest begins to write content, and does not finish.
 func beginIngest(ctx context.Context, s runner.Scene) error {
 	w, err := s.Client.ContentStore().Writer(inNamespace(ctx), content.WithRef(planted))
 	if err != nil {
@@ -68,8 +68,8 @@ func beginIngest(ctx context.Context, s runner.Scene) error {
 	return w.Close()
 }
 
-// activateMount has containerd's mount manager mount something for as long as there is an
-// image, and forgets it.
+// activateMount makes containerd's mount manager mount something while an image exists,
+// and leaves it.
 func activateMount(ctx context.Context, s runner.Scene) error {
 	_, err := s.Client.MountManager().Activate(inNamespace(ctx), planted,
 		[]mount.Mount{{Type: "tmpfs", Source: planted}}, mount.WithTemporary,
@@ -77,7 +77,7 @@ func activateMount(ctx context.Context, s runner.Scene) error {
 	return err
 }
 
-// commitSnapshot makes a layer that no image has.
+// commitSnapshot makes a layer without an image.
 func commitSnapshot(ctx context.Context, s runner.Scene) error {
 	ctx = inNamespace(ctx)
 	service := s.Client.SnapshotService("overlayfs")

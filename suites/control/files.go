@@ -13,7 +13,7 @@ import (
 )
 
 var _ = Describe("the list of files that may appear", Label("control"), func() {
-	It("has nothing that a task and a pod do not need", spec.Quick, func(ctx context.Context) {
+	It("has only files that a task and a pod need", spec.Quick, func(ctx context.Context) {
 		var release string
 		var appeared []func(compare.ListedFile) bool
 		networked := exits(harness.CRI)

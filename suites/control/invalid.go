@@ -36,14 +36,14 @@ var _ = Describe("a case that shows nothing", Label("control"), func() {
 			failpoints.Once("rpc:shim:Task.Shutdown:entry", term.Lose), failpoints.Crash("rpc:shim:Task.Create:entry", 9),
 		}}, "this fault did not fire: rpc:shim:Task.Create:entry")
 	})
-	It("is invalid when a misbehaviour of the fake shim is not met", spec.Quick, func(ctx context.Context) {
+	It("is invalid when a misbehaviour of the fake shim does not happen", spec.Quick, func(ctx context.Context) {
 		w := exits(harness.TaskAPI)
-		w.Fakeshim = "sigterm=ignore" // nobody sends one
+		w.Fakeshim = "sigterm=ignore" // the client sends no SIGTERM
 		invalid(ctx, harness.Case{Name: "control-unmet", Workload: w}, "sigterm=ignore")
 	})
 	It("is invalid when the workload fails although no fault has happened", spec.Quick, func(ctx context.Context) {
 		w := exits(harness.TaskAPI)
-		w.CallTimeout, w.Deadline = 1, soon // nobody is that quick
+		w.CallTimeout, w.Deadline = 1, soon // no client is that quick
 		invalid(ctx, harness.Case{Name: "control-broken", Workload: w}, "before any fault had happened")
 	})
 	It("is invalid when a control cannot be planted", spec.Quick, func(ctx context.Context) {

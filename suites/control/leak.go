@@ -18,28 +18,27 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// plant leaves something in a world.
+// plant leaves a leak in a world.
 type plant func(context.Context, runner.Scene) error
 
-// control is one thing to leave, and what must be found of it: these classes and no
-// others.
+// control is one plant, and the exact classes of its findings.
 type control struct {
 	name    string
 	api     harness.API
 	leave   plant
 	class   finding.Class
 	besides []finding.Class
-	// since is the first release that can leave it; "" for all.
+	// since is the first release that can have the leak; "" for all.
 	since string
-	// forgot says that it is a process of a container that containerd has forgotten, and to
-	// be named as that besides.
+	// forgot is set for a process of a container that containerd does not know, which is
+	// also reported as forgotten.
 	forgot bool
-	// audit is what an audit of a live node must find of it; "": it knows no time before, so
-	// that this is something that somebody may want, and it must not accuse it.
+	// audit is the kind of suspect in an audit of a live node. The audit has no earlier
+	// inventory: with "" the object may be intended, and is no suspect.
 	audit audit.Kind
 }
 
-// older reports whether a release is older than another; v2.4.2-rc.1 is older than
+// older reports whether a release is older than another one; v2.4.2-rc.1 is older than
 // v2.4.2.
 func older(version, than string) bool {
 	v, err := semver.NewVersion(version)
@@ -56,7 +55,7 @@ var controls = []control{
 		class:   finding.ClassShim,
 		besides: []finding.Class{finding.ClassSocket},
 	},
-	{name: "a process that belongs to nobody", leave: startSleep, class: finding.ClassProcess},
+	{name: "a process without an owner", leave: startSleep, class: finding.ClassProcess},
 	{
 		name:    "a process of runc's that containerd does not know",
 		audit:   audit.Forgotten,
@@ -78,7 +77,7 @@ var controls = []control{
 		class: finding.ClassBundle,
 	},
 	{
-		name:  "a bundle in whose removal containerd died",
+		name:  "a bundle whose removal containerd did not finish",
 		audit: audit.Directory,
 		leave: makeDir(func(runner.Scene) string { return taskBundles + "." + planted }),
 		class: finding.ClassBundle,
@@ -108,7 +107,7 @@ var controls = []control{
 		finding.ClassRuncState, finding.ClassSnapshot, finding.ClassContainer,
 	}},
 	{name: "a sandbox in containerd's store", leave: createSandbox, class: finding.ClassSandbox, since: "1.7.0"},
-	{name: "the directory of a snapshot, which something keeps from being removed", leave: holdSnapshotDir,
+	{name: "the directory of a snapshot that cannot be removed", leave: holdSnapshotDir,
 		class: finding.ClassFile, besides: []finding.Class{finding.ClassMount}},
 	{
 		name:  "a place for a temporary mount",
@@ -129,7 +128,7 @@ var controls = []control{
 		leave: writeFile(func(s runner.Scene) string { return s.Address + ".new" }),
 		class: finding.ClassFile,
 	},
-	{name: "a network namespace of somebody's own", leave: bindNetworkAs("vpn"), class: finding.ClassMount},
+	{name: "a network namespace with a foreign name", leave: bindNetworkAs("vpn"), class: finding.ClassMount},
 	{name: "a pod's network for which CNI's DEL was never called", api: harness.CRI, leave: forgetDel,
 		class: finding.ClassNetwork},
 	{name: "an image", leave: createImage, class: finding.ClassMetadata},
@@ -141,29 +140,29 @@ var controls = []control{
 	{name: "a connection that its client does not close", leave: leaveConnection, class: finding.ClassHandle},
 	{name: "a subscription that its client does not end", leave: leaveSubscription, class: finding.ClassHandle},
 	{
-		name:  "a network namespace that no pod has, as CNI's are named",
+		name:  "a network namespace without a pod, with a name of CNI's form",
 		audit: audit.Mounted,
 		leave: bindNetworkAs("cni-planted"),
 		class: finding.ClassMount,
 	},
 	{
-		name:    "the root file system of a container that is gone",
+		name:    "the root file system of a removed container",
 		audit:   audit.Directory,
 		leave:   mountRootFS,
 		class:   finding.ClassMount,
 		besides: []finding.Class{finding.ClassBundle},
 	},
 	{
-		name:  "a container of CRI's that CRI does not list",
+		name:  "a container of CRI that CRI does not list",
 		api:   harness.CRI,
 		audit: audit.InCRI,
 		leave: createForCRI,
 		class: finding.ClassContainer,
 	},
-	// Older releases make no lease for a pod, and those before 2.0 keep it out of the
-	// sandbox store.
+	// Older releases make no lease for a pod, and releases before 2.0 do not add it to
+	// the sandbox store.
 	{
-		name:  "a whole pod, which leaves something of most classes; what containerd holds for it is no leak",
+		name:  "a whole pod, with leaks of most classes; containerd's handles for it are no leak",
 		api:   harness.CRI,
 		leave: runPod,
 		class: finding.ClassSandbox,
@@ -176,7 +175,7 @@ var controls = []control{
 	},
 }
 
-// after does one after the other.
+// after runs one plant after the other.
 func after(plants ...plant) plant {
 	return func(ctx context.Context, s runner.Scene) error {
 		for _, p := range plants {
@@ -188,7 +187,7 @@ func after(plants ...plant) plant {
 	}
 }
 
-var _ = Describe("a world in which something was left on purpose", Label("control"), func() {
+var _ = Describe("a world with a planted leak", Label("control"), func() {
 	for _, c := range controls {
 		text := "is violated by " + c.name
 		if c.audit != "" {
@@ -224,8 +223,7 @@ var _ = Describe("a world in which something was left on purpose", Label("contro
 	})
 })
 
-// sabotaged runs a case with a plant. What violates by design is no evidence worth
-// keeping.
+// sabotaged runs a case with a plant. It keeps no evidence of an expected violation.
 func sabotaged(ctx context.Context, c harness.Case, leave plant) harness.Verdict {
 	GinkgoHelper()
 	c.Containerd = os.Getenv(spec.SubjectEnv)
@@ -238,7 +236,7 @@ func sabotaged(ctx context.Context, c harness.Case, leave plant) harness.Verdict
 	return v
 }
 
-// classes are those of what violates, each once.
+// classes returns the classes of the violations, each once.
 func classes(v harness.Verdict) []finding.Class {
 	var all []finding.Class
 	for _, f := range v.Violations() {

@@ -15,27 +15,26 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// netPod is a pod with a network of its own.
+// netPod returns a pod with its own network.
 func netPod() harness.Workload {
 	w := exits(harness.CRI)
 	w.Network = harness.PodNetwork
 	return w
 }
 
-// forgetDel leaves an ADD that nobody has undone.
+// forgetDel leaves an ADD without a DEL.
 func forgetDel(_ context.Context, s runner.Scene) error {
 	return record.Append(filepath.Join(s.World.TruthDir(), "cni"), record.Call{
 		Command: record.Add, Network: cni.Network, Interface: "eth0", Container: planted, Netns: "/run/netns/planted",
 	})
 }
 
-// keepResult leaves what libcni keeps of an ADD.
+// keepResult leaves libcni's result of an ADD.
 var keepResult = writeFile(func(runner.Scene) string {
 	return filepath.Join(cni.Cache, cni.Network+"-"+planted+"-eth0")
 })
 
-// A DEL that was never called and a namespace that is still mounted are in the list of
-// controls.
+// The list of controls has a missing DEL with a namespace that is still mounted.
 var _ = Describe("a pod with a network of its own", Label("control", "cri", "network"), func() {
 	DescribeTable("is violated by", func(ctx context.Context, leave plant, class finding.Class) {
 		w := netPod()
@@ -44,7 +43,7 @@ var _ = Describe("a pod with a network of its own", Label("control", "cri", "net
 		Expect(v.Outcome).To(Equal(harness.Violated), "%v", v)
 		Expect(classes(v)).To(ConsistOf(class), "%v", v)
 	},
-		Entry("the file of one that is not mounted any more", writeFile(func(runner.Scene) string {
+		Entry("the file of a network namespace that is not mounted any more", writeFile(func(runner.Scene) string {
 			return "/run/netns/cni-planted"
 		}), finding.ClassFile),
 		Entry("the result that libcni keeps", spec.Quick, keepResult, finding.ClassFile),

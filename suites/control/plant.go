@@ -32,11 +32,11 @@ import (
 	"github.com/shimquake/shimquake/shims/runcshim"
 )
 
-// planted is the id of everything that a control leaves.
+// planted is the id of all plants.
 const planted = "planted"
 
-// bundleDir is a bundle outside of containerd's state: its own kind of leak must not be
-// in the way of the others. It ends with the world.
+// bundleDir returns the path of a bundle outside of containerd's state, so that the
+// bundle is no leak itself. It ends with the world.
 func bundleDir(s runner.Scene) string { return filepath.Join(s.World.TruthDir(), planted) }
 
 // run runs a program in the world to its end.
@@ -54,8 +54,7 @@ func run(ctx context.Context, s runner.Scene, p world.Params) error {
 	return err
 }
 
-// bundle writes an OCI bundle whose process waits, with its cgroup where the shim would
-// have it.
+// bundle writes an OCI bundle whose process waits, with the shim's cgroup path.
 func bundle(ctx context.Context, s runner.Scene) error {
 	dir := bundleDir(s)
 	if err := os.MkdirAll(filepath.Join(dir, "rootfs"), 0o755); err != nil {
@@ -95,8 +94,8 @@ func bundle(ctx context.Context, s runner.Scene) error {
 	return os.WriteFile(filepath.Join(dir, "config.json"), text, 0o644)
 }
 
-// startShim starts the subject's real shim as containerd does, and nobody tells
-// containerd.
+// startShim starts the subject's real shim as containerd does, without containerd's
+// knowledge.
 func startShim(ctx context.Context, s runner.Scene) error {
 	if err := bundle(ctx, s); err != nil {
 		return err
@@ -110,12 +109,12 @@ func startShim(ctx context.Context, s runner.Scene) error {
 		return err
 	}
 	if s.Subject.Generation < 3 {
-		params = nil // shims of 1.x read the runtime's options there, and need none
+		params = nil // shims of 1.x expect the runtime's options, which are optional
 	}
 	if err := os.WriteFile(filepath.Join(bundleDir(s), "params"), params, 0o644); err != nil {
 		return err
 	}
-	// It logs to a FIFO that containerd reads.
+	// Its log is a FIFO that containerd reads.
 	fifo := filepath.Join(bundleDir(s), "log")
 	if err := unix.Mkfifo(fifo, 0o700); err != nil {
 		return err
@@ -167,8 +166,8 @@ func killShim(ctx context.Context, s runner.Scene) error {
 	return errors.New("the planted shim is not there")
 }
 
-// createByRunc makes a container by runc alone: its init waits to be started, and
-// containerd knows nothing of it.
+// createByRunc makes a container with runc alone. Its init waits to be started, and
+// containerd does not know it.
 func createByRunc(ctx context.Context, s runner.Scene) error {
 	if err := bundle(ctx, s); err != nil {
 		return err
@@ -189,7 +188,7 @@ func createByRunc(ctx context.Context, s runner.Scene) error {
 	})
 }
 
-// abandonRunc is createByRunc whose init is then killed: state and cgroup stay.
+// abandonRunc is createByRunc with a killed init: state and cgroup stay.
 func abandonRunc(ctx context.Context, s runner.Scene) error {
 	if err := createByRunc(ctx, s); err != nil {
 		return err
@@ -210,7 +209,7 @@ func abandonRunc(ctx context.Context, s runner.Scene) error {
 	return fmt.Errorf("runc's init, pid %s, is not there", text)
 }
 
-// startSleep leaves a process that belongs to nobody.
+// startSleep leaves a process without an owner.
 func startSleep(ctx context.Context, s runner.Scene) error {
 	_, err := s.World.Start(ctx, world.Params{Argv: []string{"/bin/sleep", "1000"}, Output: "/dev/null"})
 	return err
@@ -225,7 +224,7 @@ func mountTmpfs(ctx context.Context, s runner.Scene) error {
 	return s.World.Mount(ctx, wire.Mount{Source: planted, Target: "/mnt", Type: "tmpfs"})
 }
 
-// makeCgroup makes a group in each hierarchy, where runc would have it.
+// makeCgroup makes a group in each hierarchy, at runc's path.
 func makeCgroup(_ context.Context, s runner.Scene) error {
 	var errs []error
 	for _, dir := range s.CgroupDirs {
@@ -238,13 +237,13 @@ func makeFIFO(_ context.Context, s runner.Scene) error {
 	return unix.Mkfifo(filepath.Join(s.World.FIFODir(), planted+"-stdout"), 0o600)
 }
 
-// inNamespace is the context for containerd's API.
+// inNamespace returns the context for containerd's API.
 func inNamespace(ctx context.Context) context.Context {
 	return namespaces.WithNamespace(ctx, daemon.TaskNamespace)
 }
 
-// prepareSnapshot takes an active snapshot that containerd's garbage collection must not
-// remove: as a leaked container's.
+// prepareSnapshot makes an active snapshot that containerd's garbage collection must
+// keep: like a leaked container's.
 func prepareSnapshot(ctx context.Context, s runner.Scene) error {
 	_, err := s.Client.SnapshotService("overlayfs").Prepare(inNamespace(ctx), planted, "",
 		snapshots.WithLabels(map[string]string{"containerd.io/gc.root": planted}))
@@ -275,7 +274,7 @@ func createSandbox(ctx context.Context, s runner.Scene) error {
 	return err
 }
 
-// startTask runs a container that its client then forgets.
+// startTask runs a container and leaves it.
 func startTask(ctx context.Context, s runner.Scene) error {
 	ctx = inNamespace(ctx)
 	image, err := s.Client.GetImage(ctx, payload.Image)

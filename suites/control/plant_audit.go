@@ -13,8 +13,8 @@ import (
 	"github.com/shimquake/shimquake/shims/runcshim"
 )
 
-// createForCRI makes a container as CRI would, and CRI knows nothing of it: what a
-// creation leaves that failed after its record was written.
+// createForCRI makes a container as CRI would, without CRI's knowledge: a creation leaves
+// it that failed after writing its record.
 func createForCRI(ctx context.Context, s runner.Scene) error {
 	_, err := s.Client.NewContainer(namespaces.WithNamespace(ctx, "k8s.io"), planted,
 		client.WithRuntime(runcshim.Runtime, nil), client.WithNewSpec(),
@@ -30,8 +30,8 @@ func bindNetworkAs(name string) plant {
 	}
 }
 
-// mountRootFS mounts what a task's bundle has, where the task is gone, and its bundle
-// with it: the lazy umount of a busy one was given up.
+// mountRootFS mounts a bundle's rootfs without its task and bundle: the lazy umount of a
+// busy one was given up.
 func mountRootFS(ctx context.Context, s runner.Scene) error {
 	target := taskBundles + planted + "/rootfs"
 	if err := makeDir(func(runner.Scene) string { return target })(ctx, s); err != nil {

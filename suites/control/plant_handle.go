@@ -10,20 +10,20 @@ import (
 	"github.com/shimquake/shimquake/harness/runner"
 )
 
-// leaveConnection makes containerd hold a connection, with the goroutines that serve it:
-// from outside of it a client alone can make it hold something.
+// leaveConnection makes containerd hold a connection and its goroutines: only a client
+// can make it hold something from outside.
 func leaveConnection(ctx context.Context, s runner.Scene) error {
 	c, err := client.New(s.Address)
 	if err != nil {
 		return err
 	}
 	DeferCleanup(c.Close)
-	_, err = c.Version(ctx) // or it would not have dialled yet
+	_, err = c.Version(ctx) // dials the connection
 	return err
 }
 
-// leaveSubscription makes it hold no descriptor: its goroutines alone tell of a call that
-// does not end.
+// leaveSubscription leaves a call that does not end. It shows only in goroutines, not in
+// descriptors.
 func leaveSubscription(_ context.Context, s runner.Scene) error {
 	ctx, end := context.WithCancel(context.Background())
 	DeferCleanup(end)

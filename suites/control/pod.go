@@ -12,13 +12,13 @@ import (
 	"github.com/shimquake/shimquake/harness/runner"
 )
 
-// runPod leaves a pod with a running container, as a kubelet that forgot it.
+// runPod leaves a pod with a running container, like a kubelet that forgot it.
 func runPod(ctx context.Context, s runner.Scene) error {
 	conn, err := grpc.NewClient("unix://"+s.Address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close() }() // the calls have said what there is to say
+	defer func() { _ = conn.Close() }() // the calls have returned all errors
 	rt := cri.NewRuntimeServiceClient(conn)
 	config := &cri.PodSandboxConfig{
 		Metadata: &cri.PodSandboxMetadata{Name: planted, Uid: planted, Namespace: "default"},

@@ -18,7 +18,7 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// everybody tells the exit code of a plain task.
+// everybody are the observers of a plain task's exit status.
 var everybody = []exit.Observer{
 	exit.ByWait,
 	exit.ByDelete,
@@ -27,9 +27,9 @@ var everybody = []exit.Observer{
 	exit.ByTaskDelete,
 }
 
-// The wrong statuses are a shim's, and reach the client by the ways of a real containerd.
-// The folder protocol has the status that is merely wrong, and a single wrong observer.
-var _ = Describe("a shim that tells a wrong exit code of a payload", Label("control"), func() {
+// The wrong statuses come from a shim, and reach the client through a real containerd.
+// The folder protocol has a status that is no special value, and a single wrong observer.
+var _ = Describe("a shim that reports a wrong exit code of a payload", Label("control"), func() {
 	misreports := func(ctx context.Context, w harness.Workload, words string, plan ...failpoints.Fault) harness.Verdict {
 		GinkgoHelper()
 		w.Fakeshim = "plain"
@@ -54,10 +54,10 @@ var _ = Describe("a shim that tells a wrong exit code of a payload", Label("cont
 		Entry("everybody: 137, as if it had been killed", spec.Quick, "exit=137", fact.MadeUp137),
 		Entry("everybody: 255, as if it were unknown", spec.Quick, "exit=255", fact.MadeUp255),
 		Entry("everybody: 0, as if it had succeeded", "exit=0", fact.MadeUp0),
-		Entry("everybody: 143, which is a signal that nobody sent", "exit=143", fact.MadeUpSig),
+		Entry("everybody: 143, a signal that was never sent", "exit=143", fact.MadeUpSig),
 	)
-	It("is found when it tells it to a containerd that was killed and came back", func(ctx context.Context) {
-		// It ends by the client's signal, and so after containerd has come back.
+	It("is found when it reports it to a restarted containerd", func(ctx context.Context) {
+		// The client's signal ends it, so it ends after containerd has restarted.
 		w := harness.Workload{Containers: []harness.Container{{Signal: "SIGTERM"}}}
 		v := misreports(ctx, w, "wait=255", failpoints.Kill("proc:containerd:running"))
 		Expect(
@@ -112,7 +112,7 @@ var _ = Describe("a world whose events", Label("control"), func() {
 		),
 	)
 	It(
-		"tell another status the second time are violated, and so is the exit code",
+		"report another status the second time are violated, and so is the exit code",
 		spec.Quick,
 		func(ctx context.Context) {
 			c := harness.Case{Name: "control-events", Workload: exits(harness.TaskAPI)}
@@ -125,7 +125,7 @@ var _ = Describe("a world whose events", Label("control"), func() {
 	)
 })
 
-// event is one of a task's life.
+// event is an event of a task's life.
 type event struct {
 	topic string
 	body  any

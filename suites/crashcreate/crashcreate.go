@@ -1,8 +1,7 @@
-// Package crashcreate holds the specs about containerd that is SIGKILLed while it creates
-// or starts a task, while the shim holds the call, alone and together with the shim.
-// Whatever was begun must be gone when the client has cleaned up after the restart, and
-// its id must be free. A containerd that dies by itself at its own side of a call is the
-// sweep's.
+// Package crashcreate has the specs about a containerd that is SIGKILLed while it creates
+// or starts a task. The shim holds the call, and is killed, too, in some of them. After
+// the restart and the client's cleanup, everything must be gone and the id must be free.
+// The sweep has the crashes of containerd at its own side of a call.
 package crashcreate
 
 import (
@@ -18,7 +17,7 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// hit is the n-th passing of a method, on the way of a workload's creation and start.
+// hit is the n-th call of a method during a workload's creation and start.
 type hit struct {
 	method string
 	n      int
@@ -31,18 +30,18 @@ func (h hit) String() string {
 	return fmt.Sprintf("%s no. %d", h.method, h.n)
 }
 
-// way is a workload and the calls between containerd and the shim that create and start
-// it, as its timeline shows them. CRI also calls Wait meanwhile, in a goroutine of its
-// own: a containerd that dies there has got anywhere with the rest, so it is not a place.
+// way is a workload with the calls between containerd and the shim that create and start
+// it, as in its timeline. It leaves out CRI's Wait: a goroutine of its own makes that
+// call, so a crash there may come at any time.
 type way struct {
 	name  string // in the names of cases
-	title string // in those of specs
+	title string // in the names of specs
 	harness.Workload
 	hits []hit
 }
 
-// shot is a payload that stays until the client kills it: one that ended by itself while
-// containerd is down would be another story.
+// shot is a payload that stays until the client kills it: its own end while containerd is
+// down would be another test.
 var shot = []harness.Container{{Signal: "SIGKILL"}}
 
 var ways = []way{
@@ -54,7 +53,7 @@ var ways = []way{
 		[]hit{{"Task.Create", 2}, {"Task.Connect", 3}, {"Task.Start", 2}, {"Task.State", 2}}},
 }
 
-// entry is a case and what is left of its name in a table.
+// entry is a case with the rest of its name in a table.
 type entry struct {
 	title string
 	harness.Case
@@ -74,7 +73,7 @@ func (w way) tables() []table {
 	}
 }
 
-// paused are cases with the steps taken while the shim holds a call.
+// paused returns cases with the steps that run while the shim holds a call.
 func (w way) paused(how string, steps ...string) []entry {
 	var out []entry
 	for _, h := range w.hits {
@@ -87,10 +86,10 @@ func (w way) paused(how string, steps ...string) []entry {
 	return out
 }
 
-// states returns the case in which no call is in flight, and yet all that was made must
-// be found again. The matrix of exitcode kills containerd while the container runs.
+// states returns the case without a call in flight, in which everything must be found
+// again. The matrix of exitcode kills containerd while the container runs.
 func (w way) states() []entry {
-	if w.name == "container" { // the sandbox's way has it
+	if w.name == "container" { // the sandbox's way has this case
 		return nil
 	}
 	return []entry{{"created", w.case1("created", failpoints.Kill("proc:containerd:created"))}}
@@ -119,7 +118,7 @@ var _ = Describe("containerd that is SIGKILLed while it creates and starts", Lab
 	}
 })
 
-var _ = It("names only cases that there are as known or quick", func() {
+var _ = It("lists only existing cases as known or quick", func() {
 	names := map[string]bool{}
 	for _, w := range ways {
 		for _, t := range w.tables() {

@@ -14,14 +14,14 @@ var quick = map[string]bool{
 	"crashcreate-container-start2-exit-held": true,
 }
 
-// Up to 1.6, containerd takes a shim that holds no task for one that does.
+// Up to 1.6, containerd mistakes a shim without a task for a shim with one.
 const adopted = "containerd#6860"
 
 var leaksShim = []harness.Bad{{Releases: "< 1.7.0", By: spec.ShimLeft, Issue: adopted}}
 
-// The shim is the pod's and goes with it. Then it is cleaned up after the container too,
-// whose task never was: in vain, as in residue, but with an exit and a delete that have
-// no pid.
+// The shim belongs to the pod and ends with it. Then it is also cleaned up for the
+// container, whose task never existed. The cleanup fails, as in residue, but publishes an
+// exit and a delete without a pid.
 var leaksBundle = []harness.Bad{
 	{
 		Releases: "< 1.7.0",
@@ -30,10 +30,10 @@ var leaksBundle = []harness.Bad{
 	},
 }
 
-// A CRI that starts with the record of a sandbox, and a shim that holds no task for it,
-// keeps the shim. When the sandbox is removed, containerd runs the shim's delete helper,
-// finds no pid, and publishes the exit and the delete of a task that never was: with pid
-// 0, or -1 up to 2.3.
+// A starting CRI keeps a shim without a task if there is a record of its sandbox. When
+// the sandbox is removed, containerd runs the shim's delete helper, which finds no pid.
+// containerd then publishes the exit and the delete of a task that never existed: with
+// pid 0, or -1 up to 2.3.
 const unborn = "no issue known: exit and delete of a sandbox's task that was never created"
 
 var unbornExit = []harness.Bad{
@@ -41,25 +41,25 @@ var unbornExit = []harness.Bad{
 	{Releases: ">= 2.0.0", By: finding.MustMatches("event event=no-pid"), Issue: unborn},
 }
 
-// The helper that removes a dead shim's bundle gives up when Create has not yet written
-// the bundle's runtime file. 1.7.35 still does, 2.0.14 does not any more.
+// The helper that removes a dead shim's bundle gives up if Create has not written the
+// bundle's runtime file yet. 1.7.35 still does so, and 2.0.14 does not.
 var residue = []harness.Bad{
 	{Releases: "< 2.0.0", By: finding.MustMatches("bundle shim=none"), Issue: "containerd#11071"},
 }
 
-// The id of a task is the client's own, and the bundle is in its way.
+// The client chooses the id of a task, and the old bundle blocks it.
 var residueOfID = []harness.Bad{
 	{Releases: "< 2.0.0", By: finding.MustMatches("bundle shim=none"), Issue: "containerd#11071"},
 }
 
-// A containerd that starts publishes the exit of a task whose shim has died meanwhile
-// before anybody can subscribe, and the task is gone then. CRI knows of such a container
-// only that it was created: its start had not been answered.
+// A starting containerd publishes the exit of a task whose shim has ended meanwhile
+// before any client can subscribe, and removes the task. CRI only knows that such a
+// container was created: its start got no response.
 var reportedToNone = []harness.Bad{
 	{Releases: ">= 1.6.0", By: spec.ReportedToNobody, Issue: "no issue known: see shimkill-task-running-down"},
 }
 
-// known is what releases are known to violate, by the name of the case.
+// known are the known violations of releases, by the name of the case.
 var known = map[string][]harness.Bad{
 	"crashcreate-task-create1-entry-held":           leaksShim,
 	"crashcreate-container-create2-entry-held":      leaksBundle,

@@ -12,11 +12,12 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// created is where a shim has the pid of an init, and has not noted the container yet.
+// created is the place where a shim has the pid of an init, and has not recorded the
+// container yet.
 const created = "stmt:shim:runc-task.service.Create:s.mu.Lock"
 
-var _ = Describe("an init that dies in its Create", Label("exit-code"), func() {
-	It("is told of", spec.Quick, func(ctx context.Context) {
+var _ = Describe("an init that ends during its Create", Label("exit-code"), func() {
+	It("is reported", spec.Quick, func(ctx context.Context) {
 		v := spec.Holds(ctx, harness.Case{
 			Name: "exit-in-create", Workload: harness.Workload{Containers: []harness.Container{{Signal: "SIGKILL"}}},
 			Plan: failpoints.Plan{failpoints.PauseAt(created, failpoints.Steps("kill task", "wait 300ms", "release")...)},

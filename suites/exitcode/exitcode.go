@@ -1,7 +1,7 @@
-// Package exitcode holds the specs about exit codes: whatever breaks, no observer may
-// report another one than the container's own. It is a matrix of faults by ends, and by
-// both APIs. The plain cases have the ends without a fault. Faults of umount2 and
-// Shutdown come later in the lifecycle, and have folders of their own.
+// Package exitcode has the specs about exit statuses: with any fault, every observer must
+// report the container's own. It is a matrix of faults and ends, for both APIs. The plain
+// cases have the ends without a fault. Faults of umount2 and Shutdown come later in the
+// lifecycle, and have their own folders.
 package exitcode
 
 import (
@@ -19,16 +19,16 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// end is how a container ends when nothing else ends it.
+// end is the way in which a container ends by default.
 type end struct {
 	name      string
 	container harness.Container
 	status    uint32
 }
 
-// The columns. Each fault meets a container that exits with 7, which containerd never
-// makes up, a container that the client kills, and a third end. containerd reports 255
-// for an exit that it does not know.
+// The columns. Each fault is combined with three ends: an exit with 7, which containerd
+// never makes up, a kill by the client, and a third end. containerd reports 255 for an
+// unknown exit.
 var (
 	exit7    = end{"exit 7", harness.Container{Exit: 7}, 7}
 	killed   = end{"SIGKILL", harness.Container{Signal: "SIGKILL"}, 137}
@@ -42,15 +42,16 @@ var (
 type fault struct {
 	name, what string
 	plan       failpoints.Plan
-	// third is the end that it meets besides exit7 and killed.
+	// third is the end besides exit7 and killed.
 	third end
-	// apis are those by which the fault can be met after the container runs. Default: both.
+	// apis are the APIs by which the fault can be reached after the start of the
+	// container. Default: both.
 	apis []harness.API
-	// kills says that containerd has to end the container, with 137. The container would end
-	// with 143 otherwise, by the client's signal. An exit of its own at that very moment
-	// would be unseen.
+	// kills is set if containerd has to end the container, with 137. Otherwise the
+	// client's signal would end it with 143. Its own exit at that time would go
+	// unnoticed.
 	kills bool
-	// bad is what releases are known to tell of a container that ended with that status.
+	// bad are the known wrong reports of releases for a container with that status.
 	bad func(harness.API, end) []harness.Bad
 }
 
@@ -107,8 +108,8 @@ var faults = []fault{
 		third: exit0,
 		bad:   retryLies,
 	},
-	// CRI makes its Wait and its first State when it starts a container, and gives the
-	// container up when they fail.
+	// CRI calls Wait and the first State when it starts a container, and gives up the
+	// container if they fail.
 	{
 		name:  "wait-refused",
 		what:  "the shim refuses Wait once",
@@ -131,9 +132,9 @@ func plan(f failpoints.Fault) failpoints.Plan { return failpoints.Plan{f} }
 
 func kill(point string) failpoints.Plan { return plan(failpoints.Kill(point)) }
 
-// cleanupLies: the `delete` command of those releases answers 137 for a container that
-// has exited. Of one that a SIGKILL has ended that is the truth, and CRI, which deletes a
-// task as soon as it has ended, is done with it by then.
+// cleanupLies: the `delete` command of those releases reports 137 for a container that
+// has exited. After a SIGKILL that is right, and CRI, which deletes an ended task at
+// once, is not affected.
 func cleanupLies(api harness.API, e end) []harness.Bad {
 	if e.status == 137 || api == harness.CRI {
 		return nil
@@ -141,9 +142,9 @@ func cleanupLies(api harness.API, e end) []harness.Bad {
 	return madeUp("< 2.4.0")
 }
 
-// retryLies: the second Delete finds no task in the shim, and ends it; then the `delete`
-// command answers 137. From 2.0 on CRI does not end the shim of a pod with a container's
-// Delete.
+// retryLies: the second Delete finds no task in the shim, and ends the shim; then the
+// `delete` command reports 137. Since 2.0 CRI does not end the shim of a pod with a
+// container's Delete.
 func retryLies(api harness.API, e end) []harness.Bad {
 	switch {
 	case e.status == 137:
@@ -160,10 +161,10 @@ func madeUp(releases string) []harness.Bad {
 	}
 }
 
-// forgotten: a containerd that starts and finds a shim without processes takes it for a
-// leaked one (the fix of #6860), deletes its task, and tells nobody the exit that Delete
-// answered (loadShim of core/runtime/v2). CRI then finds no task and writes 255, and a
-// client of the task API learns nothing. Up to 1.6 both find the task, and the real code.
+// forgotten: a starting containerd takes a shim without processes for a leaked one (the
+// fix of #6860). It deletes its task, and does not publish the exit from Delete (loadShim
+// of core/runtime/v2). CRI then finds no task and writes 255, and a client of the task
+// API gets nothing. Up to 1.6 both get the task with the real status.
 func forgotten(api harness.API, _ end) []harness.Bad {
 	if api == harness.TaskAPI {
 		return []harness.Bad{{Releases: ">= 1.7.0", By: spec.ReportedToNobody, Issue: "no issue known"}}
@@ -171,9 +172,9 @@ func forgotten(api harness.API, _ end) []harness.Bad {
 	return []harness.Bad{{Releases: ">= 1.7.0", By: spec.CRISaysUnknown, Issue: "no issue known"}}
 }
 
-// exitUnheard: CRI takes the end of its Wait's connection for an exit with 255, and does
-// not look at the TaskExit of containerd's own clean-up. From 2.0 to 2.3 there is none
-// either, and the container lives on (containerd#13293).
+// exitUnheard: CRI takes the end of its Wait's connection for an exit with 255, and
+// ignores the TaskExit of containerd's own cleanup. From 2.0 to 2.3 there is no TaskExit
+// either, and the container keeps running (containerd#13293).
 func exitUnheard(api harness.API, _ end) []harness.Bad {
 	if api == harness.TaskAPI {
 		return nil
@@ -187,7 +188,7 @@ func exitUnheard(api harness.API, _ end) []harness.Bad {
 	}
 }
 
-// cell is a case of the matrix, and the status that the payload must really have had.
+// cell is a case of the matrix, with the real status of the payload.
 func cell(f fault, e end, api harness.API) harness.Case {
 	c := harness.Case{
 		Name:     fmt.Sprintf("exit-%s-%s-%s", strings.ToLower(strings.ReplaceAll(e.name, " ", "-")), f.name, api),
@@ -230,9 +231,9 @@ var _ = Describe("the exit code of a container", Label("exit-code"), func() {
 					fmt.Sprintf("is %d by the %s API: %s, %s", status, api, e.name, f.what),
 					append(labels, func(ctx context.Context) {
 						v := spec.Holds(ctx, cell(f, e, api))
-						// A check that does not look would find no truth, or another.
+						// A check that does nothing would find no truth, or another one.
 						Expect(v.Truths).To(ConsistOf(HaveField("Status", status)))
-						Expect(v.Reported).NotTo(BeEmpty(), "somebody reported it")
+						Expect(v.Reported).NotTo(BeEmpty(), "an observer reported it")
 					})...)
 			}
 		}

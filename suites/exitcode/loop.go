@@ -16,8 +16,8 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-var _ = Describe("a pod that lives on", Label("exit-code", "cri"), func() {
-	It("keeps nothing of containers that crash and are made again, and runs another on", spec.Quick,
+var _ = Describe("a pod that keeps running", Label("exit-code", "cri"), func() {
+	It("keeps nothing of containers that crash and restart, and keeps another one running", spec.Quick,
 		func(ctx context.Context) {
 			v := spec.Holds(ctx, harness.Case{Name: "exit-crash-loop", Workload: harness.Workload{
 				API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}, {Exit: 5}},
@@ -35,11 +35,11 @@ var _ = Describe("a pod that lives on", Label("exit-code", "cri"), func() {
 			Expect(stays.Payload.ExitedAt).To(BeTemporally(">", v.History.CRI.Rounds[2].Listed.At))
 		})
 
-	// The pod lives for long enough that its shim can report the exit after that. The shim
-	// tries 1, 3, 6, 10 and 15 s after the first time (publisher.go), and then gives up. It
-	// logs each failure, and its log has no reader meanwhile. An exec of suites/others ends
-	// while containerd is down for 8 s.
-	It("is told of a container that ends while containerd is down for 4 s", spec.Slow, spec.Quick,
+	// The pod lives long enough for its shim to report the exit afterwards. The shim
+	// tries 1, 3, 6, 10 and 15 s after the first time (publisher.go), and then gives up.
+	// It logs each failure, and its log has no reader meanwhile. An exec of suites/others
+	// ends while containerd is down for 8 s.
+	It("gets the exit of a container that ends while containerd is down for 4 s", spec.Slow, spec.Quick,
 		func(ctx context.Context) {
 			v := spec.Holds(ctx, harness.Case{Name: "exit-while-down-for-4",
 				Workload: harness.Workload{API: harness.CRI, Debug: true,
@@ -52,22 +52,22 @@ var _ = Describe("a pod that lives on", Label("exit-code", "cri"), func() {
 				HaveField("Observer", exit.ByTaskExit), HaveField("Status", uint32(137)))))
 		})
 
-	It("keeps nothing of them either where the shim refuses the first Delete", func(ctx context.Context) {
+	It("keeps nothing of them if the shim refuses the first Delete", func(ctx context.Context) {
 		expectRounds(spec.Holds(ctx, harness.Case{Name: "exit-crash-loop-delete-refused", Workload: harness.Workload{
 			API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}, Script: crashLoop(3),
 		}, Plan: plan(failpoints.Error("rpc:shim:Task.Delete:entry", 1, "injected"))}), 3, 0)
 	})
 })
 
-// crashLoop are the steps of so many rounds.
+// crashLoop returns the steps of so many rounds.
 func crashLoop(rounds int) []string {
 	return []string{"run pod", "look", fmt.Sprintf(
 		"repeat %d create all; at created; start all; at running; end all; wait all; at exited; remove all; look", rounds)}
 }
 
-// expectRounds expects that each round was looked at: a crash loop that ends early would
-// show nothing. Listed are the pod, the containers that stay in it, and the bystander's
-// pod with its container.
+// expectRounds expects an inventory of each round: a crash loop that ends early would
+// show nothing. The list has the pod, its lasting containers, and the bystander's pod
+// with its container.
 func expectRounds(v harness.Verdict, n, stay int) {
 	GinkgoHelper()
 	Expect(v.History.CRI.Rounds).To(HaveLen(n))
@@ -76,7 +76,7 @@ func expectRounds(v harness.Verdict, n, stay int) {
 		HaveField("Listed.Containers", HaveLen(1+stay)),
 	)))
 	Expect(v.Truths).To(HaveLen(2*n + stay))
-	if slices.ContainsFunc(v.History.Hits, func(h failpoints.Hit) bool { return h.Who == "shim" }) { // it has probes
+	if slices.ContainsFunc(v.History.Hits, func(h failpoints.Hit) bool { return h.Who == "shim" }) { // the shim has probes
 		asked := HaveField("Look.Inventory.Handles", ContainElement(And(
 			HaveField("Shim", Not(BeNil())), HaveField("Collected", true), HaveField("Held",
 				ContainElement(HaveField("Kind", fact.AGoroutine))))))

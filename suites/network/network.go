@@ -1,6 +1,6 @@
-// Package network holds the specs about pods with a network namespace of their own: what
-// CNI has added for one is deleted again, and no namespace stays mounted, whatever ends
-// containerd or a request while a network is set up or torn down.
+// Package network has the specs about pods with their own network namespace. CNI must
+// delete everything that it has added, and no namespace may stay mounted. containerd or a
+// request ends while a network is set up or torn down.
 package network
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// The statements of CRI around its calls of CNI. They are the same from v1.6 to v2.4.
+// CRI's statements around its calls of CNI. They are the same from v1.6 to v2.4.
 const (
 	setUp    = "stmt:containerd:cri.criService.setupPodNetwork:result-err-netPlugin.Setup-ctx-id-path-o"
 	isSetUp  = "stmt:containerd:cri.criService.setupPodNetwork:sandbox.CNIResult-result"
@@ -37,7 +37,7 @@ var _ = Describe("a pod with a network of its own", Label("cri", "network"), fun
 			failpoints.Plan{failpoints.Once(isSetUp, term.Crash)}, nil),
 		Entry("containerd dies before it is torn down", spec.Quick, Label("crash"), "crash-tear-down",
 			failpoints.Plan{failpoints.Once(tearDown, term.Crash)}, nil),
-		// The second time the pod is stopped already.
+		// The pod is already stopped the second time.
 		Entry("its removal fails twice", spec.Quick, "tear-down-fails-twice", failpoints.Plan{{
 			At: failpoints.MustPoint(tearDown), Do: term.Of(term.Clause{Count: 2, Action: term.Error, Arg: "injected"})}}, nil),
 		Entry("containerd dies before its namespace is unmounted", Label("crash"), "crash-unmount",

@@ -14,7 +14,8 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// with is a container with an exec that comes and goes, and one that its end kills.
+// with returns a container with an exec that ends by itself, and an exec that ends with
+// the container.
 func with(k harness.Container) harness.Workload {
 	k.Exec, k.HeldExec = 3, true
 	return one(harness.TaskAPI, k)
@@ -47,7 +48,7 @@ var _ = Describe("an exec", Label("others", "exec"), func() {
 		Entry("it could not be added", "add-fails", failpoints.Error("rpc:shim:Task.Exec:entry", 1, "injected")),
 		Entry("runc could not start it", spec.Quick, "start-fails", failpoints.Error(runcExec, 1, "injected")),
 	)
-	It("that runc refuses, as its container was killed meanwhile, keeps nobody from hearing of that", spec.Quick,
+	It("that runc refuses after a kill of its container does not delay the exit of the container", spec.Quick,
 		func(ctx context.Context) {
 			v := spec.Holds(ctx, harness.Case{
 				Name: "others-exec-refused-by-the-dead", Workload: one(harness.TaskAPI, harness.Container{Exit: 7, Exec: 3}),
@@ -58,19 +59,19 @@ var _ = Describe("an exec", Label("others", "exec"), func() {
 					HaveField("Status", uint32(137)))))
 			}
 		})
-	It("whose start takes long holds nobody who asks for its container", spec.Quick, func(ctx context.Context) {
+	It("whose start is slow does not delay calls about its container", spec.Quick, func(ctx context.Context) {
 		v := spec.Holds(ctx, harness.Case{
 			Name: "others-exec-starts-slowly", Workload: one(harness.TaskAPI, harness.Container{Exit: 7, Exec: 3}),
 			Plan: failpoints.Plan{failpoints.PauseAt(runcExec, failpoints.Steps("ask task", "release")...)},
 		})
 		Expect(v.History.AskedWhile).To(ConsistOf(And(HaveField("Of", "c0"), HaveField("As", "RUNNING"))))
 	})
-	// Its shim tries for 15 s, and lives on while the client's Delete is held: the second,
-	// where containerd died in the first.
-	It("is told of where containerd was SIGKILLed at its end, and is back 8 s later", func(ctx context.Context) {
+	// Its shim retries for 15 s, and keeps running while the client's Delete is held.
+	// That is the second Delete if containerd ended during the first.
+	It("is reported after a SIGKILL of containerd at its end, and a restart 8 s later", func(ctx context.Context) {
 		workload := one(harness.TaskAPI, harness.Container{Exit: 7, ExecSignal: "SIGTERM"})
 		workload.CallTimeout, workload.Deadline = 30*time.Second, time.Minute
-		const exited = 5 // of the events, after those of create, start and the exec's own beginning
+		const exited = 5 // events: create, start, exec-added, exec-started, exit
 		v := spec.Holds(ctx, harness.Case{Name: "others-exec-ends-while-down", Workload: workload, Plan: failpoints.Plan{
 			failpoints.PauseNth("rpc:containerd:Events.Forward:entry", exited,
 				failpoints.Steps("kill containerd", "wait 8s", "start containerd")...),
@@ -81,17 +82,18 @@ var _ = Describe("an exec", Label("others", "exec"), func() {
 	})
 })
 
-// The statements of runc's shim that look at what runc exec and runc pause have answered.
+// The statements of runc's shim that check the results of runc exec and runc pause.
 const (
 	runcExec  = "stmt:shim:process.execProcess.start:if-err-e.parent.runtime.Exec-ctx-e.paren"
 	runcPause = "stmt:shim:process.runningState.Pause:if-err-s.p.runtime.Pause-ctx-s.p.id-err"
 )
 
-// lines are as many as a pipe, a shim, a FIFO and its reader hold: the last are still in
-// the pipe when who has written them has ended.
+// lines fill a pipe, a shim, a FIFO and its reader: the last ones are still in the pipe
+// when their writer has ended.
 const lines = 7000
 
-// writes is a container that writes as much, and exits, and so does an exec in it.
+// writes returns a container that writes as much, and exits, with an exec that does the
+// same.
 func writes(api harness.API) harness.Workload {
 	if api == harness.CRI {
 		return execSync("execsync c0/e0", harness.Container{Exit: 7, Lines: lines, Execs: []harness.ExecSpec{{Exit: 3}}})
@@ -99,7 +101,7 @@ func writes(api harness.API) harness.Workload {
 	return one(api, harness.Container{Exit: 7, Exec: 3, Lines: lines})
 }
 
-// execSync is a pod with a container that runs while the step of an exec is done.
+// execSync returns a pod with a container that runs during the step of an exec.
 func execSync(step string, k harness.Container) harness.Workload {
 	w := one(harness.CRI, k)
 	w.Script = []string{"run pod", "create c0", "at created", "start c0", "at running", step, "end c0", "wait c0",
@@ -107,12 +109,12 @@ func execSync(step string, k harness.Container) harness.Workload {
 	return w
 }
 
-// timedExec is a pod with an exec that is to be killed when its time is over.
+// timedExec returns a pod with an exec that times out.
 func timedExec() harness.Workload {
 	return execSync("execsync c0/e0 1s", harness.Container{Exit: 7, Execs: []harness.ExecSpec{{Stays: true}}})
 }
 
-// whole are outputs with every line.
+// whole matches outputs with every line.
 var whole = HaveValue(And(HaveField("Stdout.Last", lines), HaveField("Stderr.Last", lines),
 	HaveField("Stdout.Holes", BeEmpty()), HaveField("Stderr.Holes", BeEmpty())))
 
@@ -152,7 +154,7 @@ func thirdStart() failpoints.Fault {
 	return f
 }
 
-// A containerd that dies before it, and a Delete that fails, are met by the output above.
+// The output above has a containerd that ended earlier, and a Delete that fails.
 var _ = Describe("ExecSync", Label("others", "exec", "cri"), func() {
 	DescribeTable("leaves no exec, and tells the true exit, after",
 		func(ctx context.Context, name string, w harness.Workload, f failpoints.Fault) {

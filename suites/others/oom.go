@@ -14,14 +14,14 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// limit is what the containers here may have, in MiB: four times what runc and the
-// payload take.
+// limit is the memory limit of the containers, in MiB: four times the need of runc and
+// the payload.
 const limit = 32
 
 // oomChild is a container whose child is OOM-killed.
 var oomChild = harness.Container{Memory: limit, OOM: harness.OOMChild, Exit: 7}
 
-// reasons are those that CRI gave for the ends of containers, by their names.
+// reasons returns CRI's reasons for the ends of containers, by their names.
 func reasons(v harness.Verdict) map[string]string {
 	out := map[string]string{}
 	for _, i := range v.History.Instances {
@@ -34,7 +34,7 @@ func reasons(v harness.Verdict) map[string]string {
 	return out
 }
 
-// Without a fault and alone it is a plain case.
+// The plain cases have it without a fault and alone.
 var _ = Describe("a container that runs out of memory", Label("others", "oom", "cgroup"), func() {
 	for _, api := range apis {
 		It("is told apart from its neighbours, by the "+string(api)+" API", spec.Quick, func(ctx context.Context) {
@@ -67,13 +67,14 @@ var _ = Describe("a container that runs out of memory", Label("others", "oom", "
 			failpoints.Kill("proc:containerd:running")),
 		Entry("containerd was SIGKILLed while its pod ran", spec.Quick, "containerd-killed-pod", harness.CRI,
 			failpoints.Kill("proc:containerd:running")),
-		// Of a task the OOM kill's is the third event, of a pod with one container the fifth.
+		// The OOM kill is the third event of a task, and the fifth of a pod with one
+		// container.
 		Entry("containerd has refused the event", "refused", harness.TaskAPI, refused(2)),
 		Entry("containerd has refused the event of a pod", "refused-pod", harness.CRI, refused(4)),
 	)
 })
 
-// refused has containerd refuse the event that comes after so many others.
+// refused makes containerd refuse the event after so many others.
 func refused(after int) failpoints.Fault {
 	return failpoints.Fault{At: failpoints.MustPoint("rpc:containerd:Events.Forward:entry"), Do: term.Of(
 		term.Clause{Count: after, Action: term.Off}, term.Clause{Count: 1, Action: term.Error, Arg: "injected"},

@@ -1,6 +1,6 @@
-// Package others holds the specs about what a fault of one container does to others, and
-// about containers that are unlike most: every suite has bystanders beside its cases, and
-// here are those cases that are there for their sake.
+// Package others has the specs about the effects of one container's fault on other
+// containers, and about unusual containers. Every suite has bystanders beside its cases.
+// The cases here exist for the bystanders.
 package others
 
 import (
@@ -27,14 +27,14 @@ func one(api harness.API, k harness.Container) harness.Workload {
 	return harness.Workload{API: api, Containers: []harness.Container{k}}
 }
 
-// held is longer than a call about a bystander may take, and so longer than a call of the
-// client may hold others.
+// held is longer than the limit for a call about a bystander, and so longer than a call
+// of the client may delay others.
 const held = 9 * time.Second
 
 var _ = Describe("a shim that does not answer", spec.Slow, Label("others"), func() {
 	for _, api := range apis {
 		for _, method := range []string{"Task.Create", "Task.Start", "Task.Kill", "Task.Delete"} {
-			It(fmt.Sprintf("holds nobody but its own container, by the %s API, in %s", api, method),
+			It(fmt.Sprintf("delays only its own container, by the %s API, in %s", api, method),
 				func(ctx context.Context) {
 					w := one(api, harness.Container{Signal: "SIGKILL"})
 					w.CallTimeout = held
@@ -46,9 +46,9 @@ var _ = Describe("a shim that does not answer", spec.Slow, Label("others"), func
 					for _, b := range v.History.Bystanders {
 						if b.Newcomer {
 							newcomers++
-							Expect(b.Removed.Sub(b.Started)).To(BeNumerically("<", held), "nobody held it")
+							Expect(b.Removed.Sub(b.Started)).To(BeNumerically("<", held), "it was not held")
 						} else {
-							Expect(b.Asked).To(BeNumerically(">", 10), "it was asked for all the time")
+							Expect(b.Asked).To(BeNumerically(">", 10), "it was asked all the time")
 						}
 					}
 					Expect(newcomers).To(Equal(1))
@@ -57,10 +57,10 @@ var _ = Describe("a shim that does not answer", spec.Slow, Label("others"), func
 	}
 })
 
-var _ = Describe("a shim that does not tell its state", spec.Slow, Label("others"), func() {
-	// It is asked when the task is made, then in Start, which has no bound of its own, and
-	// then by the list of a bystander.
-	It("holds no list of others", func(ctx context.Context) {
+var _ = Describe("a shim that does not report its state", spec.Slow, Label("others"), func() {
+	// containerd asks for the state at the creation of the task, in Start, which has no
+	// timeout, and in the list of a bystander.
+	It("does not delay a list for others", func(ctx context.Context) {
 		w := one(harness.TaskAPI, harness.Container{Exit: 7})
 		w.CallTimeout = held + 3*time.Second
 		hangs := failpoints.Fault{At: failpoints.MustPoint("rpc:shim:Task.State:entry"),
@@ -70,28 +70,28 @@ var _ = Describe("a shim that does not tell its state", spec.Slow, Label("others
 	})
 })
 
-var _ = Describe("a shim that stands still while containerd starts", spec.Slow, Label("others", "crash"), func() {
-	// containerd gives it up, and keeps none of the others waiting.
+var _ = Describe("a frozen shim while containerd starts", spec.Slow, Label("others", "crash"), func() {
+	// containerd gives it up, and does not delay the others.
 	const given = "containerd#3355: a shim that cannot be loaded is cleaned up after as if it were dead"
 	says := map[harness.API][]finding.Match{
 		harness.TaskAPI: spec.ReportedToNobody, harness.CRI: spec.CRISaysUnknown,
 	}
 	for _, api := range apis {
-		It("is given up, and the others are not, by the "+string(api)+" API", spec.Quick, func(ctx context.Context) {
+		It("is given up without the others, by the "+string(api)+" API", spec.Quick, func(ctx context.Context) {
 			spec.Holds(ctx, harness.Case{
 				Name: "others-" + string(api) + "-stands-at-load", Workload: one(api, harness.Container{Signal: "SIGTERM"}),
 				Plan: failpoints.Plan{failpoints.Once("proc:shim:running", term.Stop), failpoints.Kill("proc:containerd:running")},
 				Bad: []harness.Bad{{Releases: ">= 1.6.0", Issue: given,
 					By:  append(finding.MustMatches("shim task=none bundle=gone", "end status=killed"), says[api]...),
-					May: finding.MustMatches("file role=sandbox in=running-owner")}}, // that which is no more
+					May: finding.MustMatches("file role=sandbox in=running-owner")}}, // the removed sandbox
 			})
 		})
 	}
 })
 
-// A pod with one is a plain case.
+// The plain cases have a pod with such a payload.
 var _ = Describe("a payload that ignores SIGTERM", Label("others", "exit-code"), func() {
-	It("is killed when its grace is over, and its exit is 137", spec.Quick, func(ctx context.Context) {
+	It("is killed after its grace period, and its exit is 137", spec.Quick, func(ctx context.Context) {
 		w := one(harness.TaskAPI, harness.Container{Signal: "SIGTERM", IgnoresTerm: true})
 		v := spec.Holds(ctx, harness.Case{Name: "others-ignores-term", Workload: w})
 		Expect(v.Truths).To(ConsistOf(HaveField("Status", uint32(137))))
@@ -102,10 +102,10 @@ var _ = Describe("a payload that ignores SIGTERM", Label("others", "exit-code"),
 var _ = Describe("a payload that has ended before its Start returns", Label("others", "exit-code"), func() {
 	for _, api := range apis {
 		late := failpoints.PauseAt("rpc:shim:Task.Start:exit", failpoints.Steps("await exit", "release")...)
-		if api == harness.CRI { // its first Start is the sandbox's
+		if api == harness.CRI { // the first Start is the sandbox's
 			late.Do = term.Of(term.Clause{Count: 1, Action: term.Off}, term.Clause{Count: 1, Action: term.Pause})
 		}
-		It("is heard of as any other, by the "+string(api)+" API", spec.Quick, func(ctx context.Context) {
+		It("is reported as usual, by the "+string(api)+" API", spec.Quick, func(ctx context.Context) {
 			v := spec.Holds(ctx, harness.Case{
 				Name: "others-short-" + string(api), Workload: one(api, harness.Container{Exit: 7}),
 				Plan: failpoints.Plan{late},
@@ -117,7 +117,7 @@ var _ = Describe("a payload that has ended before its Start returns", Label("oth
 	}
 })
 
-var _ = Describe("an id that is made again in the same life of containerd", Label("others", "cri"), func() {
+var _ = Describe("an id that is used again without a restart of containerd", Label("others", "cri"), func() {
 	DescribeTable("works after", func(ctx context.Context, name string, f failpoints.Fault) {
 		w := one(harness.CRI, harness.Container{Exit: 7})
 		w.NoRestart = true
@@ -133,11 +133,11 @@ var _ = Describe("an id that is made again in the same life of containerd", Labe
 	)
 })
 
-// forgets is where containerd forgets a shim that has ended, by its id.
+// forgets is the statement at which containerd forgets an ended shim by its id.
 const forgets = "stmt:containerd:runtime.ShimManager.startShim:m.shims.Delete-ctx-id"
 
 var _ = Describe("the Delete of a task", Label("others", "task"), func() {
-	It("is answered when its id can be used again", spec.Quick, func(ctx context.Context) {
+	It("returns when its id can be used again", spec.Quick, func(ctx context.Context) {
 		v := spec.Holds(ctx, harness.Case{
 			Name: "others-delete-awaits", Workload: one(harness.TaskAPI, harness.Container{Exit: 7}),
 			Plan: failpoints.Plan{failpoints.PauseAt(forgets, failpoints.Steps("wait 1s", "release")...)},
@@ -149,8 +149,8 @@ var _ = Describe("the Delete of a task", Label("others", "task"), func() {
 	})
 })
 
-var _ = Describe("a shim that answers late while containerd loads it, but in time", Label("others", "crash"), func() {
-	It("is not taken for dead, nor is another", spec.Quick, func(ctx context.Context) {
+var _ = Describe("a shim that responds slowly, but in time, while containerd loads it", Label("others", "crash"), func() {
+	It("is not taken for dead, and neither is another one", spec.Quick, func(ctx context.Context) {
 		w := one(harness.TaskAPI, harness.Container{Exit: 7})
 		w.Restart = true
 		w.Containers = append(w.Containers, harness.Container{Exit: 3})

@@ -11,13 +11,13 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// Start fails after its task was made, and so does what rolls that back.
-var _ = Describe("a container whose start fails, and its roll-back too", Label("others", "cri"), func() {
+// Start fails after the creation of its task, and so does the rollback.
+var _ = Describe("a container whose start and rollback fail", Label("others", "cri"), func() {
 	It("can be removed", spec.Quick, func(ctx context.Context) {
 		spec.Holds(ctx, harness.Case{Name: "start-and-its-rollback-fail",
 			Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{{Exit: 7}}},
 			Plan: failpoints.Plan{
-				{At: failpoints.MustPoint("rpc:shim:Task.Start:entry"), Do: term.Of( // the first is its sandbox's
+				{At: failpoints.MustPoint("rpc:shim:Task.Start:entry"), Do: term.Of( // the first is the sandbox's
 					term.Clause{Count: 1, Action: term.Off}, term.Clause{Count: 1, Action: term.Error, Arg: "injected"})},
 				failpoints.Error("rpc:shim:Task.Delete:entry", 1, "injected"),
 			}})

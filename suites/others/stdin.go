@@ -12,15 +12,16 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// reads is a container that reads its standard input to the end, as does an exec in it.
+// reads is a container that reads its standard input to the end, with an exec that does
+// the same.
 var reads = one(harness.TaskAPI, harness.Container{Exit: 7, Exec: 3, Stdin: lines})
 
-// allRead is an input of which every line was read before it was closed.
+// allRead matches an input of which every line was read before it was closed.
 var allRead = HaveValue(And(HaveField("Read.Last", lines), HaveField("Read.Holes", BeEmpty()),
 	HaveField("Closed", Not(BeZero()))))
 
-// secondCloseIO does something at the second CloseIO, which is the container's: the exec
-// in it has ended before.
+// secondCloseIO is a fault at the second CloseIO, which is the container's: the exec in
+// it has ended before.
 func secondCloseIO(at string, action term.Action, arg string) failpoints.Fault {
 	return failpoints.Fault{At: failpoints.MustPoint(at), Do: term.Of(
 		term.Clause{Count: 1, Action: term.Off}, term.Clause{Count: 1, Action: action, Arg: arg})}
@@ -34,7 +35,8 @@ var _ = Describe("a standard input", Label("others", "exec", "stdin"), func() {
 		},
 		Entry("containerd was SIGKILLed before", spec.Quick, "containerd-killed",
 			failpoints.Kill("proc:containerd:running")),
-		// Not when it is closed: what ends while containerd is down nobody may hear of.
+		// Not when it is closed: the end of a process while containerd is down may go
+		// unreported.
 		Entry("containerd was SIGKILLed during its CloseIO", spec.Quick, "close-killed", func() failpoints.Fault {
 			f := secondCloseIO("rpc:shim:Task.CloseIO:entry", term.Pause, "")
 			f.While = failpoints.Steps("kill containerd", "start containerd", "release")
@@ -42,12 +44,12 @@ var _ = Describe("a standard input", Label("others", "exec", "stdin"), func() {
 		}()),
 		Entry("its first CloseIO has failed", "close-fails",
 			secondCloseIO("rpc:shim:Task.CloseIO:entry", term.Error, "injected")),
-		Entry("the answer of its CloseIO came late", "answer-slow",
+		Entry("the response of its CloseIO came late", "answer-slow",
 			secondCloseIO("rpc:shim:Task.CloseIO:exit", term.Delay, "300")),
 		Entry("the shim is slow to close it", "close-slow",
 			secondCloseIO("rpc:shim:Task.CloseIO:entry", term.Delay, "300")),
 	)
-	It("stays open while containerd is restarted", func(ctx context.Context) {
+	It("stays open during a restart of containerd", func(ctx context.Context) {
 		w := reads
 		w.Restart = true
 		v := spec.Holds(ctx, harness.Case{Name: "others-stdin-restart", Workload: w})

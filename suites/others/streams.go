@@ -12,18 +12,18 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// broke is a client that has broken its connection there, and whose stream has ended.
+// broke matches a client that broke its connection there, and whose stream has ended.
 func broke(where harness.Break) types.GomegaMatcher {
 	return And(HaveField("Breaks", where), HaveField("Broke", Not(BeZero())), HaveField("Ended", Not(BeZero())))
 }
 
-// stayed is a client that was told all of one output at least, and whose stream ended.
+// stayed matches a client that got one whole output at least, and whose stream ended.
 var stayed = And(HaveField("Broke", BeZero()), HaveField("Ended", Not(BeZero())),
 	Or(HaveField("Outputs.Stdout.Last", lines), HaveField("Outputs.Stderr.Last", lines)))
 
-// All that it does without a fault is a plain case.
+// The plain cases have all of its work without a fault.
 var _ = Describe("a client of CRI's streaming server", Label("others", "exec", "stdin"), func() {
-	It("may break its connection after containerd was SIGKILLed: the container runs on for the next",
+	It("may break its connection after a SIGKILL of containerd: the container keeps running for the next",
 		func(ctx context.Context) {
 			v := spec.Holds(ctx, harness.Case{Name: "others-stream-killed", Plan: failpoints.Plan{
 				failpoints.Kill("proc:containerd:running")},

@@ -1,5 +1,5 @@
-// Package plain holds the specs in which nothing is broken: what the other suites ask of
-// a containerd that is hurt, and more, is asked of one that is not.
+// Package plain has the specs without a fault: the checks of the other suites, and more,
+// on an undamaged containerd.
 package plain
 
 import (
@@ -14,17 +14,17 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// emulated is how many of the cases an emulated machine runs by default, too: all take it
+// emulated is the number of cases that an emulated machine also runs by default: all take
 // some ten minutes (scripts/vm-suites, LABELS).
 const emulated = 2
 
-var _ = Describe("where nothing is broken", func() {
+var _ = Describe("a run without a fault", func() {
 	for n, c := range plain.Cases() {
 		labels := []string{string(c.Workload.WithDefaults().API)}
 		if n >= emulated {
 			labels = append(labels, "plain")
 		}
-		It("leaves nothing, and tells the truth: "+strings.TrimPrefix(c.Name, "plain-"), spec.Quick,
+		It("leaves nothing, and reports the truth: "+strings.TrimPrefix(c.Name, "plain-"), spec.Quick,
 			Label(labels...),
 			func(ctx context.Context) {
 				v := spec.Holds(ctx, c)
@@ -35,7 +35,7 @@ var _ = Describe("where nothing is broken", func() {
 	}
 })
 
-var _ = It("has shown only of cases that exist", spec.Quick, func() {
+var _ = It("lists only existing cases", spec.Quick, func() {
 	names := map[string]bool{}
 	for _, c := range plain.Cases() {
 		names[c.Name] = true

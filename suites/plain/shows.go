@@ -9,8 +9,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/exit"
 )
 
-// shows checks what the history of a case must have, by the name of the case. The verdict
-// alone does not say that the client did all that the case asks for.
+// shows checks the history of a case, by its name. The verdict alone does not show that
+// the client did everything in the case.
 var shows = map[string]func(harness.Verdict){
 	"plain-waiters": func(v harness.Verdict) {
 		var waits []exit.Observation
@@ -25,7 +25,7 @@ var shows = map[string]func(harness.Verdict){
 		p := one(v, func(k harness.Container) bool { return k.Pause }).Pause
 		Expect(p.PausedAs).To(Equal("PAUSED"))
 		Expect(p.ResumedAs).To(Equal("RUNNING"))
-		Expect(p.Beat).NotTo(BeZero(), "it goes on")
+		Expect(p.Beat).NotTo(BeZero(), "it continues")
 	},
 	"plain-oom":     outOfMemory,
 	"plain-pod-oom": outOfMemory,
@@ -67,7 +67,7 @@ var shows = map[string]func(harness.Verdict){
 	"plain-pod-rest": rested,
 }
 
-// one returns the first container that is like that.
+// one returns the first matching container.
 func one(v harness.Verdict, is func(harness.Container) bool) harness.Instance {
 	for _, i := range v.History.Instances {
 		if is(i.Spec) {
@@ -92,11 +92,11 @@ func wholeInput(lines int) types.GomegaMatcher {
 		HaveField("Closed", Not(BeZero()))))
 }
 
-// outOfMemory: the kernel has killed, and containerd has told.
+// outOfMemory expects an OOM kill by the kernel, and containerd's report of it.
 func outOfMemory(v harness.Verdict) {
 	for _, who := range []harness.OOM{harness.OOMChild, harness.OOMInit} {
 		i := one(v, func(k harness.Container) bool { return k.OOM == who })
-		Expect(i.Payload.HoggedAt).NotTo(BeZero(), "it has taken too much")
+		Expect(i.Payload.HoggedAt).NotTo(BeZero(), "it took too much memory")
 		if who == harness.OOMChild {
 			Expect(i.Payload.ChildStatus).To(Equal(137))
 		}
@@ -108,8 +108,8 @@ func outOfMemory(v harness.Verdict) {
 	}
 }
 
-// streamed: the clients of CRI's streaming server were told all, broke their connections,
-// and went away, as the case has them do.
+// streamed expects the outputs, breaks and ends of the clients of CRI's streaming server,
+// as in the case.
 func streamed(v harness.Verdict) {
 	stayed := And(HaveField("Broke", BeZero()), HaveField("Ended", Not(BeZero())))
 	broke := func(where harness.Break) types.GomegaMatcher {
@@ -133,7 +133,7 @@ func streamed(v harness.Verdict) {
 
 }
 
-// rested: a container has run on for as long as the case says.
+// rested expects a container that kept running as long as in the case.
 func rested(v harness.Verdict) {
 	Expect(v.History.Deaths).To(HaveLen(1))
 	Expect(v.History.Instances[0].Payload.ExitedAt).To(

@@ -12,9 +12,9 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// calls are the calls of a plain lifecycle. The container waits for a signal where it
-// lives during the call: it must not end by itself between the end of the connection and
-// containerd's clean-up, when no client could learn its exit.
+// calls are the calls of a plain lifecycle. A container that runs during the call waits
+// for a signal. It must not end by itself between the end of the connection and
+// containerd's cleanup, when no client could get its exit.
 var calls = []struct {
 	name      string
 	container harness.Container
@@ -23,8 +23,8 @@ var calls = []struct {
 	{"Kill", waiting}, {"Delete", exiting}, {"Shutdown", exiting},
 }
 
-// cutOff: containerd takes a connection that ends for the end of the shim. It cleans up
-// what the shim has, and never calls it again.
+// cutOff: containerd takes the end of a connection for the end of the shim. It cleans up
+// after the shim, and never calls it again.
 var cutOff = []harness.Bad{{Releases: anyRelease, By: spec.ShimLeft, Issue: noIssue}}
 
 var (
@@ -32,12 +32,12 @@ var (
 	exiting = harness.Container{Exit: 7}
 )
 
-var _ = Describe("a shim that breaks its connections at a call, and lives", Label("shim"), func() {
+var _ = Describe("a shim that breaks its connections at a call, and keeps running", Label("shim"), func() {
 	for _, call := range calls {
 		It("leaves nothing and no made-up exit code: "+call.name, func(ctx context.Context) {
 			bad := cutOff
 			if call.name == "Shutdown" {
-				bad = nil // the shim has heard it
+				bad = nil // the shim has got the call
 			}
 			spec.Holds(ctx, harness.Case{
 				Name:     "connection-breaks-at-" + strings.ToLower(call.name),

@@ -14,12 +14,11 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// wrongStatus is what a shim reports in place of 7.
+// wrongStatus is the status that a shim reports instead of 7.
 const wrongStatus = 99
 
-// These are controls of the oracle: it is the shim that is wrong, and no containerd can
-// know better. What it tells must be caught on every release, by the observer that was
-// given it.
+// These are controls of the oracle: the shim is wrong, and no containerd can know better.
+// The oracle must find the wrong report on every release, at the observer that got it.
 var _ = Describe("the oracle catches a shim that", Label("control"), func() {
 	// The event of a Delete may be lost (taskdelete-lost).
 	reported := func(by ...finding.Match) []harness.Bad {
@@ -50,7 +49,7 @@ var _ = Describe("the oracle catches a shim that", Label("control"), func() {
 			[]exit.Observer{exit.ByShimState, exit.ByTaskStatus, exit.ByTaskList}),
 		Entry("its exit event", spec.Quick, "event", nil, []exit.Observer{exit.ByTaskExit}),
 		Entry(
-			"the answer of its `delete` command",
+			"the response of its `delete` command",
 			spec.Quick,
 			"cleanup-exit",
 			failpoints.Plan{failpoints.Kill("proc:shim:exited")},
@@ -81,7 +80,7 @@ var _ = Describe("the oracle catches a shim that", Label("control"), func() {
 		Entry("any event", "none", "/tasks/create", "/tasks/start", "/tasks/exit"),
 		Entry("the exit", "no-exit", "/tasks/exit"),
 	)
-	DescribeTable("publishes as little, or as much, as shims are known to:",
+	DescribeTable("publishes like real shims:",
 		func(ctx context.Context, words string, residue string) {
 			v := spec.Holds(ctx, misbehaving("events-"+words, "events="+words))
 			Expect(v.Findings).To(ContainElement(HaveField("Known", residue)))

@@ -1,7 +1,6 @@
-// Package protocol holds the specs about shims that do not keep to the protocol: what
-// they answer when they are started, what they report, and at which call they break their
-// connection. The fake shim does all that, and proves that it did. A shim that dies at a
-// call is the sweep's.
+// Package protocol has the specs about shims that violate the protocol: in their response
+// to `start`, in their reports, or with a broken connection at a call. The fake shim does
+// so, and proves it. The sweep has a shim that crashes at a call.
 package protocol
 
 import (
@@ -21,15 +20,15 @@ const (
 	noIssue    = "no issue known"
 )
 
-// orphaned: `start` forks the shim and then answers. Whenever containerd cannot use the
-// answer, or does not get one, it removes the bundle and leaves the forked shim running:
-// binary.Start of core/runtime/v2 knows of no shim but by that answer.
+// orphaned: `start` forks the shim and then responds. Without a usable response
+// containerd removes the bundle and leaves the forked shim: binary.Start of
+// core/runtime/v2 has only that response.
 var orphaned = []harness.Bad{{Releases: anyRelease, By: spec.ShimLeft, Issue: noIssue}}
 
-// giveUp is how long a client waits for a start that it does not see the end of.
+// giveUp is the client's timeout for a start that does not end.
 const giveUp = 2 * time.Second
 
-// misbehaving is a container that ends by itself on a fake shim with these words.
+// misbehaving returns a container that ends by itself on a fake shim with these words.
 func misbehaving(name, words string) harness.Case {
 	return harness.Case{
 		Name:     name,
@@ -45,12 +44,12 @@ var _ = Describe("a shim that misbehaves when it is started", Label("shim", "sta
 			spec.Holds(ctx, c)
 		},
 		Entry("is refused before it did anything", spec.Quick, "refused", "start=refuse", nil),
-		Entry("answers 300 ms late", spec.Quick, "late", "start=late(300ms)", nil),
+		Entry("responds 300 ms late", spec.Quick, "late", "start=late(300ms)", nil),
 		Entry("fails after the shim was forked", "failed", "start=fail", orphaned),
-		Entry("answers as shims of containerd 1.6 do", spec.Quick, "answer-old", "bootstrap=old", nil),
+		Entry("responds like shims of containerd 1.6", spec.Quick, "answer-old", "bootstrap=old", nil),
 		Entry("answers garbage", "answer-garbage", "bootstrap=garbage", orphaned),
 		Entry("answers nothing", "answer-empty", "bootstrap=empty", orphaned),
-		Entry("answers with the address of no socket", "answer-nowhere", "bootstrap=nowhere", orphaned),
+		Entry("responds with the address of no socket", "answer-nowhere", "bootstrap=nowhere", orphaned),
 	)
 	DescribeTable("leaves nothing when the client gives up after 2 s and the start",
 		func(ctx context.Context, name, words string) {
@@ -64,24 +63,24 @@ var _ = Describe("a shim that misbehaves when it is started", Label("shim", "sta
 	)
 })
 
-var _ = Describe("a shim that does not end as it is asked to", Label("shim", "shutdown"), func() {
+var _ = Describe("a shim that does not end on request", Label("shim", "shutdown"), func() {
 	It("leaves no socket", func(ctx context.Context) {
 		c := misbehaving("socket-left", "socket=leave")
-		// Only the shim removes its socket file; the next shim of that id removes what a dead
-		// one has left.
+		// Only the shim removes its socket file; the next shim with that id removes the
+		// file of a dead one.
 		c.Bad = []harness.Bad{{Releases: anyRelease, By: finding.MustMatches("socket socket=silent"), Issue: noIssue}}
 		spec.Holds(ctx, c)
 	})
 })
 
-// unlearnt: containerd cannot learn the exit of a container whose shim is dead when the
-// `delete` command fails, and tells 255 with pid 0, after the shim has reported the real
-// one.
+// unlearnt: containerd cannot get the exit of a container with a dead shim if the
+// `delete` command fails. It then reports 255 with pid 0, although the shim has reported
+// the real one.
 var unlearnt = finding.MustMatches(
 	"exit-code by=TaskExit status=made-up-255", "exit-code by=TaskDelete status=made-up-255",
 	"event event=no-pid topic=/tasks/exit", "event event=no-pid topic=/tasks/delete")
 
-// unlearntAgain: the shim has reported it before it was killed.
+// unlearntAgain: the shim reported it before it was killed.
 var unlearntAgain = append(finding.MustMatches("event event=repeated topic=/tasks/exit repeat=other-status"),
 	unlearnt...)
 
@@ -91,7 +90,7 @@ var _ = Describe("a SIGKILLed shim whose `delete` command", Label("shim", "crash
 		if state == "running" {
 			c.Workload.Containers = []harness.Container{
 				{Signal: "SIGKILL"},
-			} // it does not end by itself before containerd ends it
+			} // it does not end before containerd ends it
 		}
 		c.Plan = failpoints.Plan{failpoints.Kill("proc:shim:" + state)}
 		c.Bad = bad
@@ -100,9 +99,9 @@ var _ = Describe("a SIGKILLed shim whose `delete` command", Label("shim", "crash
 	known := func(by ...finding.Match) harness.Bad {
 		return harness.Bad{Releases: anyRelease, By: by, Issue: noIssue}
 	}
-	// Whether the bundle stays is a race within containerd: its clean-up after the closed
-	// connection forgets the task and keeps the bundle; the client's Delete, when that comes
-	// first, removes it.
+	// A race within containerd decides whether the bundle stays. Its cleanup after the
+	// closed connection forgets the task and keeps the bundle. If the client's Delete
+	// comes first, it removes the bundle.
 	raced := func(b harness.Bad) harness.Bad {
 		b.May = finding.MustMatches("bundle", "container")
 		return b

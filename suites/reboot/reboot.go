@@ -1,6 +1,6 @@
-// Package reboot holds the specs about a node that starts anew, with nothing in /run, in
-// each state of a task or a pod: containerd knows by its root alone what there was, can
-// remove it, and can use its ids again.
+// Package reboot has the specs about a node that restarts, with nothing in /run, in each
+// state of a task or a pod. containerd only has its root directory. It must be able to
+// remove the old objects, and to use their ids again.
 package reboot
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// The bug work-dir-after-a-reboot, of all releases.
+// The bug work-dir-after-a-reboot, in all releases.
 var workDirs = []harness.Bad{{
 	Releases: ">= 1.6.0", By: finding.MustMatches("bundle kind=work-directory task=none bundle=gone shim=none"),
 	Issue: "no issue known: work directories are looked for only in namespaces that have bundles",
@@ -31,8 +31,8 @@ func pod(of harness.Network) harness.Workload {
 	return w
 }
 
-var _ = Describe("a node that starts anew", Label("crash"), func() {
-	DescribeTable("has nothing but work directories of before",
+var _ = Describe("a restarted node", Label("crash"), func() {
+	DescribeTable("keeps only old work directories",
 		func(ctx context.Context, name, state string, w harness.Workload) {
 			spec.Holds(ctx, harness.Case{Name: "reboot-" + name + "-" + state, Workload: w, Bad: workDirs,
 				Plan: failpoints.Plan{failpoints.Once("proc:node:"+state, term.Reboot)}})

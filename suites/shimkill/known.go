@@ -6,27 +6,27 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// CRI learns of an exit from its Wait alone. When the shim dies, that Wait ends with the
-// connection, and CRI writes 255 at once, without a look at what containerd's own
-// clean-up of the dead shim finds out: that publishes TaskExit with 137, for nobody.
+// CRI gets an exit from its Wait only. When the shim ends, that Wait ends with the
+// connection, and CRI writes 255 at once. It ignores the result of containerd's own
+// cleanup of the dead shim, which publishes TaskExit with 137.
 const exitUnheard = "no issue known: CRI takes the end of its Wait's connection for an exit with 255, and ignores " +
 	"the TaskExit that follows"
 
-// A CRI that starts and finds no task of a container that ran writes 255 as well: it
-// notes an exit only when the Delete that follows has succeeded. That loses a real 7 too,
-// which CRI's own Wait had got; since 2.4 it is on record in the bundle as well,
-// and the helper that removes the bundle reads it, for nobody.
+// A starting CRI that finds no task for a container that ran writes 255 as well. It
+// records an exit only after the following Delete has succeeded. That loses a real 7,
+// too, which CRI's own Wait had got. Since 2.4 the bundle also has that status, and the
+// helper that removes the bundle reads it, without effect.
 const forgetful = "no issue known: CRI writes 255 for a container whose shim died while containerd was down"
 
-// A containerd that starts cleans up after a shim that has died meanwhile, and publishes
-// the exit before anybody can subscribe. The task is gone then, so that no client can
-// learn how it ended.
+// A starting containerd cleans up after a shim that has ended meanwhile, and publishes
+// the exit before any client can subscribe. The task has gone then, so that no client can
+// get its exit.
 const unheard = "no issue known: the exit of a shim that died while containerd was down is published before anybody " +
 	"can hear it"
 
-// Up to 2.3, containerd watches a connection to a shim for the task that has opened it,
-// the pod's sandbox; those of its containers that come later have nobody who cleans up
-// after them when the shim is gone, nor who publishes their exit and delete.
+// Up to 2.3, containerd watches a connection to a shim for the task that has opened it:
+// the pod's sandbox. When the shim has ended, the later containers are not cleaned up,
+// and their exit and delete are not published.
 const unwatched = "containerd#13293; the 255 of CRI is its own"
 
 var (
@@ -42,7 +42,7 @@ var (
 	}
 )
 
-// known is what releases are known to violate, by the name of the case.
+// known are the known violations of releases, by the name of the case.
 var known = map[string][]harness.Bad{
 	"shimkill-task-running-down":      reportedToNone,
 	"shimkill-group-running-down":     reportedToNone,

@@ -1,9 +1,10 @@
-// Package shimkill holds the specs about a shim that is SIGKILLed: in each state of its
-// task, in the middle of each call, while containerd runs and while it is down.
-// containerd must end what the shim has left, and tell the truth of it.
+// Package shimkill has the specs about a shim that is SIGKILLed. The kill comes in each
+// state of its task and in the middle of each call, while containerd runs and while it is
+// down. containerd must clean up after the shim, and report the truth.
 //
-// The folder crashcreate has the shim that dies together with containerd in the middle of
-// Create or Start. The sweep has the shim of one task that dies in the middle of a call.
+// The folder crashcreate has the shim that is killed together with containerd in the
+// middle of Create or Start. The sweep has the shim of one task that crashes in the
+// middle of a call.
 package shimkill
 
 import (
@@ -19,15 +20,15 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// shape is a workload that the shim is taken away from.
+// shape is a workload whose shim is killed.
 type shape struct {
 	name  string // in the names of cases
-	title string // in those of specs
+	title string // in the names of specs
 	harness.Workload
 }
 
-// shot is a container that stays until it is killed: one that ended by itself at the same
-// time would make the truth ambiguous.
+// shot is a container that stays until it is killed: its own end at the same time would
+// make the truth ambiguous.
 var shot = harness.Container{Signal: "SIGKILL"}
 
 var shapes = []shape{
@@ -40,19 +41,19 @@ var shapes = []shape{
 	},
 }
 
-// entry is a case and what is left of its name in a table.
+// entry is a case with the rest of its name in a table.
 type entry struct {
 	title string
 	harness.Case
 }
 
-// table is a way to kill the shim, at each moment.
+// table is a way to kill the shim, in each state.
 type table struct {
 	title   string
 	entries []entry
 }
 
-// tables are all ways to kill the shim of a shape.
+// tables returns all ways to kill the shim of a shape.
 func (s shape) tables() []table {
 	down := failpoints.Steps("kill containerd", "kill shim", "start containerd")
 	all := []table{
@@ -67,7 +68,7 @@ func (s shape) tables() []table {
 		s.points("up", failpoints.Steps("kill shim"), "Task.Create", "Task.Start", "Task.Delete")})
 }
 
-// states are cases that kill the shim between two calls.
+// states returns cases that kill the shim between two calls.
 func (s shape) states(how string) []entry {
 	var out []entry
 	for _, state := range []string{"created", "running", "exited"} {
@@ -80,7 +81,7 @@ func (s shape) states(how string) []entry {
 	return out
 }
 
-// points are cases that kill the shim within a call.
+// points returns cases that kill the shim within a call.
 func (s shape) points(how string, steps []failpoints.Step, methods ...string) []entry {
 	var out []entry
 	for _, method := range methods {
@@ -121,8 +122,8 @@ var _ = Describe("a shim that is SIGKILLed", Label("shim"), func() {
 	}
 })
 
-// seven is a case whose container has exited with 7, and said so, when containerd and its
-// shim die with Delete in the shim's hands.
+// seven is a case whose container has exited with 7, and reported so, when containerd and
+// its shim are killed during the shim's Delete.
 func seven(name string, api harness.API) harness.Case {
 	return harness.Case{
 		Name: name, Bad: known[name], Workload: harness.Workload{API: api, Containers: []harness.Container{{Exit: 7}}},
@@ -138,7 +139,7 @@ var sevens = []harness.Case{seven("shimkill-task-seven", harness.TaskAPI), seven
 
 var _ = Describe("a payload that has exited by itself with 7", Label("shim", "issue:14113"), func() {
 	DescribeTable(
-		"is known to have, when containerd and the shim are SIGKILLed before Delete, to the client of",
+		"is known after a SIGKILL of containerd and the shim before Delete, to the client of",
 		Label("crash"),
 		func(ctx context.Context, c harness.Case) { spec.Holds(ctx, c) },
 		Entry("the task API", sevens[0]),
@@ -146,7 +147,7 @@ var _ = Describe("a payload that has exited by itself with 7", Label("shim", "is
 	)
 })
 
-var _ = It("names only cases that there are as known or quick", func() {
+var _ = It("lists only existing cases as known or quick", func() {
 	names := map[string]bool{}
 	for _, s := range shapes {
 		for _, t := range s.tables() {

@@ -14,35 +14,34 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// A pod's shim serves the sandbox and its containers. Releases up to 1.7, and from 2.4
-// on, send Shutdown after the Delete of each, and the shim obeys the last; from 2.0 to
-// 2.3 only the sandbox's own Delete is followed by one. Sandbox.ShutdownSandbox is for
-// runtimes with a sandbox API of their own; CRI's podsandbox controller, which runs runc,
-// never calls it. So of a pod with one container
+// A pod's shim serves the sandbox and its containers. Releases up to 1.7, and since 2.4,
+// send Shutdown after the Delete of each, and the shim obeys the last one. From 2.0 to
+// 2.3 only the sandbox's own Delete is followed by a Shutdown. Sandbox.ShutdownSandbox is
+// for runtimes with their own sandbox API; CRI's podsandbox controller, which runs runc,
+// never calls it. So in a pod with one container
 //   - the first Shutdown is the container's, and from 2.0 to 2.3 the sandbox's;
 //   - the second is the sandbox's, and from 2.0 to 2.3 there is none.
 const onlyOne = ">= 2.0.0, < 2.4.0"
 
-// once are the releases that send a pod's shim one Shutdown, and do not look at its
-// error.
+// once are the releases that send a pod's shim one Shutdown, and ignore its error.
 var once = []harness.Bad{{Releases: onlyOne, By: spec.ShimLeft, Issue: "containerd#8981"}}
 
-// Both are of releases that send the container's Delete a Shutdown.
+// Both are for releases that send a Shutdown after the container's Delete.
 var (
-	// cutOff: containerd takes a connection that ends for the end of the shim, cleans up
-	// after it and never calls it again; the shim, which still has the sandbox, waits for
+	// cutOff: containerd takes the end of a connection for the end of the shim, cleans up
+	// after it and never calls it again. The shim still has the sandbox, and waits for
 	// ever.
 	cutOff = []harness.Bad{
 		{Releases: "< 2.0.0 || >= 2.4.0", By: spec.ShimLeft, Issue: "no issue known"},
 	}
-	// unwritten: CRI writes down an exit when the Delete that follows it has returned. A
-	// containerd that dies in between finds no task when it is back, and CRI writes 255.
+	// unwritten: CRI records an exit when the following Delete has returned. If
+	// containerd ends in between, CRI finds no task after the restart, and writes 255.
 	unwritten = append(slices.Clone(halfDeleted), harness.Bad{
 		Releases: "< 2.0.0 || >= 2.4.0", By: spec.CRISaysUnknown, Issue: "no issue known"})
 )
 
-// pod is a pod of one container whose client gives each of its calls that long; 0: as
-// long as kubelet does.
+// pod returns a pod of one container whose client's calls have that timeout; 0:
+// kubelet's.
 func pod(timeout time.Duration) harness.Workload {
 	return harness.Workload{API: harness.CRI, CallTimeout: timeout, Containers: []harness.Container{{Exit: 7}}}
 }
@@ -53,17 +52,17 @@ func second(c term.Clause) failpoints.Fault {
 	return failpoints.Fault{At: failpoints.MustPoint(entry), Do: term.Of(term.Clause{Count: 1, Action: term.Off}, c)}
 }
 
-// held is a pause at the second Shutdown, the sandbox's, while these steps are taken.
+// held is a pause at the second Shutdown, the sandbox's, while these steps run.
 func held(steps ...string) failpoints.Fault {
 	f := second(term.Clause{Action: term.Pause})
 	f.While = failpoints.Steps(steps...)
 	return f
 }
 
-// unowned: a containerd that starts does not look for shims without a task.
+// unowned: a starting containerd does not look for shims without a task.
 var unowned = []harness.Bad{{Releases: "< 1.7.0", By: spec.ShimLeft, Issue: "containerd#6860"}}
 
-// ignored are the releases that do not look at the error of the sandbox's Shutdown.
+// ignored are the releases that ignore the error of the sandbox's Shutdown.
 var ignored = []harness.Bad{{Releases: "< 2.4.0", By: spec.ShimLeft, Issue: "containerd#8981"}}
 
 var _ = Describe("a pod whose shim's first Shutdown, of its container", Label("cri", "shim", "issue:8981"), func() {

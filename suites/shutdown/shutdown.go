@@ -1,5 +1,5 @@
-// Package shutdown holds the specs about the last call to a shim: what must hold when it
-// fails, is cancelled, is lost, or when containerd dies meanwhile.
+// Package shutdown has the specs about the last call to a shim: it fails, is cancelled or
+// lost, or containerd ends meanwhile.
 package shutdown
 
 import (
@@ -14,11 +14,11 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// unretried are the releases whose Delete does not look at Shutdown's error.
-var unretried = []harness.Bad{{Releases: "< 2.4.0", By: spec.ShimLeft, Issue: "containerd#8981"}}
+// withoutRetry are the releases whose Delete ignores Shutdown's error.
+var withoutRetry = []harness.Bad{{Releases: "< 2.4.0", By: spec.ShimLeft, Issue: "containerd#8981"}}
 
-// halfDeleted: a containerd that starts keeps a task that its shim has deleted already.
-// The next Delete ends the shim, and then the `delete` command answers 137.
+// halfDeleted: a starting containerd keeps a task that its shim has deleted already. The
+// next Delete ends the shim, and then the `delete` command reports 137.
 var halfDeleted = []harness.Bad{
 	{Releases: "< 1.7.0", By: spec.MadeUp137, May: spec.AlsoMadeUp137, Issue: "containerd#14113"},
 }
@@ -43,7 +43,7 @@ var _ = Describe("a shim whose Shutdown failed", Label("shim", "issue:8981"), fu
 	It("is gone when the deadline of the client's first Delete has passed", func(ctx context.Context) {
 		w := exits(7)
 		w.CallTimeout = 2 * time.Second
-		spec.Holds(ctx, harness.Case{Name: "shutdown-deadline", Workload: w, Bad: unretried, Plan: failpoints.Plan{
+		spec.Holds(ctx, harness.Case{Name: "shutdown-deadline", Workload: w, Bad: withoutRetry, Plan: failpoints.Plan{
 			failpoints.PauseAt(entry, failpoints.Steps("await removal", "release")...),
 		}})
 	})
@@ -60,12 +60,12 @@ var _ = Describe("a shim whose Shutdown failed", Label("shim", "issue:8981"), fu
 			nil,
 		),
 		Entry("met a closed connection", "shutdown-connection-closed", failpoints.Once(entry, term.Close), nil),
-		Entry("never answered", "shutdown-hangs", failpoints.Once(entry, term.Hang), unretried),
+		Entry("never answered", "shutdown-hangs", failpoints.Once(entry, term.Hang), withoutRetry),
 	)
 })
 
 var _ = Describe("containerd that is SIGKILLed while the shim holds Shutdown", Label("crash"), func() {
-	It("leaves no shim when it is back", spec.Quick, func(ctx context.Context) {
+	It("leaves no shim after its restart", spec.Quick, func(ctx context.Context) {
 		spec.Holds(
 			ctx,
 			harness.Case{Name: "shutdown-containerd-killed", Workload: exits(7), Bad: halfDeleted, Plan: failpoints.Plan{

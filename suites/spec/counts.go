@@ -8,19 +8,18 @@ import (
 	"github.com/onsi/ginkgo/v2"
 )
 
-// CountsEnv names the file to which each process adds what it knows of how far a suite
-// is: Ginkgo shows nobody what its processes print before all is over. `verdicts -follow`
-// tells it.
+// CountsEnv names the file to which each process appends its progress: Ginkgo prints the
+// output of its processes only at the end. `verdicts -follow` shows the file.
 const CountsEnv = "SHIMQUAKE_COUNTS"
 
 // Count is a line of that file.
 type Count struct {
 	Suite string `json:"suite"`
-	// Begins is set in the line with which a suite begins; Specs is how many run, maybe
-	// none.
+	// Begins is set in the line at the beginning of a suite; Specs is the number of its
+	// specs, which may be 0.
 	Begins bool `json:"begins,omitempty"`
 	Specs  int  `json:"specs,omitempty"`
-	// Failed is set where the spec that has ended has failed.
+	// Failed is set if the spec that has ended has failed.
 	Failed bool `json:"failed,omitempty"`
 }
 
@@ -32,13 +31,13 @@ var (
 		addCount(Count{Suite: r.SuiteDescription, Begins: true, Specs: r.PreRunStats.SpecsThatWillRun})
 	})
 	_ = ginkgo.ReportAfterEach(func(r ginkgo.SpecReport) {
-		if r.RunTime > 0 { // it was selected
+		if r.RunTime > 0 { // the spec was selected
 			addCount(Count{Suite: suite, Failed: r.Failed()})
 		}
 	})
 )
 
-// addCount adds a line. Lines of several processes do not mix: each is one write.
+// addCount appends a line. Lines of several processes do not mix: each is one write.
 func addCount(c Count) {
 	name := os.Getenv(CountsEnv)
 	if name == "" {
@@ -48,7 +47,7 @@ func addCount(c Count) {
 	if err == nil {
 		err = appendTo(name, append(line, '\n'))
 	}
-	if err != nil { // how far it is decides nothing
+	if err != nil { // progress is not essential
 		fmt.Fprintf(os.Stderr, "%s: %v\n", CountsEnv, err)
 	}
 }

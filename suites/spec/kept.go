@@ -14,27 +14,27 @@ import (
 	"github.com/shimquake/shimquake/report"
 )
 
-// ReportEnv names the folder of the suites' report (scripts/suites): what it is made of,
-// the histories of all cases, and their evidence are kept there. Empty: no history is,
-// and the evidence is in out/evidence of the checkout.
+// ReportEnv names the folder of the suites' report (scripts/suites), with the histories
+// of all cases and their evidence. If it is empty, no history is kept, and the evidence
+// is in out/evidence of the checkout.
 const ReportEnv = "SHIMQUAKE_REPORT"
 
-// HistoriesDir is the folder of histories in that of the report.
+// HistoriesDir is the folder of histories in the report's folder.
 const HistoriesDir = "histories"
 
 // entry is a verdict in Ginkgo's report.
 type entry struct {
 	harness.Verdict
-	// Known is whose bug a violation is, of a release that is known for it.
+	// Known is the known bug of the release that explains a violation.
 	Known string `json:"known,omitempty"`
-	// File has the history, beneath the folder of histories, and Without that of the same
-	// workload without a fault.
+	// File has the history, in the folder of histories, and Without the history of the
+	// same workload without a fault.
 	File    string       `json:"file,omitempty"`
 	At      harness.Part `json:"at,omitzero"`
 	Without harness.Part `json:"without,omitzero"`
 }
 
-// String is what a verdict table shows.
+// String returns the text for a verdict table.
 func (e entry) String() string {
 	s := string(e.Outcome)
 	if e.Known != "" {
@@ -43,7 +43,7 @@ func (e entry) String() string {
 	return s
 }
 
-// kept is this process's file of histories, of which each Ginkgo process has its own.
+// kept is this process's file of histories: each Ginkgo process has its own.
 var kept = sync.OnceValues(func() (*harness.Histories, error) {
 	dir := os.Getenv(ReportEnv)
 	if dir == "" {
@@ -60,8 +60,8 @@ var kept = sync.OnceValues(func() (*harness.Histories, error) {
 	return harness.OpenHistories(f.Name())
 })
 
-// report adds a verdict to Ginkgo's report, with its history. Beside what is violated
-// stands the same workload without the fault.
+// report adds a verdict to Ginkgo's report, with its history. A violation has the same
+// workload without the fault beside it.
 func (e entry) report(ctx context.Context) {
 	ginkgo.GinkgoHelper()
 	file, err := kept()
@@ -78,11 +78,10 @@ func (e entry) report(ctx context.Context) {
 	ginkgo.AddReportEntry(VerdictEntry, e, ginkgo.ReportEntryVisibilityFailureOrVerbose)
 }
 
-// plain are where the runs without a fault stand, by their names.
+// plain has the places of the runs without a fault, by their names.
 var plain sync.Map
 
-// withoutFault runs what a case does without its faults, once for all cases that do the
-// same.
+// withoutFault runs a case without its faults, once for all equal cases.
 func withoutFault(ctx context.Context, c harness.Case) (harness.Part, error) {
 	name := report.WithoutName(c)
 	if at, ok := plain.Load(name); ok {

@@ -7,12 +7,11 @@ import (
 	"github.com/onsi/ginkgo/v2"
 )
 
-// ProgressEnv set to anything prints a line for each spec as it ends: for a run that
-// nobody sees the terminal of, and whose every spec may take many seconds
-// (scripts/vm-suites).
+// ProgressEnv, if set, prints a line for each spec as it ends. It is for a run without a
+// terminal whose specs may take many seconds (scripts/vm-suites).
 const ProgressEnv = "SHIMQUAKE_PROGRESS"
 
-// progressMark begins each line, by which the script finds it among Ginkgo's own.
+// progressMark begins each line, so that the script finds it in Ginkgo's output.
 const progressMark = "spec: "
 
 var ended, selected int
@@ -20,7 +19,7 @@ var ended, selected int
 var (
 	_ = ginkgo.ReportBeforeSuite(func(r ginkgo.Report) { selected = r.PreRunStats.SpecsThatWillRun })
 	_ = ginkgo.ReportAfterEach(func(r ginkgo.SpecReport) {
-		if os.Getenv(ProgressEnv) == "" || r.RunTime == 0 { // it was not selected
+		if os.Getenv(ProgressEnv) == "" || r.RunTime == 0 { // the spec was not selected
 			return
 		}
 		ended++

@@ -1,5 +1,5 @@
-// Package spec is what the folders of specs share: the subject under test, and the one
-// assertion that they make of a Case.
+// Package spec has the common parts of the specs: the subject under test, and the
+// assertion about a Case.
 package spec
 
 import (
@@ -28,19 +28,19 @@ const SubjectEnv = "SHIMQUAKE_CONTAINERD"
 var Quick = ginkgo.Label("quick")
 
 // Slow labels a spec that takes more than five seconds, most of which it waits. It begins
-// before others, so that no process waits for it at the end.
+// first, so that no process waits for it at the end.
 var Slow = []any{ginkgo.Label("slow"), ginkgo.SpecPriority(1)}
 
-// Pressure labels the specs that put a disk under pressure, which the kernel does by
-// cgroup v1 and by v2 in its own way each.
+// Pressure labels the specs that put a disk under pressure, which the kernel does
+// differently with cgroup v1 and v2.
 var Pressure = ginkgo.Label("pressure")
 
-// VerdictEntry is the name of the report entry that holds a spec's verdict.
+// VerdictEntry is the name of the report entry with a spec's verdict.
 const VerdictEntry = "verdict"
 
 var cases = &runner.Runner{Residues: catalogue.Residues(), Evidence: evidence(), Log: ginkgo.GinkgoWriter}
 
-// evidence is the folder of evidence, wherever go test runs.
+// evidence returns the folder of evidence, wherever go test runs.
 func evidence() string {
 	if dir := os.Getenv(ReportEnv); dir != "" {
 		return filepath.Join(dir, "evidence")
@@ -70,7 +70,7 @@ func Prepare(ctx context.Context) {
 	}
 }
 
-// Named is a case of the catalogue.
+// Named returns a case of the catalogue.
 func Named(name string) harness.Case {
 	ginkgo.GinkgoHelper()
 	c, err := catalogue.Find(name)
@@ -78,9 +78,8 @@ func Named(name string) harness.Case {
 	return c
 }
 
-// Run1 runs a case and reports its verdict. It runs on the subject under test if the case
-// names no containerd, with bystanders where any can be spared. It skips the spec, with
-// the reason, where this machine cannot run the case.
+// Run1 runs a case on the subject under test, with bystanders if possible, and reports
+// its verdict. It skips the spec, with the reason, if this machine cannot run the case.
 func Run1(ctx context.Context, c harness.Case) harness.Verdict {
 	ginkgo.GinkgoHelper()
 	if s := os.Getenv(SubjectEnv); s != "" && c.Containerd == "" {
@@ -109,7 +108,7 @@ func Holds(ctx context.Context, c harness.Case) harness.Verdict {
 	return v
 }
 
-// HaveFacts matches a finding of which these facts are known.
+// HaveFacts matches a finding with these facts.
 func HaveFacts(want fact.Facts) types.GomegaMatcher {
 	return gomega.WithTransform(
 		func(f finding.Finding) bool { return f.Facts.Has(want) },

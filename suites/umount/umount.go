@@ -1,6 +1,5 @@
-// Package umount holds the specs about an umount2 that takes longer than whoever waits
-// for it: what must hold when a disk under pressure, or strace, keeps the shim from
-// unmounting a container in time.
+// Package umount has the specs about an umount2 that takes longer than its caller waits.
+// A disk under pressure, or strace, keeps the shim from unmounting a container in time.
 package umount
 
 import (
@@ -14,28 +13,28 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// 60 MiB at 4 MiB/s keep umount2 for 15 s, past the 10 s that CRI gives an exit event
-// (handleEventTimeout); 20 MiB for 5 s.
+// 60 MiB at 4 MiB/s delay umount2 for 15 s, past CRI's 10 s for an exit event
+// (handleEventTimeout). 20 MiB delay it for 5 s.
 const (
 	tooMuchForCRI = "4MiB/s,60MiB"
 	fiveSeconds   = "4MiB/s,20MiB"
 )
 
-// forgotten are the releases whose second StopPodSandbox takes the NotFound of a
+// forgotten are the releases whose second StopPodSandbox takes the NotFound for a
 // half-deleted task for the end of its shim.
 var forgotten = []harness.Bad{
 	{Releases: "< 1.6.24 || >= 1.7.0, < 1.7.4", By: spec.ShimLeft, Issue: "containerd#7496"},
 }
 
 // madeUp are the releases on which the client's second Delete finds a half-deleted task,
-// ends its shim, and the clean-up after the closed connection then tells 137 of a
+// and ends its shim. The cleanup after the closed connection then reports 137 for a
 // container that has exited with 7.
 var madeUp = []harness.Bad{
 	{Releases: "< 2.4.0", By: spec.MadeUp137, May: spec.AlsoMadeUp137, Issue: "containerd#14113"},
 }
 
-// pod is a pod of one container whose client gives each call that long; 0: as long as
-// kubelet does.
+// pod returns a pod of one container whose client's calls have that timeout; 0:
+// kubelet's.
 func pod(timeout time.Duration) harness.Workload {
 	return harness.Workload{
 		API:         harness.CRI,
@@ -45,7 +44,7 @@ func pod(timeout time.Duration) harness.Workload {
 	}
 }
 
-// task is a container whose client gives each call that long.
+// task returns a container whose client's calls have that timeout.
 func task(timeout time.Duration) harness.Workload {
 	return harness.Workload{CallTimeout: timeout, Deadline: 2 * time.Minute, Containers: []harness.Container{{Exit: 7}}}
 }
@@ -66,7 +65,7 @@ var _ = Describe(
 			spec.Holds(ctx, spec.Named("umount-io-pressure"))
 		})
 		It(
-			"leaves no shim when the client gives up before CRI does, and comes back",
+			"leaves no shim when the client gives up before CRI does, and retries",
 			spec.Pressure,
 			func(ctx context.Context) {
 				spec.Holds(

@@ -1,6 +1,6 @@
-// Command killtest proves that a SIGKILLed harness leaves nothing on the host: it kills a
-// parallel run at a random moment, again and again, and looks for what is left as soon as
-// the next run has made its first world. scripts/kill-test runs it.
+// Command killtest proves that a SIGKILLed harness leaves nothing on the host. It kills a
+// parallel run at a random time, again and again. As soon as the next run has made its
+// first world, it looks for leftovers. scripts/kill-test runs it.
 package main
 
 import (
@@ -37,15 +37,15 @@ func main() {
 	}
 }
 
-// cases are what runs when the kill comes: real shims, SIGKILLed shims, and a throttled
-// loop device.
+// cases run when the kill comes: real shims, SIGKILLed shims, and a throttled loop
+// device.
 var cases = []string{"shutdown-error-once", "shim-sigkill-running", "umount-io-pressure"}
 
-// patience is how long the kernel may take to free what the next run has let go: a loop
-// device after its last unmount, a tracer after its tracee. firstWorld is how long a run
-// may take to its first world.
+// timeout is how long the kernel may take to free the objects that the next run has
+// released. They are a loop device after its last unmount, and a tracer after its tracee.
+// firstWorld is how long a run may take to its first world.
 const (
-	patience   = 10 * time.Second
+	timeout    = 10 * time.Second
 	firstWorld = 60 * time.Second
 	early      = 1500 * time.Millisecond
 )
@@ -55,14 +55,14 @@ type test struct {
 	rounds  int
 	most    time.Duration
 	seed    uint64
-	base    string // worlds of this test only: others may use the machine
+	base    string // worlds of this test only
 }
 
-// errLeft says that a round left something.
+// errLeft reports that a round left something.
 var errLeft = errors.New("a killed run has left something: see the table")
 
 func (t *test) run(ctx context.Context, out io.Writer) (err error) {
-	// Short: the path of a unix socket has 108 bytes.
+	// Short: the path of a unix socket has at most 108 bytes.
 	if t.base, err = os.MkdirTemp("/var/lib", "sqkill"); err != nil {
 		return err
 	}
@@ -105,8 +105,8 @@ func (t *test) run(ctx context.Context, out io.Writer) (err error) {
 			if random.IntN(3) > 0 {
 				continue
 			}
-			// Another one dies early: while it collects what the first has left, or makes its
-			// first worlds.
+			// A second run is killed early: while it collects the leftovers of the first,
+			// or makes its first worlds.
 			if r, err = t.start(ctx, t.rounds+1+round); err != nil {
 				return err
 			}
@@ -142,11 +142,11 @@ func orNothing(left []string) string {
 	return fmt.Sprint(left)
 }
 
-// parallelRun is a harness at work.
+// parallelRun is a running harness.
 type parallelRun struct {
 	cmd   *exec.Cmd
 	begun time.Time
-	token string // in the environment of the harness and of what it starts on the host
+	token string // in the environment of the harness and its children on the host
 }
 
 func (t *test) start(ctx context.Context, round int) (*parallelRun, error) {
@@ -174,8 +174,8 @@ func (r *parallelRun) kill() error {
 	return nil
 }
 
-// awaitWorld waits until the run has made a world: it has collected by then what the run
-// before it left.
+// awaitWorld waits until the run has made a world: then it has collected the leftovers of
+// the earlier run.
 func (t *test) awaitWorld(ctx context.Context, r *parallelRun, before *killed) error {
 	return poll(ctx, firstWorld, func() (bool, error) {
 		names, err := t.worlds()
@@ -197,9 +197,9 @@ func (t *test) awaitWorld(ctx context.Context, r *parallelRun, before *killed) e
 	})
 }
 
-// killAt kills the run at a moment after its start, and notes what is there.
+// killAt kills the run at a time after its start, and lists its traces.
 func (t *test) killAt(r *parallelRun, moment time.Duration) (*killed, error) {
-	// Chance is the purpose here, not an event.
+	// A random time is the purpose here, not an event.
 	<-time.After(time.Until(r.begun.Add(moment)))
 	if err := r.kill(); err != nil {
 		return nil, err
@@ -207,7 +207,7 @@ func (t *test) killAt(r *parallelRun, moment time.Duration) (*killed, error) {
 	return t.look(r.token, time.Since(r.begun))
 }
 
-// collect lets `shimquake gc` have the last word, and says what is left then.
+// collect runs `shimquake gc`, and returns the remaining traces.
 func (t *test) collect(ctx context.Context) ([]string, error) {
 	last, err := t.look("no token", 0)
 	if err != nil {

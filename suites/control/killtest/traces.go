@@ -17,20 +17,20 @@ import (
 	"github.com/shimquake/shimquake/failpoints/iopressure"
 )
 
-// nilSignal asks whether a process is there.
+// nilSignal checks whether a process exists.
 const nilSignal = syscall.Signal(0)
 
-// killed is what a run had on the host when it was killed.
+// killed has the traces of a killed run on the host.
 type killed struct {
 	base      string
 	tokens    []string
 	after     []time.Duration
 	worlds    []string
 	throttles []iopressure.Record
-	counts    map[string]int // of traces, by kind
+	counts    map[string]int // number of traces, by kind
 }
 
-// join adds a run that was killed before anybody had looked for what the first one left.
+// join adds a run that was killed before the leftovers of the first one were collected.
 func (k *killed) join(second *killed) {
 	k.tokens = append(k.tokens, second.tokens...)
 	k.after = append(k.after, second.after...)
@@ -45,7 +45,7 @@ func (k *killed) join(second *killed) {
 	}
 }
 
-// look lists the worlds of a run that has just been killed, and all that belongs to them.
+// look lists the worlds of a run that has just been killed, and their traces.
 func (t *test) look(token string, after time.Duration) (*killed, error) {
 	k := &killed{base: t.base, tokens: []string{token}, after: []time.Duration{after}, counts: map[string]int{}}
 	var err error
@@ -92,12 +92,12 @@ func (k *killed) row(round int) string {
 	)
 }
 
-// awaitGone waits until no trace is left, and names the last one. What is left after
-// patience is returned in words.
+// awaitGone waits until no trace is left, and names the last one. It returns the traces
+// that are left after the timeout.
 func (k *killed) awaitGone(ctx context.Context) (left []string, took string, err error) {
 	begun := time.Now()
 	last := "at once"
-	err = poll(ctx, patience, func() (bool, error) {
+	err = poll(ctx, timeout, func() (bool, error) {
 		left, err = k.traces()
 		if len(left) > 0 {
 			last = fmt.Sprintf("%s, last was %s", time.Since(begun).Round(time.Millisecond), left[len(left)-1])
@@ -107,8 +107,8 @@ func (k *killed) awaitGone(ctx context.Context) (left []string, took string, err
 	return left, last, err
 }
 
-// traces are all that is on the host of the killed run's worlds: words that begin with
-// the kind.
+// traces returns all traces of the killed run's worlds on the host, each beginning with
+// its kind.
 func (k *killed) traces() ([]string, error) {
 	var all []string
 	for _, f := range []func() ([]string, error){k.folders, k.groups, k.loops, k.limits, k.processes} {
@@ -156,15 +156,15 @@ func (k *killed) loops() ([]string, error) {
 	}
 	var all []string
 	for _, f := range files {
-		if text, err := os.ReadFile(f); err == nil && k.mine(string(text)) { // one that is gone by now is none
+		if text, err := os.ReadFile(f); err == nil && k.mine(string(text)) { // a file that has gone is no trace
 			all = append(all, "loop device "+f)
 		}
 	}
 	return all, nil
 }
 
-// limits are the throttles that are still in force. A device that carries another disk by
-// now may be throttled by its new owner.
+// limits returns the throttles that are still set. A device with another disk may be
+// throttled by its new owner.
 func (k *killed) limits() ([]string, error) {
 	var all []string
 	for _, r := range k.throttles {
@@ -173,7 +173,7 @@ func (k *killed) limits() ([]string, error) {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(r.Group, "blkio.throttle.write_bps_device"))
-		if errors.Is(err, os.ErrNotExist) { // cgroup v2: the limit is the world's group's, and goes with it
+		if errors.Is(err, os.ErrNotExist) { // cgroup v2: the limit ends with the world's group
 			continue
 		}
 		if err != nil {
@@ -186,9 +186,9 @@ func (k *killed) limits() ([]string, error) {
 	return all, nil
 }
 
-// processes are those in the worlds' cgroups, those that heard of the worlds'
-// folders, those that carry the run's token, and those that see a mount of the worlds.
-// Nobody is signalled by this.
+// processes returns the processes in the worlds' cgroups, and the processes with a
+// world's folder or the run's token in their arguments or environment. It also returns
+// the processes that see a mount of the worlds. It signals no process.
 func (k *killed) processes() ([]string, error) {
 	procs, err := procfs.AllProcs()
 	if err != nil {
@@ -199,14 +199,14 @@ func (k *killed) processes() ([]string, error) {
 		if p.PID == os.Getpid() {
 			continue
 		}
-		// One that has ended is the host's init's to reap, at its own pace.
+		// The host's init reaps ended processes, at its own pace.
 		if stat, err := p.Stat(); err != nil || stat.State == "Z" && stat.PPID == 1 {
 			continue
 		}
 		for _, file := range []string{"cgroup", "environ", "cmdline", "mountinfo"} {
 			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", p.PID, file))
 			if err == nil &&
-				(k.mine(string(text)) || file == "environ" && k.carries(string(text))) { // one that is gone by now is none
+				(k.mine(string(text)) || file == "environ" && k.carries(string(text))) { // an ended process is no trace
 				comm, _ := p.Comm()
 				all = append(all, fmt.Sprintf("process %d (%s) by its %s", p.PID, comm, file))
 				break
@@ -237,8 +237,8 @@ func (k *killed) carries(environ string) bool {
 	)
 }
 
-// poll asks until it is so; what says why it is not, when the time is over, nil lets that
-// be no error.
+// poll calls so until it returns true. After the time limit it returns an error with the
+// text of what, or nil if that is nil.
 func poll(ctx context.Context, most time.Duration, so func() (bool, error), what func() string) error {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
