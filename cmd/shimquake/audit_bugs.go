@@ -13,16 +13,16 @@ import (
 	"github.com/shimquake/shimquake/repro/read"
 )
 
-// notSeen are facts that only a history tells: of a live node nobody knows them, and a
-// bug that names one may still be it.
+// notSeen are facts that only a history has. They are unknown on a live node, so a bug
+// with one of them still fits.
 var notSeen = []fact.Key{
 	fact.Create, fact.Containerd, fact.Role, fact.Shim, fact.Program,
 	fact.Served,
 }
 
-// nameBugs adds to each suspect the bugs of the catalogue that leave what it has: those
-// that its version is known to have, and those that nobody has looked for in it.
-// shimquake repro on the same node gives the same order.
+// nameBugs adds to each suspect the bugs of the catalogue that leave it on its version. It
+// keeps known and untested bugs apart. shimquake repro on the same node gives the same
+// order.
 func nameBugs(r *audit.Report) {
 	ofVersion := map[string][]rank.Fit{}
 	type likeness struct{ kind, facts, version string }
@@ -48,8 +48,8 @@ func nameBugs(r *audit.Report) {
 	}
 }
 
-// bugsOf are the ids of the bugs of which that is known of the suspect's version and
-// whose facts the suspect has, in the order of fits.
+// bugsOf returns the ids of the bugs with the suspect's facts, in the order of fits. Only
+// bugs with this state on the suspect's version count.
 func bugsOf(s audit.Suspect, fits []rank.Fit, state affected.State) []string {
 	ids := []string{}
 	facts, err := fact.ParseAll(s.Facts)

@@ -73,7 +73,7 @@ func TestOneAnswerForANode(t *testing.T) {
 	}
 }
 
-// Of a version that nobody has looked at a bug is reported as one that it may be.
+// On an untested version a bug is reported as possible.
 func TestBugsThatASuspectMayBe(t *testing.T) {
 	r := audit.Report{Suspects: []audit.Suspect{
 		{Kind: audit.Shim, Facts: []string{"task=none", "bundle=gone", "children=none"}, Version: "v1.5.18"},
@@ -105,7 +105,7 @@ func TestAuditsExitStatus(t *testing.T) {
 	}
 }
 
-// What is watched is reported once, and that it is gone by the count.
+// A watched suspect is reported once, and its end changes the count.
 func TestWatchTellsNews(t *testing.T) {
 	var out bytes.Buffer
 	a := auditing{out: &out}
