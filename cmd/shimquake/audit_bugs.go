@@ -20,9 +20,9 @@ var notSeen = []fact.Key{
 	fact.Served,
 }
 
-// nameBugs adds to each suspect the bugs of the catalogue that leave it on its version. It
-// keeps known and untested bugs apart. shimquake repro on the same node gives the same
-// order.
+// nameBugs adds to each suspect the bugs of the catalogue that leave it on its version.
+// It keeps known and untested bugs apart. shimquake repro on the same node gives the
+// same order.
 func nameBugs(r *audit.Report) {
 	ofVersion := map[string][]rank.Fit{}
 	type likeness struct{ kind, facts, version string }
