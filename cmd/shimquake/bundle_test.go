@@ -65,7 +65,7 @@ func TestBundleRefuses(t *testing.T) {
 	if text, err := os.ReadFile(file); err != nil || string(text) != "mine" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if err := bundle(file, filepath.Join(dir, "x.tar.gz")); err == nil || !strings.Contains(err.Error(), "is not a folder") {
+	if err := bundle(file, filepath.Join(dir, "x.tar.gz")); err == nil || !strings.Contains(err.Error(), "not a folder") {
 		t.Errorf("of a file: %v", err)
 	}
 	if err := bundle(filepath.Join(dir, "nothing"), filepath.Join(dir, "y.tar.gz")); !errors.Is(err, os.ErrNotExist) {
