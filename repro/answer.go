@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -286,16 +285,17 @@ func (a *Answer) guess() string {
 	return ""
 }
 
-// guessText says how the release was chosen. "" where the report or the user names it.
+// guessText says how the release was chosen. "" if the report or the user names it.
 func (a Answer) guessText() string {
+	can := func(r string) bool { return branch(r) == branch(a.Release) }
 	switch {
 	case !a.Guessed || a.Release == "":
 		return ""
-	case len(a.Bound) == 0:
+	case !slices.ContainsFunc(a.Bound, can):
 		return "no line says which containerd runs; " + a.Release + " has the bug that fits best"
 	}
-	return fmt.Sprintf("no line says which containerd runs; of the tested releases %s can log what the report quotes",
-		strings.Join(a.Bound, ", "))
+	return fmt.Sprintf("no line says which containerd runs; %s (%s to %s) can log most of what the report quotes",
+		count(len(a.Bound), "tested release"), a.Bound[0], a.Bound[len(a.Bound)-1])
 }
 
 // lastBad is the newest release that is known to have a bug; if some releases are named,

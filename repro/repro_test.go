@@ -202,8 +202,8 @@ func TestReleaseExcludes(t *testing.T) {
 func TestReleaseIsGuessed(t *testing.T) {
 	line := func(msg string) string { return "time=\"t\" level=warning msg=\"" + msg + "\"\n" }
 	for name, tt := range map[string]struct{ report, release, says string }{
-		"what 1.x logs": {line("cleaning up after dead shim"), "v1.7.35", "v1.6.8, "},
-		"what 2.x logs": {line("Image verifier blocked pull"), "v2.4.2", "v2.0.14, "},
+		"what 1.x logs": {line("cleaning up after dead shim"), "v1.7.35", "(v1.6.8 to "},
+		"what 2.x logs": {line("Image verifier blocked pull"), "v2.4.2", "(v2.0.14 to "},
 		"it is named": {"containerd github.com/containerd/containerd v2.0.5 0\n" + line("Image verifier blocked pull"),
 			"v2.0.5", ""},
 		"no log": {"hello", "", ""},
@@ -212,6 +212,10 @@ func TestReleaseIsGuessed(t *testing.T) {
 		if a.Release != tt.release || !strings.Contains(a.guessText(), tt.says) || (tt.says == "") != (a.guessText() == "") {
 			t.Errorf("%s: %q, %q", name, a.Release, a.guessText())
 		}
+	}
+	other := Answer{Guessed: true, Release: "v1.7.32", Bound: []string{"v2.4.2"}}
+	if got := other.guessText(); !strings.Contains(got, "has the bug") {
+		t.Errorf("a release that cannot log it: %q", got)
 	}
 	two := affected.Releases{"1.7": {Bad: "v1.7.35"}, "2.4": {Bad: "v2.4.2"}}
 	a := Answer{Bound: []string{"v1.6.36", "v1.7.4"}, Fits: []rank.Fit{{Clears: true, Bug: catalogue.Bug{
