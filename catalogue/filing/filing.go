@@ -45,7 +45,7 @@ type Filing struct {
 	// Direction is how it could be fixed.
 	Direction string `yaml:"direction"`
 	// Stuck names a process and a function: "shim FUNCTION". A goroutine of the
-	// recorded run must stand in it.
+	// recorded run must stand in it. "panic FUNCTION" is a goroutine that panicked.
 	Stuck string `yaml:"stuck,omitempty"`
 	// Run is the case that was recorded, with the patch if there is one. Default: the
 	// bug's first case. Patch is a change of containerd's source, as git prints it.
@@ -114,6 +114,12 @@ func All() (map[string]Filing, error) {
 	return all, nil
 }
 
+// Has reports whether there is a filing of a bug.
+func Has(id string) bool {
+	_, err := files.Open("issues/" + id + ".yaml")
+	return err == nil
+}
+
 func parse(id string, text []byte, patch string) (Filing, error) {
 	b, err := catalogue.FindBug(id)
 	if err != nil {
@@ -134,11 +140,14 @@ func parse(id string, text []byte, patch string) (Filing, error) {
 	if f.Run != nil {
 		f.Filing.Run, err = harness.ParseCaseAt(id+".yaml", tree, "$.run")
 	} else if c, ok := b.Case(); ok {
+		if patch != "" {
+			c.Plan = nil
+		}
 		f.Filing.Run = c
 	} else {
 		err = fmt.Errorf("%s has no case: say which to run", id)
 	}
-	f.digest = digest(text, []byte(patch), []byte(f.Filing.Run.String()))
+	f.digest = digest(text, []byte(patch))
 	return f.Filing, err
 }
 

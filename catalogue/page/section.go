@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/catalogue/filing"
 	"github.com/shimquake/shimquake/oracle/affected"
 	"github.com/shimquake/shimquake/oracle/finding"
 )
@@ -31,6 +32,9 @@ func sections(x catalogue.Bug) (all []section) {
 	add("known by", known(x))
 	add("tried", x.Tried)
 	add("show it", commands(x))
+	if filing.Has(x.ID) {
+		add("file it", "`shimquake show --issue "+x.ID+"`")
+	}
 	return all
 }
 

@@ -81,6 +81,9 @@ func Lines(run, without Said) (lines []string) {
 		}
 		for _, m := range read.Logged(line) {
 			fresh := false
+			if len(m.Chain) == 0 { // of a library
+				continue
+			}
 			for _, k := range Keys(m) {
 				fresh = fresh || !before[k]
 				before[k] = true
@@ -93,7 +96,7 @@ func Lines(run, without Said) (lines []string) {
 	return lines
 }
 
-var wrong = regexp.MustCompile(`\blevel=(warning|error|fatal|panic)\b`)
+var wrong = regexp.MustCompile(`\blevel=(warning|error|fatal|panic)\b|^(panic|fatal error): `)
 
 func (s Said) keys() (keys []string) {
 	for _, m := range read.Logged(s.Log) {

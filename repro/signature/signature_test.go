@@ -45,10 +45,10 @@ func TestLines(t *testing.T) {
 		return `time="t" level=error msg="failed to delete task" error="context canceled" id=` + id + "\n"
 	}
 	run := Said{Log: started + line("a") + "panic: x\n" + line("b")}
-	if got := Lines(run, Said{}); !slices.Equal(got, []string{strings.TrimSpace(line("a"))}) {
+	if got := Lines(run, Said{}); !slices.Equal(got, []string{strings.TrimSpace(line("a")), "panic: x"}) {
 		t.Errorf("got %q", got)
 	}
-	if got := Lines(run, Said{Log: line("c")}); got != nil {
+	if got := Lines(run, Said{Log: line("c") + "panic: x\n"}); got != nil {
 		t.Errorf("%q is logged without the fault, too", got)
 	}
 }
