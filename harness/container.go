@@ -87,21 +87,11 @@ type Container struct {
 	// Stdin is how many numbered lines are written to the standard input of the payload, and
 	// of its Exec, which read to the end, write what they have read to their output, and
 	// exit: no trigger lets them. The input is written in two parts, as by two clients that
-	// attach one after the other, and is then closed by CloseIO. By CRI only clients of its
-	// Stream can write it. Up to 20000.
+	// attach one after the other, and is then closed by CloseIO. By CRI the steps of a
+	// script write it. Up to 20000.
 	Stdin int `yaml:"stdin,omitempty"`
-	// Stream, whole or broken, has its clients use CRI's streaming server, as `kubectl exec`
-	// and `kubectl attach` do: its Exec is one of those, no ExecSync; and one attaches to
-	// what has Stdin, writes that, and reads the output to the end. With whole it closes the
-	// input, which ends the payload (stdinOnce). With broken three attach: one breaks its
-	// connection when it has written a part of the input, one when it has read some of the
-	// output, and one writes the rest and stays; the input ends with the container. The
-	// exec's breaks its own, which ends the exec. CRI only, with Stdin, or, whole, with Exec
-	// and Lines.
-	Stream Stream `yaml:"stream,omitempty"`
 	// Exec, from 1, has a second process run in the container, which exits with that status,
-	// is waited for and deleted before the container ends. By CRI it is one Exec, with
-	// Stream.
+	// is waited for and deleted before the container ends. Task API only.
 	Exec int `yaml:"exec,omitempty"`
 	// HeldExec has one run there until the container's end, with which it is killed. Task
 	// API only.
@@ -191,7 +181,7 @@ func (c Container) problems(i int, w Workload) []error {
 	if c.TTY && w.API == CRI && c.Stdin > 0 {
 		all = append(all, errors.New("tty: its stdin is of the task API only: leave it or api: cri out"))
 	}
-	all = append(all, c.checkStream(w), c.checkUnread(w))
+	all = append(all, c.checkUnread(w))
 	if c.TTY && w.API != CRI && (c.HoldStdout || c.HeldExec || c.Stdin > 0 || w.Fakeshim != "") {
 		all = append(all, errors.New("tty: not with holdStdout, heldExec, stdin and fakeshim by the task API"))
 	}

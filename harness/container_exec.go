@@ -33,7 +33,7 @@ func (c Container) hasOtherExec() bool {
 // besides reports whether something is done to a container while it runs.
 func (c Container) besides() bool {
 	return c.Exec != 0 || c.HeldExec || c.NoSuchExec || c.BackgroundExec ||
-		c.ExecSignal != "" || c.Stream != "" || c.Pause
+		c.ExecSignal != "" || c.Pause
 }
 
 // checkBesides reports what the client or the shim of a workload cannot do.
@@ -46,7 +46,7 @@ func (c Container) checkBesides(w Workload) error {
 		return spelling.Unknown("execSignal", c.ExecSignal, execSignals)
 	case (c.Pause || c.ExecSignal != "" || c.Log != "") && w.API == CRI:
 		return errors.New("pause, execSignal, log: by the task API only: leave out api: cri")
-	case w.API == CRI && (c.Exec != 0 && c.Stream == "" || c.HeldExec || c.NoSuchExec || c.BackgroundExec):
+	case w.API == CRI && (c.Exec != 0 || c.HeldExec || c.NoSuchExec || c.BackgroundExec):
 		return errors.New("exec, heldExec, noSuchExec, backgroundExec: of the task API: by CRI write execs, and a step " +
 			"that runs one, such as execsync c0/e0")
 	case (c.ExecStartAgain || c.LateKill) && (w.API == CRI || w.Fakeshim != ""):

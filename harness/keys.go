@@ -114,6 +114,7 @@ var inScript = map[string]string{
 	"late":      "start c1, behind restart containerd",
 	"withPod":   "a container that nothing ends runs until its pod is stopped",
 	"timedExec": "execsync c0/e0 1s, with execs: [{stays: true}]",
+	"stream":    "exec c0/e0 &, attach c0/a0, write, close and disconnect",
 	"goneExec":  "execsync c0/e0 & and cancel c0/e0, with execs: [{stays: true}]",
 }
 

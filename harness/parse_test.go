@@ -217,7 +217,6 @@ var enums = map[string][]string{
 	"api": {"", string(TaskAPI), string(CRI)}, "signal": {"", "SIGKILL", "SIGTERM", "SIGUSR1"},
 	"log":        {"", string(LogFile), string(LogBinary)},
 	"execSignal": {"", "SIGTERM", "SIGUSR1"},
-	"stream":     {"", string(StreamWhole), string(StreamBroken)},
 	"oom":        {"", string(OOMInit), string(OOMChild)},
 	"segfault":   {"", string(SegfaultCore), string(SegfaultBare)},
 	"network":    {"", string(NodeNetwork), string(PodNetwork)},

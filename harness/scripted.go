@@ -110,6 +110,9 @@ func (w Workload) scriptProblems() (all []fieldError) {
 		}
 	}
 	if w.API == CRI {
+		if !w.Scripted() && slices.ContainsFunc(w.Containers, func(c Container) bool { return c.Stdin > 0 }) {
+			add("workload.containers", errors.New("stdin: by CRI the steps of a script write it: add script"))
+		}
 		for _, k := range []struct {
 			key string
 			is  bool
@@ -133,7 +136,14 @@ func (w Workload) scriptProblems() (all []fieldError) {
 		add("workload.script", errors.New("a script is of runc's shim, and says itself when what is done: "+
 			"leave out fakeshim, restart, rest, killAgain, libraryDelete, deleters, creators, waiters"))
 	}
-	_, err := w.Steps()
+	steps, err := w.Steps()
+	for _, s := range steps {
+		for _, of := range s.Of {
+			if s.Verb == "write" && w.Containers[of.Container].Stdin == 0 {
+				add("workload.script", fmt.Errorf("write %s: c%d has no standard input: add stdin", of, of.Container))
+			}
+		}
+	}
 	for _, e := range unjoined(err) {
 		var at *script.Error
 		if errors.As(e, &at) {

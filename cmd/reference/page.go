@@ -60,6 +60,7 @@ func verbs(string) (string, error) {
 	arguments := map[script.Arg]string{
 		script.MarkArg: " running", script.SignalArg: " SIGKILL", script.DaemonArg: " containerd",
 		script.DurationArg: " 6s", script.MaybeDurationArg: " 1s", script.ReleaseArg: " v2.3.7",
+		script.LinesArg: " 7000",
 	}
 	clients := map[script.Client]string{script.Task: "task", script.CRI: "cri"}
 	var rows [][]string
@@ -70,6 +71,8 @@ func verbs(string) (string, error) {
 			object = " c0"
 		case v.On&script.OnExecs != 0:
 			object = " c0/e0"
+		case v.On&script.OnAttached != 0:
+			object = " c0/a0"
 		case v.On&script.OnPod != 0:
 			object = " pod"
 		}

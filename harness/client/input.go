@@ -31,10 +31,11 @@ const (
 	parts = 4
 )
 
-// inputLines are numbered lines, as a payload writes them to its standard output.
-func inputLines(n int, now time.Time) (text []byte) {
+// inputLines are n numbered lines behind so many others, as a payload writes them to its
+// standard output.
+func inputLines(behind, n int, now time.Time) (text []byte) {
 	for i := range n {
-		text = append(strconv.AppendInt(text, int64(i+1), 10), ofStdout...)
+		text = append(strconv.AppendInt(text, int64(behind+i+1), 10), ofStdout...)
 		text = append(strconv.AppendInt(text, now.UnixNano(), 10), '\n')
 	}
 	return text
@@ -44,8 +45,6 @@ func inputLines(n int, now time.Time) (text []byte) {
 type Feeder struct {
 	Record string
 	Write  func(ctx context.Context, text []byte) (int, error)
-	// Leave is called when the first part was read; nil: nobody leaves.
-	Leave func()
 	// Alive says whether the process has not ended: else nothing more is written.
 	Alive func() bool
 }
@@ -64,16 +63,25 @@ func (s *Session) Feed(ctx context.Context, in *harness.Input, to Feeder) {
 	s.feed(ctx, in, to, text, cut)
 }
 
-// FeedFirst writes the first part alone.
-func (s *Session) FeedFirst(ctx context.Context, in *harness.Input, to Feeder) {
-	text, cut := inputText(in.Lines)
-	in.Lines = bytes.Count(text[:cut], []byte{'\n'})
-	s.feed(ctx, in, to, text[:cut], cut)
+// FeedMore writes so many more lines, and waits until they were read. taken is how many
+// bytes the process was given before, and the result is that with these.
+func (s *Session) FeedMore(ctx context.Context, in *harness.Input, to Feeder, lines, taken int) int {
+	text := inputLines(in.Lines, lines, time.Now())
+	in.Lines += lines
+	in.Patience = inputPatience
+	n, err := to.Write(ctx, text)
+	in.Wrote += bytes.Count(text[:n], []byte{'\n'})
+	if err != nil {
+		s.Record.Failed("client", "the standard input of "+to.Record+" was not written whole", err)
+	} else {
+		s.awaitRead(ctx, to.Record, taken+n, to.Alive)
+	}
+	return taken + n
 }
 
 // inputText is an input of so many lines, and where its second part begins.
 func inputText(lines int) (text []byte, cut int) {
-	text = inputLines(lines, time.Now())
+	text = inputLines(0, lines, time.Now())
 	return text, 1 + bytes.IndexByte(text[len(text)/parts:], '\n') + len(text)/parts
 }
 
@@ -81,9 +89,6 @@ func (s *Session) feed(ctx context.Context, in *harness.Input, to Feeder, text [
 	in.Patience = inputPatience
 	n, err := to.Write(ctx, text[:cut])
 	read := err == nil && s.awaitRead(ctx, to.Record, cut, to.Alive)
-	if to.Leave != nil {
-		to.Leave()
-	}
 	if read && cut < len(text) {
 		window := time.NewTimer(openFor) // that it stays open takes time to see
 		defer window.Stop()
@@ -98,9 +103,6 @@ func (s *Session) feed(ctx context.Context, in *harness.Input, to Feeder, text [
 		n += more
 	}
 	in.Wrote = bytes.Count(text[:n], []byte{'\n'})
-	if in.Open && err == nil { // no end of it tells when all was read
-		s.awaitRead(ctx, to.Record, len(text), to.Alive)
-	}
 	if err != nil {
 		s.Record.Failed("client", "the standard input of "+to.Record+" was not written whole", err)
 	}

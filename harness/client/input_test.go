@@ -97,22 +97,23 @@ func TestAwaitEOF(t *testing.T) {
 	}
 }
 
-// Who writes the first part alone leaves when that was read, and not before.
-func TestFeedFirst(t *testing.T) {
+// Each write goes on behind the lines of those before, and ends when all was read.
+func TestFeedMore(t *testing.T) {
 	s, _ := session(t)
 	keep := s.Truth.Path("c0" + inputFile)
-	left := 0
-	in := &harness.Input{Lines: 40}
-	s.FeedFirst(t.Context(), in, Feeder{
+	var all []byte
+	to := Feeder{
 		Record: "c0", Alive: func() bool { return true },
-		Write: func(_ context.Context, text []byte) (int, error) { return len(text), os.WriteFile(keep, text, 0o600) },
-		Leave: func() {
-			if left++; s.InputRead("c0").Last == 0 {
-				t.Error("it leaves before the first part was read")
-			}
+		Write: func(_ context.Context, text []byte) (int, error) {
+			all = append(all, text...)
+			return len(text), os.WriteFile(keep, all, 0o600)
 		},
-	})
-	if read := s.InputRead("c0"); left != 1 || in.Lines != in.Wrote || in.Wrote != read.Last || read.Last >= 40 {
-		t.Errorf("it has left %d times, %d lines of %d were written, and this was read: %+v", left, in.Wrote, in.Lines, read)
+	}
+	in := &harness.Input{}
+	taken := s.FeedMore(t.Context(), in, to, 10, 0)
+	taken = s.FeedMore(t.Context(), in, to, 30, taken)
+	read := s.InputRead("c0")
+	if taken != len(all) || in.Lines != 40 || in.Wrote != 40 || read.Last != 40 || read.Repeated+read.Foreign > 0 {
+		t.Errorf("%d of %d lines were written, %d bytes, and this was read: %+v", in.Wrote, in.Lines, taken, read)
 	}
 }

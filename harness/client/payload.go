@@ -141,7 +141,7 @@ func (s *Session) Command(i *harness.Instance) []string {
 	if i.Spec.OOM == harness.OOMChild {
 		args = append(args, "-hog", fmt.Sprint(hogs*i.Spec.Memory), "-cue", filepath.Join(MountedTruth, i.Name+hogFile))
 	}
-	endsByInput := i.Spec.Stdin > 0 && i.Spec.Stream != harness.StreamBroken
+	endsByInput := i.Spec.Stdin > 0 && (i.Input == nil || !i.Input.Open)
 	if i.Spec.Signal == "" && !endsByInput && s.Case.Holds(i) {
 		args = append(args, "-trigger", filepath.Join(MountedTruth, i.Name+endFile))
 	}

@@ -62,6 +62,12 @@ func notTold(i harness.Instance, a harness.Attach) []finding.Finding {
 	return slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Facts[fact.Output] == fact.Missing })
 }
 
+// streamed reports whether clients of CRI's streaming server have read or written what a
+// container, or an exec in it, has.
+func streamed(i harness.Instance) bool {
+	return len(i.Attaches) > 0 || slices.ContainsFunc(i.Execs, func(e harness.Exec) bool { return e.Sync != nil })
+}
+
 // streamBroken reports whether a stream of CRI's to a container may have been broken by a
 // time: containerd, which it goes through, has ended, or a fault has broken a call.
 func streamBroken(h *harness.History, i harness.Instance, by time.Time) bool {

@@ -20,7 +20,7 @@ func readOf(stdout, stderr int) *harness.Outputs {
 // of an input of 40 lines and stay.
 func withAttach(h *harness.History) {
 	i := &h.Instances[0]
-	i.Spec.Stdin, i.Spec.Stream, i.Payload.Wrote = 40, harness.StreamBroken, 40
+	i.Spec.Stdin, i.Payload.Wrote = 40, 40
 	i.Input = &harness.Input{Lines: 40, Wrote: 40, Open: true, Read: harness.Output{Last: 40, LastAt: at(27)}}
 	i.Attaches = []harness.Attach{
 		{Breaks: harness.BreaksInput, Begun: at(21), Broke: at(23), Ended: at(24), Patience: time.Second},

@@ -46,7 +46,7 @@ func wrongOutputs(i harness.Instance, exec string, is harness.Outputs, own paylo
 		if read = lines; i.Spec.Stdin > 0 {
 			read = own.Wrote
 		}
-		if i.Spec.Stdin > 0 && i.Spec.Stream != "" {
+		if i.Spec.Stdin > 0 && streamed(i) {
 			lines = own.Wrote
 		}
 	}

@@ -6,6 +6,7 @@ package plain
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/shimquake/shimquake/fixtures/payload"
@@ -53,6 +54,19 @@ func crashLoop(rounds int, steps string) string {
 		rounds, steps)
 }
 
+// broken are steps with three clients that close their connections. The process of the
+// first, an exec, must end. The second has written to the container's input, which must
+// stay open. The third has read some of the output, which the payload writes at its end.
+func broken(c string) []string {
+	steps := []string{"exec C/e0 &", "write C/e0 1750", "disconnect C/e0", "join",
+		"attach C/a0", "write C/a0 1750", "disconnect C/a0", "attach C/a1", "attach C/a2", "soak 30ms",
+		"write C/a2 5250", "end C", "disconnect C/a1"}
+	for n := range steps {
+		steps[n] = strings.Replace(steps[n], "C", c, 1)
+	}
+	return steps
+}
+
 // podRestart restarts containerd while the first of two containers runs, and the other
 // has ended.
 var podRestart = []string{"run pod", "create all", "at created", "start all", "at running", "end c1", "wait c1",
@@ -77,7 +91,8 @@ var cases = []harness.Case{
 			{Exit: 7}, {Signal: "SIGTERM", IgnoresTerm: true}, {Signal: "SIGKILL"},
 			{Signal: payload.StopSignal}, {Signal: "SIGTERM"}},
 		Script: []string{"run pod", "create all", "at created", "start all", "at running",
-			"stop c1 &", "soak 500ms", "cancel c1", "end c1 &", "soak 50ms", "end c0 c2 c3 c4", "join",
+			"stop c1 &", "soak 500ms", "cancel c1", "end c1 &", "soak 50ms", "end c0", "end c2 &", "end c3 &", "end c4 &",
+			"join",
 			"wait all", "at exited"}}},
 	// Eleven seconds are more than any time is that containerd gives its own calls.
 	{Name: "plain-exec", Workload: harness.Workload{Rest: 11 * time.Second, Containers: []harness.Container{
@@ -150,14 +165,18 @@ var cases = []harness.Case{
 			"end all", "wait all", "join", "at exited"}}},
 	{Name: "plain-pod-stream", Workload: harness.Workload{
 		API: harness.CRI, Deadline: 30 * time.Second, Containers: []harness.Container{
-			{Exit: 7, Exec: 3, Lines: 7000, Stream: harness.StreamWhole},
-			{Exit: 5, Exec: 4, Stdin: 7000, Stream: harness.StreamWhole},
-			{Exit: 6, Exec: 9, Stdin: harness.BrokenLines, Stream: harness.StreamBroken}}}},
+			{Exit: 7, Lines: 7000, Execs: []harness.ExecSpec{{Exit: 3}}},
+			{Exit: 5, Stdin: 7000, Execs: []harness.ExecSpec{{Exit: 4}}},
+			{Exit: 6, Stdin: 7000, Execs: []harness.ExecSpec{{Exit: 9}}}},
+		Script: slices.Concat([]string{"run pod", "create all", "at created", "start all", "at running", "exec c0/e0",
+			"exec c1/e0 &", "write c1/e0 1750", "soak 30ms", "write c1/e0 5250", "close c1/e0", "join",
+			"attach c1/a0", "write c1/a0 1750", "soak 30ms", "write c1/a0 5250", "close c1/a0"},
+			broken("c2"), []string{"end c0", "wait all", "at exited"})}},
 	{Name: "plain-pod-stream-restart", Workload: harness.Workload{
 		API: harness.CRI, Deadline: 30 * time.Second, Containers: []harness.Container{
-			{Exit: 6, Exec: 9, Stdin: harness.BrokenLines, Stream: harness.StreamBroken}},
-		Script: []string{"run pod", "create c0", "at created", "start c0", "at running", "restart containerd",
-			"end c0", "wait c0", "at exited"}}},
+			{Exit: 6, Stdin: 7000, Execs: []harness.ExecSpec{{Exit: 9}}}},
+		Script: slices.Concat([]string{"run pod", "create c0", "at created", "start c0", "at running",
+			"restart containerd"}, broken("c0"), []string{"wait c0", "at exited"})}},
 	{Name: "plain-pod-output", Workload: harness.Workload{ // alone: its log is read when it has just ended
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Lines: 7000, Execs: []harness.ExecSpec{{Exit: 3}}}},
 		Script: []string{"run pod", "create c0", "at created", "start c0", "at running", "execsync c0/e0", "end c0",
@@ -176,6 +195,7 @@ var cases = []harness.Case{
 		Containers: []harness.Container{{Exit: 7, Execs: []harness.ExecSpec{{Exit: 3}}}, {Exit: 5}, {Exit: 3}},
 		Script: []string{"run pod", "look", "create all", "at created", "start all", "at running", "end c1 c2",
 			"wait c1 c2", "restart containerd", "execsync c0/e0", "end c0", "wait c0", "at exited", "remove all", "look",
+			"listen", // 100 events for a client that is gone are held back: the rounds have more
 			crashLoop(9, "execsync c0/e0; end all; wait all")}}},
 	{Name: "plain-with-pod", Workload: harness.Workload{ // c1 runs until its pod is stopped
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}},
@@ -189,7 +209,7 @@ var cases = []harness.Case{
 	{Name: "plain-loop", Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}, {Exit: 5}},
 		Script: []string{"run pod", "create c2", "start c2", "look",
-			"repeat 2 listen; create c0 c1; at created; start c0 c1; at running; end c1; wait c0 c1; at exited; " +
+			"repeat 2 create c0 c1; at created; start c0 c1; at running; end c1; wait c0 c1; at exited; " +
 				"remove c0 c1; look", "end c2", "wait c2"}}},
 	{Name: "plain-beside", Workload: harness.Workload{Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-again", Workload: harness.Workload{

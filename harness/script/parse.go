@@ -19,6 +19,10 @@ const (
 	mostLine   = 1000 // bytes of a step
 	mostPlayed = 2000 // steps, with all repeats
 	mostRounds = 100
+	// The most lines of an input, as of an output.
+	mostLines = 20_000
+	// The most clients that attach to one container.
+	mostAttached = 4
 )
 
 // Error is a step that cannot be done, with its place.
@@ -124,7 +128,7 @@ func (p *parser) step(text string) Step {
 			strings.Join(names(p.by), ", ")))
 		return Step{}
 	}
-	if p.by == CRI && verb.By != CRI {
+	if p.by == CRI && verb.By != CRI && verb.Name != Exec {
 		verb.On &^= OnExecs // one call of CRI runs an exec to its end
 	}
 	s, rest := Step{Verb: verb.Name}, all[1:]
@@ -156,6 +160,8 @@ func (p *parser) arg(v Verb, verb word, rest []word) (string, []word) {
 		what, known = "process", daemons
 	case DurationArg, MaybeDurationArg:
 		return p.duration(v, verb, rest)
+	case LinesArg:
+		return p.lines(v, verb, rest)
 	}
 	if len(rest) == 0 {
 		p.fail(verb.column, fmt.Errorf("%s needs a %s: %s", v.Name, what, strings.Join(known, ", ")))
@@ -207,6 +213,19 @@ func (p *parser) duration(v Verb, verb word, rest []word) (string, []word) {
 	}
 	if d, err := time.ParseDuration(last.text); err != nil || d <= 0 || d > mostSoak {
 		p.fail(last.column, fmt.Errorf("%q: expected a duration such as 2s, up to %s", last.text, mostSoak))
+	}
+	return last.text, rest[:len(rest)-1]
+}
+
+// lines takes a number of lines from the end of the words of a verb.
+func (p *parser) lines(v Verb, verb word, rest []word) (string, []word) {
+	if len(rest) == 0 {
+		p.fail(verb.column, fmt.Errorf("%s needs a number of lines", v.Name))
+		return "", rest
+	}
+	last := rest[len(rest)-1]
+	if n, err := strconv.Atoi(last.text); err != nil || n < 1 || n > mostLines {
+		p.fail(last.column, fmt.Errorf("%q: expected a number of lines, up to %d", last.text, mostLines))
 	}
 	return last.text, rest[:len(rest)-1]
 }
@@ -293,6 +312,11 @@ func (p *parser) all() (out []Object) {
 		out = append(out, Container(n))
 		for m := range execs {
 			out = append(out, ExecOf(n, m))
+		}
+		for m := range mostAttached {
+			if p.by == CRI {
+				out = append(out, AttachedTo(n, m))
+			}
 		}
 	}
 	return out

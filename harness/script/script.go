@@ -23,10 +23,12 @@ type Step struct {
 	Concurrent bool
 }
 
-// Object is a container of the workload, an exec in it, or the pod.
+// Object is a container of the workload, an exec in it, a client that attaches to it, or
+// the pod.
 type Object struct {
 	Container int // from 0: c0; -1: the pod
 	Exec      int // from 0: c0/e0; -1: the container itself
+	Attached  int // from 1: c0/a0; 0: no such client
 }
 
 // ThePod is the object of the workload's pod.
@@ -37,6 +39,9 @@ func Container(n int) Object { return Object{Container: n, Exec: -1} }
 
 // ExecOf is the object of the m-th exec of the n-th container.
 func ExecOf(n, m int) Object { return Object{Container: n, Exec: m} }
+
+// AttachedTo is the object of the m-th client that attaches to the n-th container.
+func AttachedTo(n, m int) Object { return Object{Container: n, Exec: -1, Attached: m + 1} }
 
 // IsExec reports whether the object is an exec.
 func (o Object) IsExec() bool { return o.Exec >= 0 }
@@ -51,6 +56,8 @@ func (o Object) kind() On {
 		return OnPod
 	case o.IsExec():
 		return OnExecs
+	case o.Attached > 0:
+		return OnAttached
 	}
 	return OnContainers
 }
@@ -61,6 +68,8 @@ func (o Object) String() string {
 		return "pod"
 	case OnExecs:
 		return fmt.Sprintf("c%d/e%d", o.Container, o.Exec)
+	case OnAttached:
+		return fmt.Sprintf("c%d/a%d", o.Container, o.Attached-1)
 	}
 	return fmt.Sprintf("c%d", o.Container)
 }

@@ -37,6 +37,7 @@ const (
 	OnPod        On = 1 << iota
 	OnContainers    // c0
 	OnExecs         // c0/e0
+	OnAttached      // c0/a0
 	OnNothing    On = 0
 	OnBoth          = OnContainers | OnExecs
 )
@@ -53,6 +54,7 @@ const (
 	ReleaseArg           // v2.3.7, and where its programs are
 	DurationArg          // 6s
 	MaybeDurationArg     // 1s, or nothing
+	LinesArg             // a number of lines
 )
 
 // The names of verbs that others than a client's table know.
@@ -78,9 +80,13 @@ var Verbs = []Verb{
 	{Name: "pause", By: Task, On: OnContainers, Does: "pause the task"},
 	{Name: "resume", By: Task, On: OnContainers, Retried: OnBoth, Does: "resume the task"},
 	{Name: "add", By: Task, On: OnExecs, Does: "add the exec, without a start"},
-	{Name: Exec, By: Task, On: OnExecs, Does: "add the exec and start it"},
+	{Name: Exec, By: both, On: OnExecs, Does: "add the exec and start it; in a pod, run it to its end through a stream"},
 	{Name: "oom", By: CRI, On: OnContainers, Does: "let a child exceed the memory limit; the container runs on"},
 	{Name: "execsync", By: CRI, On: OnExecs, Arg: MaybeDurationArg, Does: "run the exec to its end, or for that time"},
+	{Name: "attach", By: CRI, On: OnAttached, Does: "attach a client to the container until it ends"},
+	{Name: "write", By: CRI, On: OnExecs | OnAttached, Arg: LinesArg, Does: "write that many lines to the stdin of the stream"},
+	{Name: "close", By: CRI, On: OnExecs | OnAttached, Does: "close the stdin of the stream"},
+	{Name: "disconnect", By: CRI, On: OnExecs | OnAttached, Does: "close the connection of the stream"},
 	{Name: "cancel", By: CRI, On: OnContainers | OnExecs, Does: "cancel the call of a concurrent step"},
 	{Name: "listen", By: CRI, Does: "start another client of the events, which disconnects at the first event"},
 	{Name: "soak", By: CRI, Arg: DurationArg, Does: "let the containers run for that time"},

@@ -21,13 +21,23 @@ func broke(where harness.Break) types.GomegaMatcher {
 var stayed = And(HaveField("Broke", BeZero()), HaveField("Ended", Not(BeZero())),
 	Or(HaveField("Outputs.Stdout.Last", lines), HaveField("Outputs.Stderr.Last", lines)))
 
+// brokenStreams is a pod whose clients close their connections to its container.
+func brokenStreams() harness.Workload {
+	w := one(harness.CRI, harness.Container{Exit: 7, Stdin: lines, Execs: []harness.ExecSpec{{Exit: 3}}})
+	w.Script = []string{"run pod", "create c0", "at created", "start c0", "at running",
+		"exec c0/e0 &", "write c0/e0 1750", "disconnect c0/e0", "join",
+		"attach c0/a0", "write c0/a0 1750", "disconnect c0/a0", "attach c0/a1", "attach c0/a2", "soak 30ms",
+		"write c0/a2 5250", "end c0", "disconnect c0/a1", "wait c0", "at exited"}
+	return w
+}
+
 // The plain cases have all of its work without a fault.
 var _ = Describe("a client of CRI's streaming server", Label("others", "exec", "stdin"), func() {
 	It("may break its connection after a SIGKILL of containerd: the container keeps running for the next",
 		func(ctx context.Context) {
 			v := spec.Holds(ctx, harness.Case{Name: "others-stream-killed", Plan: failpoints.Plan{
 				failpoints.Kill("proc:containerd:running")},
-				Workload: one(harness.CRI, harness.Container{Exit: 7, Exec: 3, Stdin: lines, Stream: harness.StreamBroken})})
+				Workload: brokenStreams()})
 			i := v.History.Instances[0]
 			Expect(i.Attaches).To(ConsistOf(broke(harness.BreaksInput), broke(harness.BreaksOutput), stayed))
 			Expect(i.Input.Read.Last).To(Equal(lines))

@@ -115,22 +115,21 @@ func streamed(v harness.Verdict) {
 	broke := func(where harness.Break) types.GomegaMatcher {
 		return And(HaveField("Breaks", where), HaveField("Broke", Not(BeZero())), HaveField("Ended", Not(BeZero())))
 	}
-	i := one(v, func(k harness.Container) bool { return k.Stream == harness.StreamWhole && k.Stdin > 0 })
+	i := one(v, func(k harness.Container) bool { return k.Exit == 5 })
 	lines := i.Spec.Stdin
 	Expect(i.Input).To(wholeInput(lines))
 	Expect(i.Attaches).To(ConsistOf(And(stayed,
 		Or(HaveField("Outputs.Stdout.Last", lines), HaveField("Outputs.Stderr.Last", lines)))))
 	Expect(i.Outputs.Stdout.Last).To(Equal(lines))
 	Expect(i.Execs).To(ConsistOf(And(HaveField("Input", wholeInput(lines)), HaveField("Outputs.Stderr.Last", lines),
-		HaveField("Sync.Status", uint32(i.Spec.Exec)))))
+		HaveField("Sync.Status", uint32(4)))))
 
-	i = one(v, func(k harness.Container) bool { return k.Stream == harness.StreamBroken })
+	i = one(v, func(k harness.Container) bool { return k.Exit == 6 })
 	Expect(i.Attaches).To(ConsistOf(broke(harness.BreaksInput), broke(harness.BreaksOutput), stayed))
 	Expect(i.Input.Read.Last).To(Equal(i.Spec.Stdin))
 	Expect(i.Payload.EOFAt).To(BeZero())
 	Expect(i.Outputs.Stdout.Last).To(Equal(i.Spec.Stdin))
 	Expect(i.Execs).To(ConsistOf(HaveField("Sync.Broke", Not(BeZero()))))
-
 }
 
 // rested expects a container that kept running as long as in the case.

@@ -79,7 +79,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 				Command:    c.Command(i),
 				Tty:        i.Spec.TTY,
 				Stdin:      i.Spec.Stdin > 0,
-				StdinOnce:  i.Spec.Stream == harness.StreamWhole,
+				StdinOnce:  i.Input != nil && !i.Input.Open,
 				LogPath:    log,
 				StopSignal: stop,
 				Envs:       []*api.KeyValue{{Key: name, Value: []byte(value)}},

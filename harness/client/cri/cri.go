@@ -46,8 +46,11 @@ type Client struct {
 	awaited       map[string]bool
 	// uses are how many further containers there were in each place.
 	uses map[int]int
-	// pending wait for the clients that have attached to a container.
-	pending map[*harness.Instance]func()
+	// attaches are the clients that have attached to a container, streams those that are
+	// open, and taken how many bytes of an input they have written.
+	attaches map[*harness.Instance][]*attached
+	streams  map[script.Object]*input
+	taken    map[*harness.Input]int
 	// cancels give up calls that are under way.
 	cancels map[script.Object]func(context.Context)
 }
@@ -66,14 +69,22 @@ func New(s *client.Session) *Client {
 
 func newClient(s *client.Session) *Client {
 	return &Client{Session: s, late: &late{}, over: map[*harness.Instance]bool{}, refused: map[*harness.Instance]bool{},
-		awaited: map[string]bool{}, pending: map[*harness.Instance]func(){}, uses: map[int]int{},
-		cancels: map[script.Object]func(context.Context){}}
+		awaited: map[string]bool{}, uses: map[int]int{},
+		cancels: map[script.Object]func(context.Context){}, attaches: map[*harness.Instance][]*attached{},
+		streams: map[script.Object]*input{}, taken: map[*harness.Input]int{}}
 }
 
 // instance is a container in the n-th place of the workload.
 func (c *Client) instance(n int, name string, spec harness.Container) *harness.Instance {
 	of := script.Container(n)
-	i := &harness.Instance{Name: name, Spec: spec, Execs: execsOf(spec), MustTell: []exit.Observer{exit.ByTaskExit}}
+	i := &harness.Instance{Name: name, Spec: spec, MustTell: []exit.Observer{exit.ByTaskExit}}
+	if spec.Stdin > 0 {
+		i.Input = &harness.Input{Open: !slices.ContainsFunc(c.steps, func(s script.Step) bool {
+			return s.Verb == "close" && slices.ContainsFunc(s.Of, func(o script.Object) bool {
+				return o.Container == n && o.Is(script.OnAttached)
+			})
+		})}
+	}
 	i.WithPod = (spec.Signal != "" || spec.Stays) && !c.steps.Has("end", of) && !c.steps.Has("stop", of)
 	if i.WithPod || c.steps.Has("wait", of) {
 		i.MustTell = append(i.MustTell, exit.ByCRIStatus)

@@ -23,50 +23,43 @@ import (
 	"github.com/shimquake/shimquake/poll"
 )
 
-// execsOf is the exec of a container that clients of CRI's streaming server run.
-func execsOf(spec harness.Container) []harness.Exec {
-	if spec.Exec == 0 {
-		return nil
-	}
-	return []harness.Exec{{Name: "e0", Want: uint32(spec.Exec),
-		Sync: &harness.ExecSync{Streamed: true, Breaks: spec.Stream == harness.StreamBroken}}}
-}
-
-// exec runs the streamed exec of a container, and looks at what it has left.
-func (c *Client) exec(ctx context.Context, i *harness.Instance) {
-	for n := range i.Execs {
-		if e := &i.Execs[n]; e.Sync.Streamed {
-			c.runExec(ctx, i, e, func() { c.execStream(ctx, i, e) })
-		}
-	}
-}
-
 // execStep runs an exec by ExecSync, as kubelet runs its probes: what fails is not tried
 // again. One that stays, without a timeout and a cancel step, ends with its container.
 func (c *Client) execStep(ctx context.Context, of script.Object, timeout string) error {
-	i := c.current(of)
-	spec := i.Spec.Execs[of.Exec]
-	e := harness.Exec{Name: fmt.Sprintf("e%d", of.Exec), Want: spec.Want(), Absent: spec.NoSuchCommand,
-		Background: spec.Background, Sync: &harness.ExecSync{Breaks: c.steps.Has("cancel", of)}}
-	e.Sync.Timeout, _ = time.ParseDuration(timeout) // it was parsed with the script
-	e.Held = spec.Stays && !e.Timed() && !e.Orphaned()
 	done := make(chan struct{})
-	c.runExec(ctx, i, &e, func() { c.execSync(ctx, of, i, &e, done) })
-	close(done)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	i.Execs = append(i.Execs, e)
+	defer close(done)
+	sync := &harness.ExecSync{Breaks: c.steps.Has("cancel", of)}
+	sync.Timeout, _ = time.ParseDuration(timeout) // it was parsed with the script
+	c.runExec(ctx, of, sync, func(i *harness.Instance, e *harness.Exec) { c.execSync(ctx, of, i, e, done) })
+	return nil
+}
+
+// streamStep runs an exec through a stream of CRI's streaming server.
+func (c *Client) streamStep(ctx context.Context, of script.Object, _ string) error {
+	sync := &harness.ExecSync{Streamed: true, Breaks: c.steps.Has("disconnect", of)}
+	c.runExec(ctx, of, sync, func(i *harness.Instance, e *harness.Exec) { c.execStream(ctx, of, i, e) })
 	return nil
 }
 
 // runExec runs an exec, and looks at what it has left while its container lives on.
-func (c *Client) runExec(ctx context.Context, i *harness.Instance, e *harness.Exec, run func()) {
+func (c *Client) runExec(ctx context.Context, of script.Object, sync *harness.ExecSync,
+	run func(*harness.Instance, *harness.Exec)) {
+	i := c.current(of)
+	spec := i.Spec.Execs[of.Exec]
+	e := &harness.Exec{Name: fmt.Sprintf("e%d", of.Exec), Want: spec.Want(), Absent: spec.NoSuchCommand,
+		Background: spec.Background, Sync: sync}
+	e.Held = spec.Stays && !e.Timed() && !e.Orphaned()
 	if err := c.Expect(i.Record(*e)); err != nil {
 		c.Record.Problem(harness.ByHarness, err)
 		return
 	}
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		i.Execs = append(i.Execs, *e)
+	}()
 	if e.Held {
-		run()
+		run(i, e)
 		if !e.Waited.IsZero() {
 			client.AwaitExec(ctx, c.Events, i.ID, event.TopicExit)
 		}
@@ -76,7 +69,7 @@ func (c *Client) runExec(ctx context.Context, i *harness.Instance, e *harness.Ex
 	var had inventory.Belongings
 	var err error
 	c.aside(func() { had, err = c.Belongings(i.ID) })
-	run()
+	run(i, e)
 	c.aside(func() {
 		c.lookAfter(ctx, i, e)
 		if err == nil {

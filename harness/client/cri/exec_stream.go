@@ -3,6 +3,7 @@ package cri
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"k8s.io/client-go/util/exec"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
+	"github.com/shimquake/shimquake/harness/client/play"
+	"github.com/shimquake/shimquake/harness/script"
 )
 
 // execStream runs an exec as `kubectl exec` does: CRI answers with the address of a
@@ -20,19 +23,28 @@ import (
 // some to the stream. Since v2.0 the context of the request ends, too, so that the exec
 // is killed when it is deleted (execInternal), whether or not it has seen that end; a
 // v1.7 waits for it to end by itself. Nothing of it may live on.
-func (c *Client) execStream(ctx context.Context, i *harness.Instance, e *harness.Exec) {
+func (c *Client) execStream(ctx context.Context, of script.Object, i *harness.Instance, e *harness.Exec) {
 	e.Begun = time.Now()
+	stdin := c.steps.Has("write", of)
 	err := c.call(ctx, "Exec", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		r, err := rt.Exec(ctx, &api.ExecRequest{
-			ContainerId: i.ID, Cmd: c.execCommand(i, e), Stdin: i.Spec.Stdin > 0,
-			Stdout: true, Stderr: true})
+			ContainerId: i.ID, Cmd: c.execCommand(i, e), Stdin: stdin, Stdout: true, Stderr: true})
 		if err != nil {
 			return err
 		}
-		s := c.openStream(ctx, r.Url, i.Spec.Stdin > 0)
-		if i.Spec.Stdin > 0 {
-			c.feedExec(ctx, i, e, s)
+		s := c.openStream(ctx, r.Url, stdin)
+		if stdin {
+			e.Input = &harness.Input{}
 		}
+		c.mu.Lock()
+		c.streams[of] = &input{stream: s, record: i.Record(*e), in: e.Input, goAway: func(context.Context) {
+			if s.open() {
+				e.Input.Closing, e.Sync.Broke = time.Now(), time.Now()
+				s.breakOff()
+			}
+		}}
+		c.mu.Unlock()
+		play.Sent(ctx)
 		<-s.done
 		e.Sync.Answered = time.Now()
 		if !e.Sync.Broke.IsZero() {
@@ -55,23 +67,42 @@ func (c *Client) execStream(ctx context.Context, i *harness.Instance, e *harness
 	}
 }
 
-// feedExec writes the input of an exec and closes it, which ends the exec, or writes the
-// first part and breaks the connection.
-func (c *Client) feedExec(ctx context.Context, i *harness.Instance, e *harness.Exec, s *stream) {
-	e.Input = &harness.Input{Lines: i.Spec.Stdin}
-	to := s.feeder(i.Record(*e))
-	if !e.Sync.Breaks {
-		c.Feed(ctx, e.Input, to)
-		e.Input.Closing = time.Now()
-		_ = s.stdin.Close() // of a pipe
-		e.Input.Closed = time.Now()
-		return
-	}
-	to.Leave = func() {
-		if s.open() {
-			e.Input.Closing, e.Sync.Broke = time.Now(), time.Now()
-			s.breakOff()
-		}
-	}
-	c.FeedFirst(ctx, e.Input, to)
+// input is the standard input of a stream.
+type input struct {
+	*stream
+	record string         // of the process that reads it
+	in     *harness.Input // of an attached client that of its container
+	goAway func(context.Context)
 }
+
+// onStream is a verb about a stream that is open.
+func (c *Client) onStream(do func(ctx context.Context, s *input, arg string)) play.Verb {
+	return func(ctx context.Context, of script.Object, arg string) error {
+		c.mu.Lock()
+		s := c.streams[of]
+		c.mu.Unlock()
+		if s != nil { // else a call has failed, which is noted
+			do(ctx, s, arg)
+		}
+		return nil
+	}
+}
+
+func (c *Client) write(ctx context.Context, s *input, arg string) {
+	lines, _ := strconv.Atoi(arg) // it was parsed with the script
+	c.mu.Lock()
+	taken := c.taken[s.in]
+	c.mu.Unlock()
+	taken = c.FeedMore(ctx, s.in, s.feeder(s.record), lines, taken)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.taken[s.in] = taken
+}
+
+func (c *Client) closeInput(_ context.Context, s *input, _ string) {
+	s.in.Closing = time.Now()
+	_ = s.stdin.Close() // of a pipe
+	s.in.Closed = time.Now()
+}
+
+func (c *Client) disconnect(ctx context.Context, s *input, _ string) { s.goAway(ctx) }

@@ -17,23 +17,29 @@ import (
 
 // play plays the script of the workload.
 func (c *Client) play(ctx context.Context) {
-	p := play.Player{Session: c.Session, Script: c.steps, Around: c.around, Late: map[string]bool{"execsync": true}}
+	p := play.Player{Session: c.Session, Script: c.steps, Around: c.around, Late: map[string]bool{
+		"execsync": true, script.Exec: true}}
 	p.Verbs = map[string]play.Verb{
-		"run":      func(ctx context.Context, _ script.Object, _ string) error { return c.runSandbox(ctx) },
-		"create":   c.createStep,
-		"start":    c.on(c.started),
-		"end":      c.on(c.ending),
-		"stop":     c.stopStep,
-		"wait":     c.on(c.ended),
-		"remove":   c.removeStep,
-		"oom":      c.on(func(ctx context.Context, i *harness.Instance) error { c.killChild(ctx, i); return nil }),
-		"execsync": c.execStep,
-		"cancel":   c.cancelStep,
-		"soak":     c.soakStep,
-		"look":     c.lookStep,
-		"listen":   c.listenStep,
-		"restart":  c.restartStep,
-		"install":  c.installStep,
+		"run":        func(ctx context.Context, _ script.Object, _ string) error { return c.runSandbox(ctx) },
+		"create":     c.createStep,
+		"start":      c.on(c.started),
+		"end":        c.on(c.ending),
+		"stop":       c.stopStep,
+		"wait":       c.on(c.ended),
+		"remove":     c.removeStep,
+		"oom":        c.on(func(ctx context.Context, i *harness.Instance) error { c.killChild(ctx, i); return nil }),
+		"execsync":   c.execStep,
+		script.Exec:  c.streamStep,
+		"attach":     c.attachStep,
+		"write":      c.onStream(c.write),
+		"close":      c.onStream(c.closeInput),
+		"disconnect": c.onStream(c.disconnect),
+		"cancel":     c.cancelStep,
+		"soak":       c.soakStep,
+		"look":       c.lookStep,
+		"listen":     c.listenStep,
+		"restart":    c.restartStep,
+		"install":    c.installStep,
 	}
 	p.Play(ctx)
 }
@@ -100,11 +106,6 @@ func (c *Client) started(ctx context.Context, i *harness.Instance) error {
 
 // ending lets a container come to its end.
 func (c *Client) ending(ctx context.Context, i *harness.Instance) error {
-	c.exec(ctx, i)
-	detached := c.attach(ctx, i)
-	c.mu.Lock()
-	c.pending[i] = detached
-	c.mu.Unlock()
 	c.KillChild(ctx, i) // of one that has lived on its child is dead
 	c.end(ctx, i)
 	return nil
@@ -113,13 +114,7 @@ func (c *Client) ending(ctx context.Context, i *harness.Instance) error {
 // ended waits for the end of a container, and for what ends with it.
 func (c *Client) ended(ctx context.Context, i *harness.Instance) error {
 	c.wait(ctx, i)
-	c.mu.Lock()
-	detached := c.pending[i]
-	delete(c.pending, i)
-	c.mu.Unlock()
-	if detached != nil {
-		detached()
-	}
+	c.detached(ctx, i)
 	return nil
 }
 

@@ -139,7 +139,8 @@ var (
 	makes  = map[string]bool{"run": true, "create": true, "add": true}
 	starts = map[string]bool{"start": true, script.Exec: true}
 	awaits = map[string]bool{"end": true, "stop": true, "wait": true, "oom": true}
-	runs   = map[string]bool{"execsync": true, "cancel": true} // in a container that runs
+	runs   = map[string]bool{"execsync": true, "cancel": true, "attach": true, "write": true, "close": true,
+		"disconnect": true} // with a container that runs
 )
 
 // skips returns what has failed, so that a step on an object is of no use; "": nothing
@@ -152,7 +153,7 @@ func (p *Player) skips(verb string, of script.Object) string {
 	switch why := p.failed[of]; {
 	case of != script.ThePod && p.failed[script.ThePod] != "":
 		return "that of its pod"
-	case of.IsExec() && runs[verb] && p.failed[in] != "":
+	case of != in && runs[verb] && p.failed[in] != "":
 		return "the " + p.failed[in] + " of its container"
 	case makes[why] && !makes[verb] && verb != script.Exec,
 		starts[why] && (awaits[verb] || verb == "delete" && !of.IsExec()),
