@@ -39,7 +39,7 @@ Exit status: 0 every finding has its issue, 1 one has none, or a report cannot b
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.repo, "repo", os.Getenv("GITHUB_REPOSITORY"), "owner/name (default $GITHUB_REPOSITORY)")
-	fl.StringVar(&f.api, "api", cmp.Or(os.Getenv("GITHUB_API_URL"), "https://api.github.com"), "the address of GitHub's API")
+	fl.StringVar(&f.api, "api", cmp.Or(os.Getenv("GITHUB_API_URL"), "https://api.github.com"), "address of GitHub's API")
 	fl.StringVar(&f.run, "run", runOf(os.Getenv), "the address of the run, for the issue (default: this job's run)")
 	fl.StringVar(&f.label, "label", "shimquake-finding", "the label of these issues; other issues are ignored")
 	fl.IntVar(&f.most, "most", 20, "the most issues to open; more findings point to another problem")

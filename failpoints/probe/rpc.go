@@ -51,7 +51,9 @@ func Call(
 	if d == nil {
 		return next(ctx)
 	}
-	c := call{decider: *d, name: "rpc:" + self + ":" + Method(service+"/"+method), ctx: newRootContext(ctx), close: closeConn}
+	c := call{
+		decider: *d, name: "rpc:" + self + ":" + Method(service+"/"+method), ctx: newRootContext(ctx), close: closeConn,
+	}
 	c.describe(req)
 	if err := c.pass("entry", nil, nil); err != nil {
 		return err

@@ -31,7 +31,8 @@ func TestNewFiles(t *testing.T) {
 	bundled.Bundles = []inventory.Bundle{{Path: bundle, Namespace: "ns", ID: "c1"}}
 	mounted := withFiles(&inventory.Daemon{}, inventory.File{Path: "/run/netns/cni-1"})
 	mounted.Mounts = []inventory.Mount{{Point: "/run/netns/cni-1", Type: "nsfs"}}
-	old := withFiles(&inventory.Daemon{}, dir("/tmp"), sized("/tmp/journal", 10), sized(meta, 32768), sized(meta+".old", 10))
+	old := withFiles(&inventory.Daemon{}, dir("/tmp"), sized("/tmp/journal", 10), sized(meta, 32768),
+		sized(meta+".old", 10))
 	for _, test := range []struct {
 		name  string
 		after inventory.Inventory

@@ -310,7 +310,9 @@ func TestAKilledShimLeavesItsSocketOnly(t *testing.T) {
 		t.Logf("delete: %v", err)
 	}
 	w.drop(ctx, "c1")
-	killed := residue.Circumstances{Releases: []string{"v2.4.2"}, Happened: []string{residue.ShimKilled, residue.ShimKilledServing}}
+	killed := residue.Circumstances{
+		Releases: []string{"v2.4.2"}, Happened: []string{residue.ShimKilled, residue.ShimKilledServing},
+	}
 	found, took := w.settle(ctx, before, killed)
 	if len(found) != 1 || found[0].Known != "containerd-11292" || took > 2*time.Second {
 		t.Errorf("settled after %s with %v", took, found)
@@ -321,8 +323,8 @@ func TestAKilledShimLeavesItsSocketOnly(t *testing.T) {
 	// Without a killed shim the socket is a leak, and Wait waits until the deadline.
 	short, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
 	defer cancel()
-	if _, found, err := Wait(short, w.scene, before, marker(t, residue.Circumstances{Releases: []string{"v2.4.2"}})); err != nil ||
-		len(finding.Violations(found)) != 1 {
+	plain := marker(t, residue.Circumstances{Releases: []string{"v2.4.2"}})
+	if _, found, err := Wait(short, w.scene, before, plain); err != nil || len(finding.Violations(found)) != 1 {
 		t.Errorf("a plain case: %v, %v", found, err)
 	}
 }

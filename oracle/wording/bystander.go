@@ -27,7 +27,9 @@ func othersAnswer(fs fact.Facts) []string {
 }
 
 func othersStatus(fs fact.Facts) []string {
-	return []string{fmt.Sprintf("%s reported %s", fs[fact.By], fs[fact.Reported]), "its payload exited with " + fs[fact.True]}
+	return []string{
+		fmt.Sprintf("%s reported %s", fs[fact.By], fs[fact.Reported]), "its payload exited with " + fs[fact.True],
+	}
 }
 
 func othersCall(fs fact.Facts) []string {

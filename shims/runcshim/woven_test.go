@@ -217,7 +217,7 @@ func create(ctx context.Context, t *testing.T, c *client.Client, id string, args
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = made.Kill(context.WithoutCancel(ctx), unix.SIGKILL) }) // the end of the world would end it, too
+	t.Cleanup(func() { _ = made.Kill(context.WithoutCancel(ctx), unix.SIGKILL) }) // or the end of the world
 	return made
 }
 

@@ -76,7 +76,7 @@ func expectRounds(v harness.Verdict, n, stay int) {
 		HaveField("Listed.Containers", HaveLen(1+stay)),
 	)))
 	Expect(v.Truths).To(HaveLen(2*n + stay))
-	if slices.ContainsFunc(v.History.Hits, func(h failpoints.Hit) bool { return h.Who == "shim" }) { // the shim has probes
+	if slices.ContainsFunc(v.History.Hits, func(h failpoints.Hit) bool { return h.Who == "shim" }) { // it has probes
 		asked := HaveField("Look.Inventory.Handles", ContainElement(And(
 			HaveField("Shim", Not(BeNil())), HaveField("Collected", true), HaveField("Held",
 				ContainElement(HaveField("Kind", fact.AGoroutine))))))

@@ -149,7 +149,7 @@ var _ = Describe("the Delete of a task", Label("others", "task"), func() {
 	})
 })
 
-var _ = Describe("a shim that responds slowly, but in time, while containerd loads it", Label("others", "crash"), func() {
+var _ = Describe("a shim that responds late but in time when containerd loads it", Label("others", "crash"), func() {
 	It("is not taken for dead, and neither is another one", spec.Quick, func(ctx context.Context) {
 		w := one(harness.TaskAPI, harness.Container{Exit: 7})
 		w.Restart = true

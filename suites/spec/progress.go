@@ -7,7 +7,7 @@ import (
 	"github.com/onsi/ginkgo/v2"
 )
 
-// ProgressEnv, if set, prints a line for each spec as it ends. It is for a run without a
+// ProgressEnv prints a line for each spec as it ends, if it is set. It is for a run without a
 // terminal whose specs may take many seconds (scripts/vm-suites).
 const ProgressEnv = "SHIMQUAKE_PROGRESS"
 

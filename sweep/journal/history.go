@@ -87,7 +87,7 @@ func judgedHere(dir string, h Head, all []Result) ([]Result, error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%s was run by %s: %w; report it with that build, or run the sweep again in another folder (--out)",
+		return nil, fmt.Errorf("%s was run by %s: %w; report it with that build, or sweep again in another folder (--out)",
 			dir, h.Build, err)
 	}
 	return again, nil
