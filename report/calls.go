@@ -51,11 +51,12 @@ func (b *builder) callsOf(who string, all []harness.Call) {
 	}
 }
 
-// faults are those of the plan that processes have met, or that were done to them.
+// faults adds the faults of the plan that processes have met, and the misbehaviours of
+// the fake shim.
 func (b *builder) faults() {
 	const lane = "faults"
 	for _, hit := range b.h.Hits {
-		if hit.Fault < 0 {
+		if !b.hasFired(hit.Fault) {
 			continue
 		}
 		text := string(hit.Did) + " at " + hit.Point
@@ -72,6 +73,19 @@ func (b *builder) faults() {
 		}
 		b.add(b.lane(Faults, lane), s.From, i)
 	}
+	for _, f := range b.h.Firings {
+		if f.Fault < 0 && f.Count > 0 {
+			b.add(b.lane(Faults, lane), f.At, Item{Text: f.Text, Mark: Injured, More: f.Proof})
+		}
+	}
+}
+
+// hasFired reports whether a fault of the plan has come to something. A context that was
+// cancelled and not looked at, for one, has not.
+func (b *builder) hasFired(fault int) bool {
+	return fault >= 0 && !slices.ContainsFunc(b.h.Firings, func(f harness.Firing) bool {
+		return f.Fault == fault && f.Count == 0
+	})
 }
 
 // proof is how a fault of the plan is known to have happened.
@@ -123,7 +137,7 @@ func (b *builder) hits() {
 // statement is one of a function that has an armed point: only then are they reported, so
 // a run without the fault has none to compare.
 func (b *builder) statement(hit failpoints.Hit, text string) {
-	if hit.Fault >= 0 {
+	if b.hasFired(hit.Fault) {
 		b.hit(hit, text, hit.Held)
 		return
 	}
@@ -142,6 +156,7 @@ var minor = []string{"Task.State", "Task.Connect", "Task.Pids", "Task.Stats", "E
 func (b *builder) hit(hit failpoints.Hit, text string, took time.Duration) {
 	i := Item{Text: strings.TrimSpace(text + " " + hit.ID), Took: took, Mark: NoMark}
 	i.key = hit.Who + " " + i.Text
+	i.call = i.key
 	i.More = fmt.Sprintf("%s, pid %d", hit.Point, hit.PID)
 	if slices.Contains(minor, text) {
 		i.Mark, i.key = Minor, ""
@@ -158,7 +173,7 @@ func (b *builder) hit(hit failpoints.Hit, text string, took time.Duration) {
 			i.Mark, i.key = Failed, i.key+" fails"
 		}
 	}
-	if hit.Fault >= 0 {
+	if b.hasFired(hit.Fault) {
 		i.Mark, i.Text = Injured, i.Text+" ("+string(hit.Did)+")"
 		i.key = ""
 	}

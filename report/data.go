@@ -18,6 +18,8 @@ type Data struct {
 	// Command does it again.
 	Command string
 	Made    time.Time
+	// Evidence is the folder of the evidence of these cases, if it is not in the report's.
+	Evidence string
 	// Answers are what was asked for, where a question was: what matters most comes first.
 	Answers []Answer
 	// Says are sentences about the whole, for what no case says: cases that were not run.

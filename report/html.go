@@ -82,6 +82,8 @@ type caseText struct {
 	Without  *timelineText `json:"without,omitempty"`
 	// LaterUS is how much later than the other this run met the fault's place, in µs.
 	LaterUS int64 `json:"later,omitempty"`
+	// Lead is the first line of where the two runs part.
+	Lead string `json:"lead,omitempty"`
 }
 
 // timelineText is a timeline for the page: times are in µs, an item is [lane, since the
@@ -167,6 +169,7 @@ func (h *page) textOf(c Case, with Timeline) caseText {
 	if without, ok := h.without[c.Without]; ok && v.Outcome != harness.Held {
 		without = cloned(without)
 		t.LaterUS = Part(&with, &without).Microseconds()
+		t.Lead = Lead(&with, &without)
 		t.Without = encode(without)
 	}
 	t.With = encode(with)

@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/onsi/ginkgo/v2/reporters"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle/event"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/report"
 )
@@ -111,6 +113,84 @@ func TestWhereTwoRunsPart(t *testing.T) {
 	one, other := report.NewTimeline(ran("x"), nil), report.NewTimeline(ran("y"), nil)
 	if report.Part(&one, &other); len(names(one))+len(names(other)) > 0 {
 		t.Errorf("two runs of one workload part: %v, %v", names(one), names(other))
+	}
+}
+
+// The line that matters first names what was found, and what the run without the fault
+// did in its place, although the two runs were not at the fault's place at the same time.
+func TestLead(t *testing.T) {
+	fixed := func(v harness.Verdict) harness.Verdict { // some ms earlier, by a shim with another pid
+		for i := range v.History.Hits {
+			if h := &v.History.Hits[i]; h.Who == "shim" {
+				h.PID = 28
+			}
+			v.History.Hits[i].Time = v.History.Hits[i].Time.Add(-9 * time.Millisecond)
+		}
+		v.History.Exits[0] = harness.Exit{PID: 28, At: at(294)}
+		return v
+	}
+	found := ran("x")
+	found.Findings = []finding.Finding{{Invariant: finding.Leak, Class: finding.ClassMount,
+		Subject: finding.Subject{Path: "/run/x"}}}
+	for name, c := range map[string]struct {
+		with harness.Verdict
+		want string
+	}{
+		"a shim": {leaked("x"), "Without the fault, shim 28 ends with 0, 3 ms after Task.Shutdown c0. " +
+			"Here, shim 27 still runs 6 s after the client's last call."},
+		"an exit status": {lied(t, "x"), "Without the fault, exit c0: 7. Here, 255."},
+		"a mount":        {found, "Here, "},
+		"nothing":        {ran("x"), ""},
+	} {
+		with, without := report.NewTimeline(c.with, nil), report.NewTimeline(fixed(ran("y")), nil)
+		report.Part(&with, &without)
+		if got := report.Lead(&with, &without); got != c.want && (name != "a mount" || !strings.HasPrefix(got, c.want)) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+		if name != "a shim" {
+			continue
+		}
+		var only []string
+		for _, i := range without.Items {
+			if i.Parted {
+				only = append(only, i.Text)
+			}
+		}
+		if got := strings.Join(only, ", "); got != "Task.Shutdown c0, ends with 0" {
+			t.Errorf("only without the fault: %s", got)
+		}
+	}
+}
+
+// An event that arrived after the end of the shorter run may be in both.
+func TestTheEndOfTheShorterRun(t *testing.T) {
+	late := event.Task{Topic: "/tasks/delete", Container: "c0", PID: 50, Status: 7, Sent: at(330), Seen: at(350)}
+	v := leaked("x")
+	v.History.Events = append(v.History.Events, late)
+	for took, want := range map[time.Duration]bool{340 * time.Millisecond: false, 7 * time.Second: true} {
+		short := ran("y")
+		short.History.Took = took
+		with, without := report.NewTimeline(v, nil), report.NewTimeline(short, nil)
+		report.Part(&with, &without)
+		parted := slices.ContainsFunc(with.Items, func(i report.Item) bool { return i.Parted && i.Text == "delete c0: 7" })
+		if parted != want {
+			t.Errorf("a run of %v: the event is only with the fault: %v, want %v", took, parted, want)
+		}
+	}
+}
+
+// A fault that came to nothing is not drawn as one, and a misbehaviour of the fake shim
+// is.
+func TestFaultsThatAreDrawn(t *testing.T) {
+	missed := leaked("x")
+	missed.History.Firings[0].Count = 0
+	if i := find(report.NewTimeline(missed, nil), report.Faults, report.Injured); i != nil {
+		t.Errorf("a fault that did not fire: %+v", i)
+	}
+	fake := ran("x")
+	fake.History.Firings = []harness.Firing{{Fault: -1, Text: "fakeshim delete-hangs", Count: 1, At: at(290)}}
+	if i := find(report.NewTimeline(fake, nil), report.Faults, report.Injured); i == nil || i.At != 290*time.Millisecond {
+		t.Errorf("a misbehaviour: %+v", i)
 	}
 }
 

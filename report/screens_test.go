@@ -13,8 +13,8 @@ import (
 
 // looks finds what a reader of a page has trouble with, a line each: what is wider than
 // the screen, what cannot be read on its background (WCAG 2.1: a contrast of 4.5, and of
-// 3 for large text), and on a phone what is too small to be hit with a finger (24 px,
-// WCAG 2.2).
+// 3 for large text, as it is faded), and on a phone what is too small to be hit with a
+// finger (24 px, WCAG 2.2).
 const looks = `((phone, width) => {
 	const found = new Set(), name = (e) => e.tagName.toLowerCase() + (e.id ? '#' + e.id : '') +
 		[...e.classList].map((c) => '.' + c).join('');
@@ -38,6 +38,10 @@ const looks = `((phone, width) => {
 		const [r, g, b] = c.map((x) => (x /= 255) <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
 		return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 	};
+	const faded = (color, e) => {
+		for (; e; e = e.parentElement) color.a *= getComputedStyle(e).opacity;
+		return color;
+	};
 	const seen = (e) => e.checkVisibility({visibilityProperty: true, opacityProperty: true}) &&
 		e.getClientRects().length > 0;
 	const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -45,7 +49,7 @@ const looks = `((phone, width) => {
 		const e = t.parentElement;
 		if (!t.data.trim() || !seen(e) || /^(script|style)$/i.test(e.tagName)) continue;
 		const style = getComputedStyle(e), back = ground(e);
-		const a = light(over2(rgba(style.color), back)), b = light(back);
+		const a = light(over2(faded(rgba(style.color), e), back)), b = light(back);
 		const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
 		const size = parseFloat(style.fontSize), large = size >= 24 || size >= 18.66 && style.fontWeight >= 700;
 		if (contrast < (large ? 3 : 4.5)) found.add(name(e) + ' has a contrast of ' + contrast.toFixed(1));
@@ -90,9 +94,10 @@ func TestScreens(t *testing.T) {
 	b.open(file, "")
 	b.do(chromedp.Evaluate[chromedp.Void](`document.body.insertAdjacentHTML('beforeend',
 		'<p style="width:900px">wide</p><p style="color:#aaa;background:#fff">pale</p>' +
+		'<p id="faded" style="opacity:.5;color:#555;background:#fff">faded</p>' +
 		'<button style="width:9px;height:9px;min-height:0;padding:0">small</button>')`))
 	got := get[string](b, looks+"(true, 390)")
-	for _, want := range []string{"px wider", "contrast of 2.3", "button is 9 by 9 px"} {
+	for _, want := range []string{"px wider", "contrast of 2.3", "p#faded has a contrast of", "button is 9 by 9 px"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not found: %q", want, got)
 		}

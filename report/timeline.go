@@ -64,6 +64,8 @@ type Item struct {
 	Parted bool
 
 	key string // the same for items of two runs that do the same; "": not compared
+	// call names a method and an id. Items with the same call may have different results.
+	call string
 }
 
 // Timeline is a history in swim lanes.
@@ -72,6 +74,7 @@ type Timeline struct {
 	Items []Item
 	// Done is when the client was done.
 	Done time.Duration
+	end  time.Duration // of the run
 }
 
 // Fault is when the first fault was, from which times are counted. A call that it was
@@ -162,7 +165,7 @@ func (b *builder) add(lane int, at time.Time, i Item) {
 		return
 	}
 	i.Lane, i.At = lane, max(0, at.Sub(b.zero))
-	i.Text, i.More, i.key = b.short(i.Text), b.short(i.More), b.short(i.key)
+	i.Text, i.More, i.key, i.call = b.short(i.Text), b.short(i.More), b.short(i.key), b.short(i.call)
 	b.items = append(b.items, i)
 }
 
@@ -176,7 +179,7 @@ func (b *builder) short(text string) string {
 
 // timeline sorts the lanes by kind, and the items by time.
 func (b *builder) timeline() Timeline {
-	t := Timeline{Lanes: slices.Clone(b.order), Items: b.items}
+	t := Timeline{Lanes: slices.Clone(b.order), Items: b.items, end: b.h.Took}
 	slices.SortStableFunc(t.Lanes, func(x, y Lane) int {
 		return cmp.Compare(slices.Index(Kinds, x.Kind), slices.Index(Kinds, y.Kind))
 	})

@@ -144,7 +144,17 @@ func (w *Writer) within(dir string) (string, bool) {
 		return dir, false
 	}
 	rel, err := filepath.Rel(w.dir, abs)
-	return rel, err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
+	return rel, err == nil && (isBelow(w.dir, abs) || w.data.Evidence != "" && isBelow(w.data.Evidence, abs))
+}
+
+// isBelow reports whether an absolute path is that of a folder, or of an entry in it.
+func isBelow(dir, abs string) bool {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return false
+	}
+	rel, err := filepath.Rel(dir, abs)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
 }
 
 func (w *Writer) trace(c Case, t Timeline) error {
@@ -152,9 +162,18 @@ func (w *Writer) trace(c Case, t Timeline) error {
 	if !ours || len(t.Items) == 0 {
 		return nil
 	}
-	return w.create(filepath.Join(evidence, TraceFile), func(to io.Writer) error {
-		return WriteTrace(to, c.Verdict.Name, t)
-	})
+	write := func(to io.Writer) error { return WriteTrace(to, c.Verdict.Name, t) }
+	if filepath.IsLocal(evidence) {
+		return w.create(filepath.Join(evidence, TraceFile), write)
+	}
+	files, err := foreign.OpenDir(c.Verdict.Evidence)
+	if err == nil {
+		err = errors.Join(files.Replace(TraceFile, 0o644, write), files.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("write a trace: %w", err)
+	}
+	return nil
 }
 
 // End writes the rest.

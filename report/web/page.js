@@ -5,6 +5,7 @@
   const head = JSON.parse($('head').textContent);
   const packs = $('packs').textContent.trim().split('\n');
   const perPage = 100, mostCards = 4;
+  const outcomes = ['violated', 'invalid', 'held']; // the worst first
   let rows = [], byID = new Map(), clustersOf = new Map(), shown = [], upTo = 0, opened = null;
   // Where the reader is, and comes back to: the case, the hash of the list, the link that led to the case.
   let current = null, listHash = '#', followed = null;
@@ -132,8 +133,7 @@
   }
 
   function setUpFilter() {
-    const outcomes = ['violated', 'invalid', 'held'].filter((o) => head.counts[o]);
-    options($('outcome'), 'all verdicts', outcomes, (o) => `${o} (${head.counts[o]})`);
+    options($('outcome'), 'all verdicts', outcomes.filter((o) => head.counts[o]), (o) => `${o} (${head.counts[o]})`);
     options($('workload'), 'all workloads', [...new Set(rows.map((r) => r.workload))].filter(Boolean).sort());
     options($('cluster'), 'all clusters', (head.clusters || []).filter((c) => (c.Cases || []).length).map((c) => c.ID));
     for (const id of ['workload', 'cluster']) $(id).hidden = $(id).options.length < 2;
@@ -171,7 +171,10 @@
 
   // --- a case ---
 
-  const ms = (us) => Math.abs(us) >= 1e6 ? (us / 1e6).toFixed(3) + ' s' : (us / 1e3).toFixed(Math.abs(us) < 1e4 ? 2 : 1) + ' ms';
+  const ms = (us) => Math.abs(us) < 5 ? '0.00 ms' : Math.abs(us) >= 1e6 ? (us / 1e6).toFixed(3) + ' s' : (us / 1e3).toFixed(Math.abs(us) < 1e4 ? 2 : 1) + ' ms';
+
+  // linked makes links of the addresses in a text of the catalogue's.
+  const linked = (text) => text.split(/(https:\/\/[^\s,;]+)/).map((part, i) => i % 2 ? el('a', { href: part, rel: 'noreferrer' }, part) : part);
 
   function facts(c) {
     const dl = el('dl', { className: 'facts' });
@@ -182,7 +185,7 @@
     line('what', c.about ? [c.about] : []);
     line('fault', c.firings);
     line('found', c.findings, 'bad');
-    line('it is', c.whose);
+    line('it is', (c.whose || []).map(linked));
     line('why', c.problems);
     line('exit', (c.exits || []).map(([id, text]) => `${id} really ended with ${text}`));
     line('known', c.known);
@@ -194,7 +197,7 @@
   function partList(name, t, zero) {
     const items = t.items.filter((i) => i[6] && t.lanes[i[0]].Kind !== 'fault').slice(0, 8);
     return el('div', {}, el('h3', {}, name), items.length
-      ? el('ol', {}, items.map((i) => el('li', {}, el('span', { className: 'at' }, (i[1] >= zero ? '+' : '') + ms(i[1] - zero)), el('span', {}, `${t.lanes[i[0]].Name}: ${i[3]}`))))
+      ? el('ol', {}, items.map((i) => el('li', {}, el('span', { className: 'at' }, (i[1] > zero ? '+' : '') + ms(i[1] - zero)), el('span', {}, `${t.lanes[i[0]].Name}: ${i[3]}`))))
       : el('p', { className: 'dim' }, 'nothing that the other has not'));
   }
 
@@ -203,6 +206,7 @@
     const fault = c.with.fault;
     if (fault === undefined) return null;
     return el('section', { 'aria-label': 'where they part' }, el('h2', {}, 'Where they part, since the fault'),
+      c.lead ? el('p', { className: 'lead' }, c.lead) : null,
       el('div', { className: 'parts' }, partList('only with the fault', c.with, fault),
         partList('only without it', c.without, fault - (c.later || 0))));
   }
@@ -334,7 +338,7 @@
       items.some((i) => i.minor) ? toggle('all', 'all calls', 'allcalls') : null, c.without ? toggle('without', 'beside it: without the fault', 'without') : null,
       c.without ? toggle('apart', 'one below the other', 'apart') : null, find,
     ].filter(Boolean);
-    at.append(el('section', { 'aria-label': 'timeline' }, el('h2', {}, 'Timeline'), el('div', { className: 'tools' }, byHand), box, detail,
+    at.append(el('section', { 'aria-label': 'timeline' }, el('h2', {}, 'Timeline'), el('div', { className: 'tools' }, byHand), legend(c), box, detail,
       el('p', { className: 'keys wide' }, el('kbd', {}, '←'), ' ', el('kbd', {}, '→'), ' move, ', el('kbd', {}, '+'), ' ', el('kbd', {}, '−'), ' or Ctrl and the wheel zoom, ',
         el('kbd', {}, 'n'), ' ', el('kbd', {}, 'p'), ' next and previous mark, ', el('kbd', {}, 'f'), ' fault, ', el('kbd', {}, '0'), ' all. ',
         'Grey rows: the same workload without the fault, laid so that both are at the fault’s place together; underlined: only one of the two does it. Hatched: time in which nothing happens, cut short.'),
@@ -359,6 +363,7 @@
     const zero = hasFault ? fault : 0;
     const fromFault = (us) => us ? `${ms(us)} ${us < 0 ? 'before' : 'after'} the fault` : 'where the fault is';
     function describe(i) {
+      detail.className = 'chosen';
       detail.replaceChildren(el('b', {}, i.item[3]), el('span', { className: 'dim' }, `  ${i.run.cls ? 'without the fault, ' : ''}${i.item[0] >= 0 ? i.run.t.lanes[i.item[0]].Name : ''}; at ${ms(i.item[1])}` +
         (hasFault ? `, ${fromFault(begin(i.run, i.item) - zero)}` : '') + (i.item[2] ? `, takes ${ms(i.item[2])}` : '')), el('br'), i.item[4] || '');
     }
@@ -404,6 +409,15 @@
     fit();
     ticks();
     opened = { line, c, items };
+  }
+
+  // legend names the colours that the timeline of a case has.
+  function legend(c) {
+    const has = (of) => c.with.items.some(of), mark = (m) => has((i) => i[5] === m);
+    const keys = [[mark('fault'), 'fault', 'the fault'], [mark('left') || mark('wrong'), 'left', 'left behind, or wrong'], [mark('error'), 'error', 'a call that fails'],
+      [mark('ended'), 'ended', 'an end'], [mark('runs'), 'runs', 'a process that runs'], [mark('phase'), 'phase', 'the harness waits and looks'],
+      [has((i) => i[6]), 'parted', 'only one of the two runs does it'], [!!c.without, 'without', 'the run without the fault']];
+    return el('ul', { className: 'legend', 'aria-label': 'colours' }, keys.filter(([is]) => is).map(([, cls, text]) => el('li', { className: 'key-' + cls }, text)));
   }
 
   function table(c) {
@@ -465,8 +479,13 @@
 
   (async () => {
     rows = await unpack($('index').textContent);
-    rows.forEach((r, n) => { r.n = n; r.text = `${r.id} ${r.name} ${r.outcome} ${r.workload} ${r.fault} ${r.says}`.toLowerCase(); byID.set(r.id, r); });
-    for (const c of head.clusters || []) for (const id of c.Cases || []) clustersOf.set(id, [...(clustersOf.get(id) || []), c]);
+    rows.forEach((r, n) => { r.n = n; r.text = `${r.id} ${r.name} ${r.outcome} ${r.workload} ${r.fault} ${r.says}`.toLowerCase(); r.rank = Infinity; byID.set(r.id, r); });
+    for (const [rank, c] of (head.clusters || []).entries()) for (const id of c.Cases || []) {
+      clustersOf.set(id, [...(clustersOf.get(id) || []), c]);
+      const r = byID.get(id);
+      if (r) r.rank = Math.min(r.rank, rank);
+    }
+    rows.sort((a, b) => outcomes.indexOf(a.outcome) - outcomes.indexOf(b.outcome) || a.rank - b.rank || a.n - b.n);
     overview();
     setUpFilter();
     filter();
