@@ -28,7 +28,11 @@ func (v Verdict) String() string {
 		b.Line("  fault: %s: %s", f.Text, f.Proof)
 	}
 	for _, f := range v.Findings {
-		b.Line("  found: %s", wording.Of(f))
+		head := "found"
+		if !f.Violates() { // a residue, or a note
+			head = "known"
+		}
+		b.Line("  %s: %s", head, wording.Of(f))
 	}
 	for _, t := range v.Truths {
 		b.Line("  exit:  %s ended with %d (%s); reported: %s", t.Of(), t.Status, t.Source,

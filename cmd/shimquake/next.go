@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/quote"
 	"github.com/shimquake/shimquake/report"
@@ -74,8 +75,9 @@ func tellNext(out io.Writer, steps ...step) error {
 	return err
 }
 
-// afterRun returns the steps after a run with this worst verdict.
-func afterRun(v harness.Verdict, word, out string) []step {
+// afterRun returns the steps after a run with this worst verdict. Each case ran count
+// times.
+func afterRun(v harness.Verdict, word, out string, count int) []step {
 	switch {
 	case v.Unable():
 		return []step{{asRoot() + " check", "what this machine lacks, and how to fix it"}}
@@ -86,18 +88,52 @@ func afterRun(v harness.Verdict, word, out string) []step {
 	}
 	steps := []step{openReport(out, "where it parts from the run without the fault")}
 	if b, ok := shownBug(v); ok {
-		return append(steps, step{self() + " show " + b.ID, "known bug: " + b.Title})
+		is := "known bug: "
+		if !b.Releases.MayApply(v.Version) {
+			is = "REGRESSION: " + v.Version + " should not have this bug: "
+		}
+		return append(steps, step{self() + " show " + b.ID, is + b.Title})
 	}
-	return append(steps, step{again(cmp.Or(v.Case.Containerd, v.Version), word), "does it happen again?"})
+	release := cmp.Or(v.Case.Containerd, v.Version)
+	switch {
+	case count == 1:
+		return append(steps, step{again(release, word), "does it happen again?"})
+	case v.Version != containerd.DefaultRelease:
+		steps = append(steps, step{again(containerd.DefaultRelease, word), "does the newest release show it, too?"})
+	}
+	if v.Evidence != "" {
+		steps = append(steps, step{self() + " bundle " + shellWord(v.Evidence), "for an issue: read it before you attach it"})
+	}
+	return steps
 }
 
-// shownBug returns the bug of the case, if the verdict shows it.
+// shownBug returns the bug of the case, if the verdict shows it. If the version should
+// not have the bug, it is a regression.
 func shownBug(v harness.Verdict) (catalogue.Bug, bool) {
 	if v.Outcome != harness.Violated { // most cases held
 		return catalogue.Bug{}, false
 	}
 	b, err := catalogue.FindBug(v.Name)
-	return b, err == nil && b.Releases.MayApply(v.Version) && len(repro.Shows(b, v)) > 0
+	return b, err == nil && len(repro.Shows(b, v)) > 0
+}
+
+// tellBug returns lines about a bug that a verdict shows: its cause, its releases and its
+// upstream threads.
+func tellBug(b catalogue.Bug, version string) []string {
+	head := "the known bug " + b.ID + ": " + b.Title
+	if !b.Releases.MayApply(version) {
+		head = "a REGRESSION of " + head + "; containerd " + version + " should be without it"
+	}
+	lines := []string{head, "cause: " + strings.ReplaceAll(b.Why, "`", ""), "releases: " + b.Releases.String()}
+	for _, name := range b.Releases.Branches() {
+		if fixed := b.Releases.FirstFixed(name); fixed != "" {
+			lines = append(lines, "fixed in "+fixed)
+		}
+	}
+	for _, t := range b.Threads {
+		lines = append(lines, t.Word+": "+t.URL())
+	}
+	return append(lines, "shimquake show "+b.ID+" tells what to do until a fixed release runs")
 }
 
 // afterSweep returns the steps after a sweep: the report in dir, and the first new or

@@ -19,6 +19,9 @@ func TestNext(t *testing.T) {
 	leak.Name, leak.Version = "shutdown-error-once", "v2.3.7"
 	other := violated("mount")
 	other.Name, other.Version = "shutdown-error-once", "v2.3.7"
+	other.Evidence = "out/evidence/x"
+	back := leak
+	back.Version = "v2.4.2"
 	problem := func(kind harness.ProblemKind) harness.Verdict {
 		return harness.Verdict{Outcome: harness.Invalid, Problems: []harness.Problem{{Kind: kind}}}
 	}
@@ -33,11 +36,16 @@ func TestNext(t *testing.T) {
 		steps []step
 		want  []string
 	}{
-		"a known bug":     {afterRun(leak, "x", "out"), []string{"open out/report.html", "show containerd-8981"}},
-		"another leak":    {afterRun(other, "x.yaml", "out"), []string{"run --containerd v2.3.7 --count 20 x.yaml"}},
-		"a fault not met": {afterRun(problem(harness.ByMiss), "x", "out"), []string{"open out/report.html"}},
-		"no such machine": {afterRun(problem(harness.ByMachine), "x", "out"), []string{"check"}},
-		"all held":        {afterRun(harness.Verdict{Outcome: harness.Held}, "x", "out"), nil},
+		"a known bug":              {afterRun(leak, "x", "out", 1), []string{"open out/report.html", "show containerd-8981"}},
+		"another leak":             {afterRun(other, "x.yaml", "out", 1), []string{"run --containerd v2.3.7 --count 20 x.yaml"}},
+		"a bug that has come back": {afterRun(back, "x", "out", 20), []string{"show containerd-8981", "REGRESSION: v2.4.2 should not have this bug"}},
+		"another leak, again": {
+			afterRun(other, "x.yaml", "out", 20),
+			[]string{"run --containerd v2.4.2 --count 20 x.yaml", "bundle out/evidence/x"},
+		},
+		"a fault not met": {afterRun(problem(harness.ByMiss), "x", "out", 1), []string{"open out/report.html"}},
+		"no such machine": {afterRun(problem(harness.ByMachine), "x", "out", 1), []string{"check"}},
+		"all held":        {afterRun(harness.Verdict{Outcome: harness.Held}, "x", "out", 1), nil},
 		"a cell differs":  {afterMatrix(table, "out"), []string{"--containerd v2.3.7 --count 20 a-case"}},
 		"a first release": {afterBisect(bisectAnswer{First: "v2.4.0"}, "x", ""), []string{"run --containerd v2.4.0 x"}},
 		"a first commit":  {afterBisect(bisectAnswer{First: "abc"}, "x", "../c"), []string{"git -C ../c show abc"}},
@@ -92,8 +100,15 @@ func TestSelf(t *testing.T) {
 func TestShownBug(t *testing.T) {
 	v := violated("shim task=none bundle=gone")
 	v.Name, v.Version = "shutdown-error-once", "v2.4.2"
-	if b, ok := shownBug(v); ok {
-		t.Errorf("%s is fixed in %s", b.ID, v.Version)
+	b, ok := shownBug(v)
+	if lines := tellBug(b, v.Version); !ok || !strings.HasPrefix(lines[0], "a REGRESSION of the known bug containerd-8981") {
+		t.Errorf("%s is fixed in %s: %v, %q", b.ID, v.Version, ok, lines)
+	}
+	said := strings.Join(tellBug(b, "v2.3.7"), "\n")
+	for _, want := range []string{"the known bug", "cause: ", "fixed in v2.4.0", "https://github.com/containerd/containerd/issues/8981"} {
+		if !strings.Contains(said, want) || strings.Contains(said, "REGRESSION") {
+			t.Errorf("%q is not in %s", want, said)
+		}
 	}
 	v.Version, v.Findings[0].Class = "v2.3.7", finding.ClassMount
 	if b, ok := shownBug(v); ok {

@@ -169,8 +169,7 @@ func caseOf(n int, v harness.Verdict) report.Case {
 	c := report.Case{ID: fmt.Sprintf("case-%d", n), Verdict: v, Workload: cmp.Or(string(v.Case.Workload.API), "task"),
 		Replay: report.Replay(v)}
 	if b, ok := shownBug(v); ok {
-		c.Whose = []string{"the known bug " + b.ID + ": " + b.Title, "releases: " + b.Releases.String(),
-			"shimquake show " + b.ID + " tells the cause, and what to do until it is fixed"}
+		c.Whose = tellBug(b, v.Version)
 	}
 	return c
 }

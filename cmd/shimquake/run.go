@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -21,6 +23,9 @@ import (
 	"github.com/shimquake/shimquake/report"
 	"github.com/shimquake/shimquake/sweep/scripts"
 )
+
+// outDir is the folder of what runs write, where --out names none.
+const outDir = "out"
 
 // runFlags are the flags of commands that run cases.
 type runFlags struct {
@@ -42,7 +47,8 @@ func (f *runFlags) register(c *cobra.Command) {
 	)
 	c.Flags().IntVar(&f.count, "count", 1, "the number of runs of each case")
 	c.Flags().IntVar(&f.parallel, "parallel", 2, "the number of worlds that run at once")
-	c.Flags().StringVar(&f.out, "out", "out", "folder for the report and the evidence")
+	c.Flags().StringVar(&f.out, "out", "",
+		"folder for the report and the evidence (default: a new folder in out for the report, out/evidence for the evidence)")
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object per verdict")
 	c.Flags().BoolVar(&f.keep, "keep", false, "also keep the evidence of cases that held")
 }
@@ -111,7 +117,8 @@ machine cannot run it). The worst of all cases counts.`,
 // run runs the cases, prints their verdicts as they come and returns the exit status as
 // an error.
 func (f *runFlags) run(ctx context.Context, cases []harness.Case, words []string, out io.Writer) error {
-	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: f.out + "/evidence", KeepAll: f.keep, Log: stderr}
+	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: filepath.Join(cmp.Or(f.out, outDir), "evidence"),
+		KeepAll: f.keep, Log: stderr}
 	for _, c := range cases { // One by one, before the clock starts.
 		if err := r.Prepare(ctx, c.Containerd); err != nil {
 			return prepareError(err)
@@ -124,6 +131,7 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, words []string
 		return err
 	}
 	tally := map[harness.Outcome]int{}
+	said := &repeats{}
 	var next []step // after the worst
 	var worst harness.Outcome
 	var mu sync.Mutex
@@ -141,22 +149,26 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, words []string
 				defer mu.Unlock()
 				tally[v.Outcome]++
 				if worse(v.Outcome, worst) {
-					worst, next = v.Outcome, afterRun(v, wordFor(words, i, c), f.out)
+					worst, next = v.Outcome, afterRun(v, wordFor(words, i, c), rep.dir, f.count)
 				}
 				defer p.Step(countOf(tally))
 				if err := rep.add(v, plain); err != nil {
 					return err
 				}
+				if !f.json && said.before(v) {
+					return nil
+				}
 				return progress.Interrupt(ctx, func() error { return f.print(out, v) })
 			})
 		}
 	}
-	err = errors.Join(g.Wait(), rep.End())
+	err = errors.Join(g.Wait(), rep.end())
 	p.End()
 	if err != nil {
 		return err
 	}
 	if !f.json && len(cases)*f.count > 1 {
+		said.tell(out)
 		fmt.Fprintln(out, countOf(tally))
 	}
 	if !f.json {
@@ -206,9 +218,18 @@ func (f *runFlags) begin(ctx context.Context, r *runner.Runner, cases []harness.
 	for i, c := range cases {
 		names[i] = c.Name
 	}
-	d := report.Data{Title: "Run of " + strings.Join(names, ", "), Command: typedCommand(), Made: time.Now()}
-	w, err := report.Begin(f.out, d)
-	return &runReport{Writer: w, ctx: ctx, runner: r, plain: map[string]func() harness.Verdict{}}, err
+	d := report.Data{Title: "Run of " + strings.Join(names, ", "), Command: typedCommand(), Made: time.Now(),
+		Evidence: r.Evidence}
+	rep := &runReport{ctx: ctx, runner: r, dir: f.out, plain: map[string]func() harness.Verdict{}}
+	var err error
+	if f.out == "" {
+		rep.list = outDir
+		if rep.dir, err = report.NewFolder(outDir, names[0], d.Made); err != nil {
+			return nil, err
+		}
+	}
+	rep.Writer, err = report.Begin(rep.dir, d)
+	return rep, err
 }
 
 func (f *runFlags) print(out io.Writer, v harness.Verdict) error {

@@ -17,9 +17,20 @@ type runReport struct {
 	ctx    context.Context
 	runner *runner.Runner
 	n      int
+	dir    string // the report's
+	list   string // the folder whose reports are listed; "" for none
 
 	mu    sync.Mutex
 	plain map[string]func() harness.Verdict // by the name of its run
+}
+
+// end writes the rest of the report, and lists it.
+func (r *runReport) end() error {
+	err := r.End()
+	if r.list != "" {
+		err = errors.Join(err, report.WriteIndex(r.list))
+	}
+	return err
 }
 
 // without runs the workload of a violated case again without the fault, so that the

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"sync"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/quote"
+)
+
+// repeats folds verdicts that say the same.
+type repeats struct {
+	mu    sync.Mutex
+	order []string // texts without their numbers
+	heads map[string]string
+	times map[string]int
+}
+
+var numbers = regexp.MustCompile(`[0-9a-f]{8,}|[0-9]+`)
+
+// before reports whether an earlier verdict said the same, apart from numbers: times,
+// pids and names of sockets.
+func (r *repeats) before(v harness.Verdict) bool {
+	v.Evidence = ""
+	text := numbers.ReplaceAllString(v.String(), "N")
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.times == nil {
+		r.heads, r.times = map[string]string{}, map[string]int{}
+	}
+	if r.times[text]++; r.times[text] > 1 {
+		return true
+	}
+	r.order = append(r.order, text)
+	r.heads[text] = fmt.Sprintf("%s %s on containerd %s", v.Outcome, v.Name, v.Version)
+	return false
+}
+
+// tell prints how often verdicts came again.
+func (r *repeats) tell(out io.Writer) {
+	var b quote.Text
+	for _, text := range r.order {
+		if n := r.times[text] - 1; n > 0 {
+			b.Line("the same, %d times more: %s", n, r.heads[text])
+		}
+	}
+	fmt.Fprint(out, b.String())
+}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/harness"
+)
+
+// Verdicts that differ in their numbers alone are printed once, and counted.
+func TestRepeats(t *testing.T) {
+	said := &repeats{}
+	v := violated("shim task=none bundle=gone")
+	v.Name, v.Version = "x", "v2.3.7"
+	later := v
+	later.Took, later.Evidence = time.Second, "out/evidence/x"
+	other := violated("mount")
+	other.Name, other.Version = "x", "v2.3.7"
+	for i, c := range []struct {
+		v    harness.Verdict
+		want bool
+	}{{v, false}, {later, true}, {other, false}, {v, true}} {
+		if got := said.before(c.v); got != c.want {
+			t.Errorf("%d: %v, want %v", i, got, c.want)
+		}
+	}
+	var out bytes.Buffer
+	said.tell(&out)
+	if want := "the same, 2 times more: violated x on containerd v2.3.7\n"; out.String() != want {
+		t.Errorf("%q, want %q", &out, want)
+	}
+}
