@@ -39,7 +39,11 @@ type API string
 // The ways.
 const (
 	TaskAPI API = "task" // containerd's own API, with a client that retries as dockerd does
-	CRI     API = "cri"  // a pod, with a client that retries as kubelet does
+	// Ctr is containerd's own API as ctr uses it: the client removes containers by the Go
+	// library alone, whose Task.Delete asks for the task's status first, and sends nothing
+	// where there is none.
+	Ctr API = "ctr"
+	CRI API = "cri" // a pod, with a client that retries as kubelet does
 )
 
 // Network is the network that a pod is in.
@@ -78,30 +82,6 @@ type Workload struct {
 	// NoRestart uses the first id again without a restart of containerd. So an entry in
 	// containerd's memory can block the id.
 	NoRestart bool `yaml:"noRestart,omitempty"`
-	// KillAgain kills the shim of the second use of the first id, in which nothing else is
-	// broken: what containerd remembers of the first may be taken for it. Task API only.
-	KillAgain bool `yaml:"killAgain,omitempty"`
-	// Restart restarts containerd (SIGTERM) when all containers have run, while the first
-	// still does and the others have exited and are not deleted yet. Task API only.
-	Restart bool `yaml:"restart,omitempty"`
-	// Rest is how long what lives on runs before it is ended, with Restart after that: what
-	// a containerd that starts has put off befalls it meanwhile, and what may take long is
-	// given the time. Up to 30s. Task API only. Default: it is ended at once.
-	Rest time.Duration `yaml:"rest,omitempty"`
-	// Deleters is how many clients delete each container of a task workload, at once.
-	// Up to 20. Default: 1.
-	Deleters int `yaml:"deleters,omitempty"`
-	// Creators is how many clients create each task of a task workload, at once: all but one
-	// must be refused. Up to 20, without lines, stdin, tty and fakeshim. Default: 1.
-	Creators int `yaml:"creators,omitempty"`
-	// Waiters is how many clients wait for the end of each container of a task workload,
-	// the others from before it; and one more asks when it has ended. Up to 20. Not with
-	// restart. Default: 1, and none asks again.
-	Waiters int `yaml:"waiters,omitempty"`
-	// LibraryDelete has the client delete with the Go library's Task.Delete alone, as ctr
-	// does: that asks for the task's status first, and sends nothing where there is none.
-	// Task API only. Default: what has failed is sent again as the tasks service's Delete.
-	LibraryDelete bool `yaml:"libraryDelete,omitempty"`
 	// Fakeshim runs the workload on shims/fakeshim with these words (misbehaviours) in place
 	// of the runc shim. Task API only. "plain" is the shim without any.
 	Fakeshim string `yaml:"fakeshim,omitempty"`
@@ -124,7 +104,7 @@ var Controllers = []Controller{
 	{"cpu", "run pods", func(c Case) bool { return c.Workload.API == CRI }},
 	{"freezer", "pause containers", func(c Case) bool {
 		steps, _ := c.Workload.Steps() // an error is a problem of the case
-		return steps.Uses("pause") || slices.ContainsFunc(c.Workload.Containers, func(k Container) bool { return k.Pause })
+		return steps.Uses("pause")
 	}},
 	{"memory", "limit the memory of containers", func(c Case) bool {
 		return slices.ContainsFunc(c.Workload.Containers, func(k Container) bool { return k.Memory > 0 })
@@ -189,7 +169,7 @@ func (c Case) problems() (all []fieldError) {
 	if n := len(c.Name); n > mostName {
 		add("name", fmt.Errorf("the name has %d letters: up to %d", n, mostName))
 	}
-	if apis := []string{string(TaskAPI), string(CRI)}; w.API != "" && !slices.Contains(apis, string(w.API)) {
+	if apis := []string{string(TaskAPI), string(Ctr), string(CRI)}; w.API != "" && !slices.Contains(apis, string(w.API)) {
 		add("workload.api", spelling.Unknown("api", string(w.API), apis))
 	}
 	for i, ct := range w.Containers {
@@ -206,7 +186,7 @@ func (c Case) problems() (all []fieldError) {
 	for _, d := range []struct {
 		key string
 		is  time.Duration
-	}{{"callTimeout", w.CallTimeout}, {"deadline", w.Deadline}, {"settle", w.Settle}, {"rest", w.Rest}} {
+	}{{"callTimeout", w.CallTimeout}, {"deadline", w.Deadline}, {"settle", w.Settle}} {
 		if d.is < 0 {
 			add("workload."+d.key, fmt.Errorf("%s %s: expected a duration such as 2s", d.key, d.is))
 		}
@@ -214,26 +194,6 @@ func (c Case) problems() (all []fieldError) {
 			add("workload."+d.key, fmt.Errorf("%s %s: up to %s", d.key, d.is, mostTime))
 		}
 	}
-	if w.Deleters < 0 || w.Deleters > mostWaiters || w.Deleters > 1 && w.API == CRI {
-		add("workload.deleters", fmt.Errorf("deleters: %d: 1 to %d clients of the task API", w.Deleters, mostWaiters))
-	}
-	if w.Creators < 0 || w.Creators > mostWaiters || w.Creators > 1 && (w.API == CRI || w.Fakeshim != "" ||
-		slices.ContainsFunc(w.Containers, Container.createdOnce)) {
-		add("workload.creators", fmt.Errorf(
-			"creators: %d: 1 to %d clients of the task API, and not with lines, stdin, tty, noSuchCommand and fakeshim",
-			w.Creators, mostWaiters))
-	}
-	if w.Waiters < 0 || w.Waiters > mostWaiters || w.Waiters > 1 && (w.API == CRI || w.Restart) {
-		add("workload.waiters", fmt.Errorf("waiters: %d: 1 to %d clients of the task API, and not with restart", w.Waiters,
-			mostWaiters))
-	}
-	if w.KillAgain && w.API == CRI {
-		add("workload.killAgain", errors.New("killAgain: by the task API only: leave out api: cri"))
-	}
-	if w.LibraryDelete && w.API == CRI {
-		add("workload.libraryDelete", errors.New("libraryDelete: a pod's tasks are deleted by CRI: leave out api: cri"))
-	}
-	add("workload.rest", w.checkRest())
 	add("workload.network", w.checkNetwork())
 	all = append(all, w.scriptProblems()...)
 	for i, f := range c.Plan {
@@ -249,22 +209,6 @@ func (c Case) problems() (all []fieldError) {
 		add(fmt.Sprintf("bad[%d]", i), b.check())
 	}
 	return all
-}
-
-// createdOnce reports whether only one client can create it.
-func (c Container) createdOnce() bool { return c.Lines+c.Stdin > 0 || c.TTY || c.NoSuchCommand }
-
-// mostWaiters is enough to tell one from several.
-const mostWaiters = 20
-
-// mostRest is half of the time that a lifecycle has by default.
-const mostRest = 30 * time.Second
-
-func (w Workload) checkRest() error {
-	if w.Rest > mostRest {
-		return fmt.Errorf("rest: %s: up to %s", w.Rest, mostRest)
-	}
-	return nil
 }
 
 func (w Workload) checkNetwork() error {
@@ -301,8 +245,7 @@ func (c Case) RootDisk() int {
 }
 
 // Holds reports whether the payload of a container must stay until a fault of the running
-// state, a restart or a rest has been, or until it is let go. A script lets it go by an
-// `end` step.
+// state has been, or until it is let go. A script lets it go by an `end` step.
 func (c Case) Holds(i *Instance) bool {
 	k := i.Spec
 	if c.Workload.Scripted() {
@@ -310,8 +253,7 @@ func (c Case) Holds(i *Instance) bool {
 		of, _ := ObjectNamed(i.Name)
 		return k.Stays || steps.Has("end", of)
 	}
-	return k.Held || k.Stays || k.besides() || k.OOM != "" || c.Workload.Restart ||
-		c.Workload.Rest > 0 || c.Workload.Waiters > 1 || k.TTY && c.Workload.API != CRI ||
+	return k.Stays || k.OOM != "" || k.TTY && c.Workload.API != CRI ||
 		slices.ContainsFunc(c.Plan, func(f failpoints.Fault) bool { return f.At.State() == "running" })
 }
 

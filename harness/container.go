@@ -61,9 +61,6 @@ type Container struct {
 	// SharedPID shares the PID namespace of the node, or of the pod with CRI. Children
 	// outlive the init there, and must be killed.
 	SharedPID bool `yaml:"sharedPID,omitempty"`
-	// Held keeps the payload, which may exit else before its Start is answered, until the
-	// client lets it come to its end. Task API only.
-	Held bool `yaml:"held,omitempty"`
 	// Stays has the container of a script run until something ends it.
 	Stays bool `yaml:"stays,omitempty"`
 	// TTY gives the container a terminal, whose other end its shim holds. By the task API
@@ -90,35 +87,6 @@ type Container struct {
 	// attach one after the other, and is then closed by CloseIO. By CRI the steps of a
 	// script write it. Up to 20000.
 	Stdin int `yaml:"stdin,omitempty"`
-	// Exec, from 1, has a second process run in the container, which exits with that status,
-	// is waited for and deleted before the container ends. Task API only.
-	Exec int `yaml:"exec,omitempty"`
-	// HeldExec has one run there until the container's end, with which it is killed. Task
-	// API only.
-	HeldExec bool `yaml:"heldExec,omitempty"`
-	// ExecSignal, SIGTERM or SIGUSR1, has one run there until the client sends it that
-	// signal: it exits with 143 or 138 then. Task API only.
-	ExecSignal string `yaml:"execSignal,omitempty"`
-	// BackgroundExec has one run there that exits and leaves a child behind, which holds its
-	// output (as sh -c 'sleep 60 &' does): it is deleted when its shim has lost patience
-	// with that, after IODrain. It needs a callTimeout of twice that. Task API and
-	// runc's shim only, and not beside another.
-	BackgroundExec bool `yaml:"backgroundExec,omitempty"`
-	// NoSuchExec has an exec of AbsentCommand started there, which runc refuses, while a
-	// client waits for its end. Task API only.
-	NoSuchExec bool `yaml:"noSuchExec,omitempty"`
-	// ExecStartAgain has the client send the Start of each exec once more, as a client that
-	// retries after a lost response. It also repeats a Start that was refused. The second
-	// Start must be refused and change nothing. Task API only.
-	ExecStartAgain bool `yaml:"execStartAgain,omitempty"`
-	// LateKill has the client send SIGKILL to the container, and to each of its execs, when
-	// it has ended and before it is deleted, while another process has the pid that it had:
-	// that must live, and the client be told that there is nothing to kill. Task API and
-	// runc's shim only, without a fault.
-	LateKill bool `yaml:"lateKill,omitempty"`
-	// Pause has the container paused and resumed before it ends; with signal: SIGKILL it is
-	// killed while it is paused. Task API only.
-	Pause bool `yaml:"pause,omitempty"`
 	// Memory is how many MiB of memory the container may have, from 16 to 256, without any
 	// swap. Default: no limit of its own. Not with fakeshim.
 	Memory int `yaml:"memory,omitempty"`
@@ -163,8 +131,8 @@ const maxChildren = 100
 func (c Container) problems(i int, w Workload) []error {
 	all := []error{c.check(i), c.checkBesides(w)}
 	alone := reflect.DeepEqual(c, Container{NoSuchCommand: true})
-	if c.NoSuchCommand && (!alone || w.Restart && i == 0 || w.Fakeshim != "") {
-		all = append(all, errors.New("noSuchCommand: it never runs: leave out all else, fakeshim, and restart of the first"))
+	if c.NoSuchCommand && (!alone || w.Fakeshim != "") {
+		all = append(all, errors.New("noSuchCommand: it never runs: leave out all else, and fakeshim"))
 	}
 	if c.Floods && w.API != CRI {
 		all = append(all, errors.New("floods: only a pod has a log here: add api: cri"))
@@ -182,8 +150,8 @@ func (c Container) problems(i int, w Workload) []error {
 		all = append(all, errors.New("tty: its stdin is of the task API only: leave it or api: cri out"))
 	}
 	all = append(all, c.checkUnread(w))
-	if c.TTY && w.API != CRI && (c.HoldStdout || c.HeldExec || c.Stdin > 0 || w.Fakeshim != "") {
-		all = append(all, errors.New("tty: not with holdStdout, heldExec, stdin and fakeshim by the task API"))
+	if c.TTY && w.API != CRI && (c.HoldStdout || c.Stdin > 0 || w.Fakeshim != "") {
+		all = append(all, errors.New("tty: not with holdStdout, stdin and fakeshim by the task API"))
 	}
 	return all
 }
@@ -195,17 +163,11 @@ func (c Container) check(i int) error {
 	if _, ok := Signals[c.Signal]; c.Signal != "" && !ok {
 		return fmt.Errorf("containers[%d]: signal %q: SIGKILL and SIGTERM are sent, and SIGUSR1 by CRI", i, c.Signal)
 	}
-	if c.Exec < 0 || c.Exec > 255 {
-		return fmt.Errorf("containers[%d]: exec: %d: an exit status from 1 to 255 is needed", i, c.Exec)
-	}
 	if c.Signal != "" && c.Exit != 0 {
 		return fmt.Errorf("containers[%d]: it ends by exit or by signal, not by both", i)
 	}
 	if c.IgnoresTerm && c.Signal != "SIGTERM" {
 		return fmt.Errorf("containers[%d]: ignoresTerm needs the signal that is ignored: signal: SIGTERM", i)
-	}
-	if c.Held && c.Signal != "" {
-		return fmt.Errorf("containers[%d]: held: only one that ends by itself can be, and %s ends it", i, c.Signal)
 	}
 	if c.Floods && (c.Signal != "" || c.HoldStdout) {
 		return fmt.Errorf("containers[%d]: floods: only one that ends by itself: leave out signal and holdStdout", i)

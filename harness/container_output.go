@@ -27,9 +27,9 @@ const UnreadLines = 5000
 // checkUnread reports what nobody can leave unread.
 func (c Container) checkUnread(w Workload) error {
 	if c.Unread && (w.API == CRI || c.Lines == 0 || c.Lines > UnreadLines || c.TTY || c.Log != "" ||
-		c.Exec > 0 || c.ExecSignal != "" || c.BackgroundExec || c.Pause || c.Stdin > 0 || w.CallTimeout < 2*IODrain) {
+		len(c.Execs) > 0 || c.Stdin > 0 || w.CallTimeout < 2*IODrain) {
 		return fmt.Errorf("unread: by the task API, of at most %d lines, and its Delete takes %s: leave out api: cri, "+
-			"tty, log, exec, execSignal, backgroundExec, pause and stdin, add callTimeout: %s",
+			"tty, log, execs and stdin, add callTimeout: %s",
 			UnreadLines, IODrain, 2*IODrain)
 	}
 	return nil

@@ -83,14 +83,9 @@ type History struct {
 	Restart *Restart `json:"restart,omitempty"`
 	// Reuse is the second use of the first id; nil when there was none.
 	Reuse *Reuse `json:"reuse,omitempty"`
-	// Orphan is that use where its shim was killed.
-	Orphan *Orphan `json:"orphan,omitempty"`
 	// Reference is the same workload without a fault on the default release, run where
 	// something has failed that no fault explains; nil when there was no need.
 	Reference *Reference `json:"reference,omitempty"`
-
-	// Again are the calls of the task API's clients for what was done already.
-	Again []Again `json:"again,omitempty"`
 
 	// Observed are the states and lists that the client of a script has asked for.
 	Observed []Observed `json:"observed,omitempty"`
@@ -98,8 +93,8 @@ type History struct {
 	// AskedWhile are the states that steps of the plan asked for.
 	AskedWhile []AskedWhile `json:"askedWhile,omitempty"`
 
-	// LateKills are signals for what has ended, while another process has its pid.
-	LateKills []LateKill `json:"lateKills,omitempty"`
+	// StandIns are processes that had the pids of processes that have ended.
+	StandIns []StandIn `json:"standIns,omitempty"`
 
 	// CRI is what a client of CRI has seen; nil for every other.
 	CRI *CRISeen `json:"cri,omitempty"`
@@ -172,12 +167,9 @@ type Problem struct {
 	Text string `json:"text"`
 }
 
-// AnotherClient is who works beside the client in what it does.
-const AnotherClient = "another client"
-
 // Call is one call of a client.
 type Call struct {
-	// Who is client, or one that works beside it (AnotherClient, a bystander's).
+	// Who is client, or that of a bystander.
 	Who string `json:"who"`
 	// Step is the number of the script's step, from 1, and Response the kind of the
 	// response. In a workload without a script Step is 0.
@@ -270,15 +262,6 @@ type Use struct {
 	PID  uint32    `json:"pid"`
 	Want uint32    `json:"want"` // what its payload ends with
 	From time.Time `json:"from"` // when its task was asked for
-}
-
-// Orphan is the second use of an id, whose shim the harness has killed.
-type Orphan struct {
-	ID  string    `json:"id"`
-	PID int       `json:"pid"` // of its init
-	At  time.Time `json:"at"`
-	// Until is how long its end was waited for.
-	Until time.Time `json:"until"`
 }
 
 // Note is something that happened, for people.

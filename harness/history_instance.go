@@ -50,11 +50,6 @@ type Instance struct {
 	Attaches []Attach `json:"attaches,omitempty"`
 	// Execs are the processes that were run in it besides.
 	Execs []Exec `json:"execs,omitempty"`
-	// Pause is what came of its pause; nil where it was not to be paused.
-	Pause *Pause `json:"pause,omitempty"`
-	// States are what containerd called its task when it was created, and when it was
-	// started; they are asked for where no fault is planned.
-	States []TaskState `json:"states,omitempty"`
 	// OOMKills is how many processes of it the kernel had OOM-killed, by the count of its
 	// cgroup before it was deleted; nil where nobody has read that.
 	OOMKills *int `json:"oomKills,omitempty"`
@@ -62,42 +57,6 @@ type Instance struct {
 
 // CRIName is the name of a container in CRI.
 func (i *Instance) CRIName() string { return cmp.Or(i.Called, i.Name) }
-
-// TaskState is what containerd calls a task when a call about it has succeeded.
-type TaskState struct {
-	Call string `json:"call"` // create, or start
-	Told uint32 `json:"told"` // the pid that the call was answered with; 0: none
-	// As is the state, as the API names it, and PID the one that comes with it; "": it did
-	// not say.
-	As  string `json:"as,omitempty"`
-	PID uint32 `json:"pid,omitempty"`
-}
-
-// Pause is the pause of a container, as its client has seen it.
-type Pause struct {
-	// Begun is when it was first asked for. Paused and Resumed are when the client heard of
-	// success; the zero time: it was not.
-	Begun   time.Time `json:"begun,omitzero"`
-	Paused  time.Time `json:"paused,omitzero"`
-	Resumed time.Time `json:"resumed,omitzero"`
-	// PausedAs and ResumedAs are what containerd called the task then; "": it did not say.
-	PausedAs  string `json:"pausedAs,omitempty"`
-	ResumedAs string `json:"resumedAs,omitempty"`
-	// Beats are those of its payload's heart while it was paused; Beat is when the first was
-	// seen after it was resumed, for which there was Patience. The zero time: none was.
-	Beats    int           `json:"beats,omitempty"`
-	Beat     time.Time     `json:"beat,omitzero"`
-	Patience time.Duration `json:"patienceNs,omitempty"`
-	// Exec is why an exec was refused while it was paused, and ExecAgain why one of the same
-	// id was when it was resumed; nil: it was not, or nobody has asked. In cases without a
-	// fault.
-	Exec      *callerr.Failed `json:"exec,omitempty"`
-	ExecAgain *callerr.Failed `json:"execAgain,omitempty"`
-}
-
-// ExecOfPaused is the id of the exec that is tried in a container that is paused, and is
-// no exec of the workload.
-const ExecOfPaused = "paused"
 
 // Exec is a process that is run in a container besides its init, as its client knew it
 // and as it noted itself. What its client heard of its exit is in History.Reported.
@@ -117,10 +76,8 @@ type Exec struct {
 	Triggered bool `json:"triggered,omitempty"`
 	// Background is one that leaves a child behind, which holds its output.
 	Background bool `json:"background,omitempty"`
-	// Absent is one whose command does not exist: its start is to be refused. Early is the
-	// Wait that a client has sent before that start; nil where none has.
-	Absent bool       `json:"absent,omitempty"`
-	Early  *EarlyWait `json:"early,omitempty"`
+	// Absent is one whose command does not exist: its start is to be refused.
+	Absent bool `json:"absent,omitempty"`
 	// Signal is the number of the signal that is to end it; 0: it ends otherwise. Signalled
 	// is when the client heard that it was sent; the zero time: it was not. Who has not
 	// ended Patience later is sent SIGKILL.
@@ -138,11 +95,6 @@ type Exec struct {
 	// Kept is what containerd called it when it was deleted, and asked for once more; "": it
 	// knew of none.
 	Kept string `json:"kept,omitempty"`
-	// UsedAgain is when an exec of its id was asked for when it was deleted and nobody knew
-	// of it; the zero time: none was. Refused is why there was none; nil when it was added,
-	// and then deleted.
-	UsedAgain time.Time       `json:"usedAgain,omitzero"`
-	Refused   *callerr.Failed `json:"refused,omitempty"`
 	// Payload is its own record.
 	Payload payload.Truth `json:"payload"`
 	// Outputs are what was read of its output; nil where it was not asked to write.
@@ -151,16 +103,6 @@ type Exec struct {
 	Input *Input `json:"input,omitempty"`
 	// Sync is what came of its call of CRI's; nil of one by the task API.
 	Sync *ExecSync `json:"sync,omitempty"`
-}
-
-// EarlyWait is a Wait for the end of an exec that was sent before its start.
-type EarlyWait struct {
-	At time.Time `json:"at"`
-	// Answered is when it was, be it with an error; the zero time: it was not, until the
-	// client went away at Until, Patience after it had done with the exec.
-	Answered time.Time     `json:"answered,omitzero"`
-	Until    time.Time     `json:"until,omitzero"`
-	Patience time.Duration `json:"patienceNs,omitempty"`
 }
 
 // ExecSync is a call of CRI's that runs an exec until its end: an ExecSync, or an Exec

@@ -107,15 +107,28 @@ var anyDuration = yaml.CustomUnmarshaler(func(d *time.Duration, text []byte) err
 
 // inScript are the steps of a script that replace a key.
 var inScript = map[string]string{
-	"restart":   "restart containerd",
-	"rest":      "soak 6s",
-	"held":      "a payload waits for its end step",
-	"loops":     "repeat 2 create c0; start c0; end c0; wait c0; remove c0; look",
-	"late":      "start c1, behind restart containerd",
-	"withPod":   "a container that nothing ends runs until its pod is stopped",
-	"timedExec": "execsync c0/e0 1s, with execs: [{stays: true}]",
-	"stream":    "exec c0/e0 &, attach c0/a0, write, close and disconnect",
-	"goneExec":  "execsync c0/e0 & and cancel c0/e0, with execs: [{stays: true}]",
+	"killAgain":      "create c0 once more, and kill its shim by the plan",
+	"deleters":       "delete c0 & twice",
+	"creators":       "new c0, create c0 &, create c0",
+	"waiters":        "wait c0 &",
+	"libraryDelete":  "leave it out, and set api: ctr",
+	"exec":           "exec c0/e0; wait c0/e0; delete c0/e0, by CRI execsync c0/e0, with execs: [{exit: 3}]",
+	"heldExec":       "exec c0/e0, by CRI execsync c0/e0 &, with execs: [{stays: true}]",
+	"execSignal":     "exec c0/e0; end c0/e0, with execs: [{signal: SIGTERM}]",
+	"backgroundExec": "exec c0/e0, with execs: [{exit: 9, background: true}]",
+	"noSuchExec":     "add c0/e0; wait c0/e0 &; start c0/e0, with execs: [{noSuchCommand: true}]",
+	"execStartAgain": "start c0/e0 twice",
+	"lateKill":       "reuse-pid c0; kill c0 SIGKILL, behind wait c0",
+	"pause":          "pause c0; resume c0",
+	"restart":        "restart containerd",
+	"rest":           "soak 6s",
+	"held":           "a payload waits for its end step",
+	"loops":          "repeat 2 create c0; start c0; end c0; wait c0; remove c0; look",
+	"late":           "start c1, behind restart containerd",
+	"withPod":        "a container that nothing ends runs until its pod is stopped",
+	"timedExec":      "execsync c0/e0 1s, with execs: [{stays: true}]",
+	"stream":         "exec c0/e0 &, attach c0/a0, write, close and disconnect",
+	"goneExec":       "execsync c0/e0 & and cancel c0/e0, with execs: [{stays: true}]",
 }
 
 // removedKeyError is a key that steps of a script have replaced.

@@ -130,9 +130,9 @@ func (ps phases) at(t time.Time) string {
 var paths = map[string]string{
 	"create": "create", "RunPodSandbox": "create", "CreateContainer": "create",
 	"start": "start", "StartContainer": "start",
-	"end": "exit", "add": "exit", "restart": load,
-	"kill": "exit", "pause": "exit", "resume": "exit", "close-io": "exit", "exec-kill": "exit",
-	"exec": "exit", "exec-start": "exit", "exec-wait": "exit", "exec-delete": "exit", "ExecSync": "exit",
+	"new": "create", "end": "exit", "add": "exit",
+	"kill": "exit", "pause": "exit", "resume": "exit", "close-io": "exit",
+	"exec": "exit", "ExecSync": "exit",
 	"Exec": "exit", "Attach": "exit",
 	"wait": "exit", "StopContainer": "exit", "await": "exit",
 	"delete": "delete", "remove": "delete",

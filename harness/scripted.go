@@ -22,14 +22,13 @@ type ExecSpec struct {
 	// Stays has it run until something ends it, at the latest its container.
 	Stays bool `yaml:"stays,omitempty" json:"stays,omitempty"`
 	// Background has it leave a child behind, which holds its output, as sh -c 'sleep 60 &'
-	// does.
+	// does. By the task API its Delete takes IODrain, and needs a callTimeout of twice that.
 	Background bool `yaml:"background,omitempty" json:"background,omitempty"`
 	// NoSuchCommand gives it AbsentCommand to run, which runc refuses.
 	NoSuchCommand bool `yaml:"noSuchCommand,omitempty" json:"noSuchCommand,omitempty"`
 }
 
-// Steps is the script of the workload, or without one the lifecycle; nil: it has keys
-// that no script says.
+// Steps is the script of the workload, or without one the lifecycle.
 func (w Workload) Steps() (script.Script, error) {
 	w = w.WithDefaults()
 	by, lines := script.Task, w.Script
@@ -40,8 +39,6 @@ func (w Workload) Steps() (script.Script, error) {
 	case len(lines) > 0:
 	case w.API == CRI:
 		lines = script.Pod
-	case w.keyed():
-		return nil, nil
 	default:
 		lines = script.Tasks
 	}
@@ -50,12 +47,6 @@ func (w Workload) Steps() (script.Script, error) {
 		execs = append(execs, len(c.Execs))
 	}
 	return script.Parse(by, lines, execs)
-}
-
-// keyed reports whether a key says when the client of the task API does something.
-func (w Workload) keyed() bool {
-	return w.Restart || w.Rest > 0 || max(w.Deleters, w.Creators, w.Waiters) > 1 ||
-		slices.ContainsFunc(w.Containers, func(c Container) bool { return c.besides() || c.Held || c.LateKill })
 }
 
 // Scripted reports whether the workload is a script.
@@ -70,12 +61,11 @@ const MostExecs = 4
 // Restarts reports whether the client restarts containerd.
 func (w Workload) Restarts() bool {
 	steps, _ := w.Steps() // an error is a problem of the case
-	return w.Restart || steps.Uses("restart")
+	return steps.Uses("restart")
 }
 
 // Soaks is how long the client lets containers run on, all in all.
-func (w Workload) Soaks() time.Duration {
-	all := w.Rest
+func (w Workload) Soaks() (all time.Duration) {
 	steps, _ := w.Steps() // an error is a problem of the case
 	for _, s := range steps {
 		if s.Verb == "soak" {
@@ -105,36 +95,15 @@ func (w Workload) scriptProblems() (all []fieldError) {
 				add(fmt.Sprintf("%s.execs[%d]", at, m), err)
 			}
 		}
-		if w.Scripted() && (c.besides() && w.API != CRI || c.Held && w.API != CRI || c.LateKill) {
-			add(at, errors.New("exec, pause, held and their like: in a script they are steps"))
-		}
 	}
-	if w.API == CRI {
-		if !w.Scripted() && slices.ContainsFunc(w.Containers, func(c Container) bool { return c.Stdin > 0 }) {
-			add("workload.containers", errors.New("stdin: by CRI the steps of a script write it: add script"))
-		}
-		for _, k := range []struct {
-			key string
-			is  bool
-		}{{"restart", w.Restart}, {"rest", w.Rest > 0}} {
-			if k.is {
-				add("workload."+k.key, fmt.Errorf("%s: of the task API: by CRI write steps: %s", k.key, inScript[k.key]))
-			}
-		}
-		for n, c := range w.Containers {
-			if c.Held {
-				add(fmt.Sprintf("workload.containers[%d].held", n),
-					fmt.Errorf("held: of the task API: by CRI %s", inScript["held"]))
-			}
-		}
+	if w.API == CRI && !w.Scripted() && slices.ContainsFunc(w.Containers, func(c Container) bool { return c.Stdin > 0 }) {
+		add("workload.containers", errors.New("stdin: by CRI the steps of a script write it: add script"))
 	}
 	if !w.Scripted() {
 		return all
 	}
-	if w.Fakeshim != "" || w.Restart || w.Rest > 0 || w.KillAgain || w.LibraryDelete ||
-		max(w.Deleters, w.Creators, w.Waiters) > 1 {
-		add("workload.script", errors.New("a script is of runc's shim, and says itself when what is done: "+
-			"leave out fakeshim, restart, rest, killAgain, libraryDelete, deleters, creators, waiters"))
+	if w.Fakeshim != "" {
+		add("workload.script", errors.New("a script is of runc's shim: leave out fakeshim"))
 	}
 	steps, err := w.Steps()
 	for _, s := range steps {

@@ -119,7 +119,7 @@ func TestAClusterIsShown(t *testing.T) {
 		t.Fatalf("%+v, %v", shown, err)
 	}
 	c, err := harness.ParseCase(shown.File, text)
-	if err != nil || len(c.Plan) != 1 || c.Workload.Restart || len(c.Workload.Containers) != 1 ||
+	if err != nil || len(c.Plan) != 1 || c.Workload.Restarts() || len(c.Workload.Containers) != 1 ||
 		!strings.HasSuffix(c.About, "From restart.") {
 		t.Errorf("%s%v", text, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/script"
 )
 
 // Cases that fail together need the same reference run. The case that runs it yields its
@@ -19,7 +20,8 @@ func TestCasesThatFailTogetherEnd(t *testing.T) {
 	r, slots := prepared(t, ""), NewSlots(atOnce)
 	r.Yield = slots.Yield
 	c := harness.Case{Name: "fails", Workload: harness.Workload{Settle: time.Second, // the shim ends by it
-		Containers: []harness.Container{{Exit: 7, NoSuchExec: true, ExecStartAgain: true}}}}
+		Containers: []harness.Container{{Exit: 7, Execs: []harness.ExecSpec{{NoSuchCommand: true}}}},
+		Script:     script.WithRunning("add c0/e0", "start c0/e0", "start c0/e0", "delete c0/e0")}}
 	verdicts := make(chan harness.Verdict, 3*atOnce)
 	var all sync.WaitGroup
 	for range cap(verdicts) {

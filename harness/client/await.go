@@ -91,26 +91,14 @@ func (s *Session) AwaitStarted(ctx context.Context, all []*harness.Instance) {
 	}
 }
 
-// RestartNow restarts containerd, and lets those that live on run for as long as they are
-// to rest. What they have is looked at before and after each.
-func (s *Session) RestartNow(ctx context.Context, living ...string) {
+// RestartNow restarts containerd. What the living have is looked at before and after it.
+func (s *Session) RestartNow(ctx context.Context, living ...string) error {
 	s.LookAtLiving(living...)
-	if s.Restart(ctx) != nil {
-		return
+	err := s.Restart(ctx)
+	if err == nil {
+		s.LookAtLiving(living...)
 	}
-	s.LookAtLiving(living...)
-	s.rest(ctx, living...)
-}
-
-// RestNow lets those that live run for as long as they are to rest, once, where they do
-// not after a restart. What they have is looked at before and after it.
-func (s *Session) RestNow(ctx context.Context, living ...string) {
-	if s.Case.Workload.Restart || s.Case.Workload.Rest == 0 || s.rested {
-		return
-	}
-	s.rested = true
-	s.LookAtLiving(living...)
-	s.rest(ctx, living...)
+	return err
 }
 
 // Soak lets containers run for some time, and records their files and mounts before and
@@ -121,20 +109,6 @@ func (s *Session) Soak(ctx context.Context, d time.Duration, living ...string) {
 	defer soak.Stop()
 	select {
 	case <-soak.C:
-		s.LookAtLiving(living...)
-	case <-ctx.Done():
-	}
-}
-
-// rest lets the living run on, and looks at what they have when they have.
-func (s *Session) rest(ctx context.Context, living ...string) {
-	if s.Case.Workload.Rest == 0 {
-		return
-	}
-	rest := time.NewTimer(s.Case.Workload.Rest)
-	defer rest.Stop()
-	select {
-	case <-rest.C:
 		s.LookAtLiving(living...)
 	case <-ctx.Done():
 	}

@@ -56,9 +56,6 @@ type Params struct {
 	// reports whether any has.
 	State func(ctx context.Context, state string)
 	Fired func() bool
-	// KillShim kills the shim of a container, by its init. That it could not is a problem of
-	// the run.
-	KillShim func(ctx context.Context, init int) bool
 	// StandIn has another process, which does nothing, have a pid. What it returns ends
 	// that, and reports whether somebody else had.
 	StandIn func(ctx context.Context, pid int) (end func(context.Context) (hit bool, err error), err error)
@@ -123,8 +120,6 @@ type Session struct {
 
 	// steps are the steps of the workload's script, or of its lifecycle.
 	steps script.Script
-	// rested is set once those that live have been let run on for a while.
-	rested bool
 
 	mu      sync.Mutex
 	current *flight
@@ -188,7 +183,7 @@ func (s *Session) Note(ctx context.Context, c *harness.Call, err error) {
 		// The model judges every response of the task API, and a restart by the script breaks
 		// connections.
 		restarted := Disconnected(err) && s.steps.Uses("restart")
-		judged := s.Case.Workload.Modelled() && c.Response != harness.Lost
+		judged := s.Case.Workload.Modelled() && (c.Response != harness.Lost || c.Verb == "wait")
 		c.Unprovoked = c.Unprovoked && !judged && !restarted
 	}
 	s.Record.Call(*c)
@@ -218,8 +213,7 @@ func (s *Session) fly(was, is *flight) {
 }
 
 // Overtaken reports whether a call has failed because somebody else has been quicker to
-// delete: another client, or a containerd that was started.
+// delete: a containerd that was started.
 func (s *Session) Overtaken(err error) bool {
-	w := s.Case.Workload
-	return errdefs.IsNotFound(err) && (w.Deleters > 1 || w.Restart || s.steps.Uses("restart"))
+	return errdefs.IsNotFound(err) && s.steps.Uses("restart")
 }

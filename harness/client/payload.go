@@ -135,9 +135,6 @@ func (s *Session) Command(i *harness.Instance) []string {
 		args = append(args, "-children", fmt.Sprint(i.Spec.Children))
 	}
 	args = append(args, lines(i.Spec)...)
-	if i.Spec.Pause {
-		args = append(args, "-beat", filepath.Join(MountedTruth, i.Name+".beat"))
-	}
 	if i.Spec.OOM == harness.OOMChild {
 		args = append(args, "-hog", fmt.Sprint(hogs*i.Spec.Memory), "-cue", filepath.Join(MountedTruth, i.Name+hogFile))
 	}

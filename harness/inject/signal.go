@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -12,7 +11,6 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/failpoints/signal"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // sent is a signal to a process of the world, when the workload is in a state:
@@ -49,21 +47,6 @@ func (s *sent) Proof(context.Context) (harness.Firing, error) { return s.in.seen
 
 // Undo has nothing to undo: a stopped process ends with the world.
 func (s *sent) Undo() error { return nil }
-
-// KillShim kills the shim that serves a container's init, which is its child.
-func (in *Injector) KillShim(ctx context.Context, init int) error {
-	all, err := in.Processes()
-	if err != nil {
-		return err
-	}
-	for _, shim := range all {
-		child := func(p inventory.Process) bool { return p.PID == init && p.Parent == shim.PID }
-		if shim.Serves() && slices.ContainsFunc(all, child) {
-			return in.send(ctx, "kill", "shim", signal.Identity{PID: shim.PID, Start: shim.Start})
-		}
-	}
-	return errNoShim
-}
 
 // act kills, stops or continues a process of the world: the shim of a container (by
 // default of the first), containerd, the sandbox's or a container's init. It returns, in

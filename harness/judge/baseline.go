@@ -86,7 +86,7 @@ func failedShim(h *harness.History) (failure, bool) {
 			return failure{}, false
 		}
 		begins := hit.Point == "rpc:shim:Task.Create:exit" || hit.Point == "rpc:shim:Task.Start:exit"
-		if begins && hit.Err != "" && !namesAbsent(hit.Err) && !isAgain(h, hit) {
+		if begins && hit.Err != "" && !namesAbsent(hit.Err) {
 			return failure{hit.ID, fact.Facts{
 				fact.What: fact.Baseline, fact.Call: hit.Point, fact.Error: hit.Err,
 				fact.Message: callerr.Comparable(hit.Err),

@@ -64,9 +64,8 @@ func MissesEvents(h harness.History, known []residue.Known) bool {
 	uses := usesApart(&h)
 	found, _ := excuses(known).events(uses)
 	ofExecs, _ := excuses(known).execs(uses)
-	ofPauses, _ := pauses(uses)
 	ofOOMs, _ := ooms(uses)
-	found = slices.Concat(found, ofExecs, ofPauses, ofOOMs)
+	found = slices.Concat(found, ofExecs, ofOOMs)
 	return slices.ContainsFunc(finding.Violations(found), func(f finding.Finding) bool {
 		return slices.Contains([]string{fact.Missing, fact.NotSentAgain}, f.Facts[fact.Event])
 	})

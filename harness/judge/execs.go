@@ -5,10 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"google.golang.org/grpc/codes"
-
-	"github.com/shimquake/shimquake/failpoints"
-	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/check"
 	"github.com/shimquake/shimquake/oracle/event"
@@ -32,7 +28,6 @@ func (known excuses) execs(h *harness.History) (found []finding.Finding, _ []har
 			x := execOf{h, i, &i.Execs[m], nil}
 			x.end()
 			x.kept()
-			x.taken()
 			x.synced()
 			x.events()
 			found = append(found, x.found...)
@@ -115,20 +110,6 @@ func (x *execOf) kept() {
 	}
 }
 
-// taken: the id of one that was deleted is free. Other refusals are those of a container
-// that has ended meanwhile; this one may be a fault's own word.
-func (x *execOf) taken() {
-	why, taken := x.e.Refused, codes.AlreadyExists.String()
-	says := func(c term.Clause) bool { return c.Action == term.Error && c.Arg == taken }
-	if why == nil || why.Code != taken || slices.ContainsFunc(x.h.Case.Plan, func(f failpoints.Fault) bool {
-		return slices.ContainsFunc(f.Do.Clauses(), says)
-	}) {
-		return
-	}
-	x.find(finding.Liveness, finding.ClassDaemon, fact.Facts{
-		fact.What: fact.ExecTaken, fact.Error: why.Text})
-}
-
 // execTopics are those of the events of an exec, in their order. That its exit came
 // twice, or after that of the init, check.Events finds.
 var execTopics = []string{event.TopicExecAdded, event.TopicExecStart, event.TopicExit}
@@ -147,23 +128,15 @@ func (x *execOf) events() {
 	}
 }
 
-// ownEvents are its events, without that of the second use of its id, which is the last
-// of its topic.
+// ownEvents are its events.
 func (x *execOf) ownEvents() (own []event.Task) {
 	seen, _, _ := x.h.FirstUse()
-	added, last := 0, -1
 	for _, e := range seen {
-		if e.Container != x.i.ID || e.Exec != x.e.Called() {
-			continue
-		}
-		if own = append(own, e); e.Topic == event.TopicExecAdded {
-			added, last = added+1, len(own)-1
+		if e.Container == x.i.ID && e.Exec == x.e.Called() {
+			own = append(own, e)
 		}
 	}
-	if x.e.UsedAgain.IsZero() || last < 0 || added == 1 && own[last].Sent.Before(x.e.UsedAgain) {
-		return own
-	}
-	return slices.Delete(own, last, last+1)
+	return own
 }
 
 // event judges one by those that came before.
@@ -297,7 +270,7 @@ func unaskedExecs(h *harness.History) (found []finding.Finding) {
 	seen, _, _ := h.FirstUse()
 	for _, e := range seen {
 		n := slices.IndexFunc(h.Instances, func(i harness.Instance) bool { return i.ID != "" && i.ID == e.Container })
-		if e.Exec == "" || e.Exec == harness.ExecOfPaused || n < 0 ||
+		if e.Exec == "" || n < 0 ||
 			slices.ContainsFunc(h.Instances[n].Execs, func(x harness.Exec) bool { return x.ID == e.Exec }) {
 			continue
 		}

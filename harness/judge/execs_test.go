@@ -21,7 +21,6 @@ func withExec(h *harness.History) {
 		ID: "e0", Want: 3, PID: 43, Begun: at(20), Added: at(21), Started: at(22), Waited: at(25), Deleted: at(26),
 		Payload: payload.Truth{Runs: 1, PID: 9, StartedAt: at(22), Exited: true, Status: 3, ExitedAt: at(24)},
 	}}
-	h.Instances[0].Spec.Exec = 3
 	for _, by := range []exit.Observer{exit.ByWait, exit.ByTaskStatus, exit.ByDelete} {
 		h.Reported = append(h.Reported, exit.Observation{
 			Container: "c0", Exec: "e0", Observer: by, Status: 3, At: at(24), PID: 43})
@@ -124,35 +123,6 @@ func TestRulesOfExecs(t *testing.T) {
 			h.Instances[0].Execs[0].Signalled = time.Time{}
 		}), ""},
 		"one that is killed, as a fault has kept its signal from it": {withSignalledExec(false, nothing), ""},
-		"its id is used again": {with(func(h *harness.History) {
-			h.Instances[0].Execs[0].UsedAgain = at(27)
-			again := h.Events[2]
-			again.Sent, again.Seen = at(27), at(28)
-			h.Events = slices.Insert(h.Events, 5, again)
-			h.Flushed.Events++
-			none := uint32(0)
-			h.Hits = append(h.Hits, hit("rpc:shim:Task.Delete:exit", 28, func(hit *failpoints.Hit) {
-				hit.ExecID, hit.Status = "e0", &none
-			}))
-			h.Flushed.Hits = len(h.Hits)
-		}), ""},
-		"its id is used again, and nobody tells": {exec(func(e *harness.Exec) { e.UsedAgain = at(27) }), ""},
-		"its id is used again, and it was told twice": {with(func(h *harness.History) {
-			plain(h)
-			h.Instances[0].Execs[0].UsedAgain = at(27)
-			h.Events = slices.Insert(h.Events, 3, h.Events[2], h.Events[2])
-			h.Flushed.Events += 2
-		}), "event event topic=/tasks/exec-added event=repeated of=exec"},
-		"its id stays taken": {exec(func(e *harness.Exec) {
-			e.UsedAgain, e.Refused = at(27), failed("AlreadyExists", "id e0")
-		}), "liveness containerd what=exec-taken of=exec"},
-		"its id is not used again, as the container has ended": {
-			exec(func(e *harness.Exec) { e.UsedAgain, e.Refused = at(27), failed("FailedPrecondition", "stopped") }), ""},
-		"a fault says that its id is taken": {with(func(h *harness.History) {
-			e := &h.Instances[0].Execs[0]
-			e.UsedAgain, e.Refused = at(27), failed("AlreadyExists", "injected")
-			h.Case.Plan[0] = failpoints.Error("rpc:shim:Task.Exec:entry", 1, "AlreadyExists")
-		}), ""},
 		"Wait says the init's": {with(func(h *harness.History) { h.Reported[2].Status = 7 }),
 			"exit exit-code of=exec by=wait status=wrong reported=7 true=3"},
 		"its event says 0": {eventOf(2, func(e *event.Task) { e.Status = 0 }),

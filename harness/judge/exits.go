@@ -70,7 +70,7 @@ func ledger(h *harness.History) (truths []exit.Truth, reported []exit.Observatio
 		}
 	}
 	events, hits, clients := h.FirstUse()
-	shims := shimsReported(ofFirstExecs(h, hits))
+	shims := shimsReported(hits)
 	for _, o := range slices.Concat(clients, syncsReported(h), exit.OfEvents(events), shims) {
 		if ran[process{o.Container, o.Exec}] { // of a payload that never began nothing is known
 			reported = append(reported, o)

@@ -29,8 +29,8 @@ var rules = func(known excuses) []rule {
 		notLooked, firings, baseline, payloads,
 		// What must hold when the client is done, and nothing is going on any more.
 		responses, removal, answers, known.leaks, vanished, forgotten, ends, grace, known.events, known.execs,
-		pauses, states, ooms, exits, unreported,
-		waiters, refusals, again, askedWhile, lateKills, times, stamped, outputs, inputs, attached,
+		ooms, exits, unreported,
+		waiters, refusals, askedWhile, standIns, times, stamped, outputs, inputs, attached,
 		// What CRI says, lists and sends, and what is left in a pod that lives on.
 		criStatuses, criKept, criSandboxes, criStates, criStopped, criNotStarted,
 		criRepeated, criNames, criListed, criEvents,
@@ -38,7 +38,7 @@ var rules = func(known excuses) []rule {
 		// What must hold of what the plan was not about.
 		bystanders, outlived,
 		// What must hold when the first id is used again.
-		restart, known.reuse, secondUse, orphaned, lateExits,
+		restart, known.reuse, secondUse, lateExits,
 		// What must never happen.
 		deaths, shimEnds, unheeded, logged, slow,
 	}

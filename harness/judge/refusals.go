@@ -11,8 +11,7 @@ import (
 )
 
 // refusals: what has a command that does not exist does not begin: the call that was to
-// begin it fails with its name, no event tells that it has begun or ended, and who waits
-// for its end is answered. That the error of the call names the command the baseline
+// begin it fails with its name, and no event tells that it has begun or ended. That the error of the call names the command the baseline
 // asks. A fault may have kept the refusal from whom it is for.
 func refusals(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) || brokenOrKilled(h, h.After.At) {
@@ -45,11 +44,7 @@ func refusedExec(h *harness.History, i harness.Instance, e harness.Exec) (found 
 			fact.Facts{fact.What: fact.AbsentBegun, fact.Call: "ExecSync"}))
 	case e.Sync == nil && !e.Started.IsZero():
 		found = append(found, ofRefused(i, e.Called(),
-			fact.Facts{fact.What: fact.AbsentBegun, fact.Call: "exec-start"}))
-	}
-	if w := e.Early; w != nil && w.Answered.IsZero() && !w.Until.IsZero() && !downBetween(h, w.At, w.Until) {
-		found = append(found, ofRefused(i, e.Called(),
-			fact.Facts{fact.What: fact.WaitUnanswered, fact.Bound: w.Patience.String()}))
+			fact.Facts{fact.What: fact.AbsentBegun, fact.Call: "start"}))
 	}
 	return append(found, begunEvents(h, i, e.Called())...)
 }
@@ -78,7 +73,7 @@ func begunEvents(h *harness.History, i harness.Instance, exec string) (found []f
 // command that does not exist, which its error names.
 func refusal(h *harness.History, c harness.Call) bool {
 	return c.Err != nil && namesAbsent(c.Err.Text) && slices.ContainsFunc(h.Instances, func(i harness.Instance) bool {
-		return (c.Of == i.Name || c.Of == i.ID) && (i.Spec.NoSuchCommand || i.Spec.NoSuchExec ||
+		return (c.Of == i.Name || c.Of == i.ID) && (i.Spec.NoSuchCommand ||
 			slices.ContainsFunc(i.Spec.Execs, func(e harness.ExecSpec) bool { return e.NoSuchCommand }))
 	})
 }

@@ -30,12 +30,11 @@ func absent(text string) func(*harness.History) {
 func absentExec(change func(*harness.Exec)) func(*harness.History) {
 	return func(h *harness.History) {
 		plain(h)
-		h.Instances[0].Spec.NoSuchExec = true
-		e := harness.Exec{ID: "e3", Absent: true, Begun: at(20), Added: at(21), Deleted: at(23),
-			Early: &harness.EarlyWait{At: at(21), Answered: at(22), Patience: 5 * time.Second}}
+		h.Instances[0].Spec.Execs = []harness.ExecSpec{{NoSuchCommand: true}}
+		e := harness.Exec{ID: "e3", Absent: true, Begun: at(20), Added: at(21), Deleted: at(23)}
 		change(&e)
 		h.Instances[0].Execs = []harness.Exec{e}
-		h.Calls = append(h.Calls, fails("exec-start", "c0", refuses))
+		h.Calls = append(h.Calls, fails("start", "c0", refuses))
 		h.Events = append(h.Events, event.Task{Namespace: daemon.TaskNamespace, Topic: event.TopicExecAdded,
 			Container: "c0", Exec: "e3", Seen: at(21)})
 		h.Flushed.Events = len(h.Events)
@@ -66,7 +65,6 @@ const refuses = "exec: \"" + harness.AbsentCommand + "\": no such file or direct
 
 func TestRefusals(t *testing.T) {
 	refusedAs := absent(refuses)
-	hangs := absentExec(func(e *harness.Exec) { e.Early.Answered, e.Early.Until = time.Time{}, at(5023) })
 	faulty := func(h *harness.History) {
 		h.Case.Plan = failpoints.Plan{failpoints.Once(createExit, term.Error)}
 		h.Firings = []harness.Firing{{Count: 1, At: at(1)}}
@@ -74,12 +72,11 @@ func TestRefusals(t *testing.T) {
 	}
 	begins := func(h *harness.History) { h.Instances[1].Created = at(2) }
 	const begun = "liveness container what=absent-begun"
-	const unanswered = "liveness container of=exec what=wait-unanswered"
 	exec := absentExec(func(*harness.Exec) {})
 	starts := absentExec(func(e *harness.Exec) { e.Started, e.PID = at(22), 45 })
 	sync := func(err *callerr.Failed) func(*harness.History) {
 		return absentExec(func(e *harness.Exec) {
-			e.Early, e.Sync = nil, &harness.ExecSync{Answered: at(22), Err: err}
+			e.Sync = &harness.ExecSync{Answered: at(22), Err: err}
 		})
 	}
 	told := func(topic string) string { return "event event event=of-refused topic=" + topic }
@@ -93,17 +90,12 @@ func TestRefusals(t *testing.T) {
 			told(event.TopicCreate)},
 		"it is told to have ended":  {also(refusedAs, tells(event.TopicExit, "c1", "")), told(event.TopicExit)},
 		"its exec is refused":       {exec, ""},
-		"its exec starts":           {starts, begun + " of=exec call=exec-start"},
+		"its exec starts":           {starts, begun + " of=exec call=start"},
 		"its ExecSync is refused":   {sync(failed("Unknown", refuses)), ""},
 		"and after a fault":         {also(sync(failed("Unknown", refuses)), faulty), ""},
 		"its ExecSync is answered":  {sync(nil), begun + " of=exec call=ExecSync"},
 		"its exec is told to start": {also(exec, tells(event.TopicExecStart, "c0", "e3")), told(event.TopicExecStart)},
 		"its exec is told to end":   {also(exec, tells(event.TopicExit, "c0", "e3")), told(event.TopicExit)},
-		"nobody answers who waits":  {hangs, unanswered},
-		"containerd went down meanwhile": {also(hangs, func(h *harness.History) {
-			h.Deaths = []daemon.Death{{At: at(100), Asked: true, BackIn: 10 * time.Millisecond}}
-		}), ""},
-		"a fault may be why": {also(hangs, faulty), ""},
 	})
 }
 

@@ -75,10 +75,11 @@ func (f *follow) calls() {
 		if c.Verb == "restart" {
 			of, named = script.Container(f.container), true
 		}
-		if !named || of.Container != f.container {
+		if !named || of.Container != f.container || !f.has(of) {
 			continue
 		}
 		call := model.CallOf(f.h.Case.Workload, f.steps, c.Step-1, c.Verb, of)
+		call.Beside = atSameTime(f.h, c)
 		fs := fact.Facts{fact.What: fact.WrongResponse, fact.Call: c.Verb, fact.Reported: string(c.Response)}
 		switch {
 		case c.Unprovoked:
@@ -92,10 +93,24 @@ func (f *follow) calls() {
 	}
 }
 
+// atSameTime reports whether another call creates or deletes the same object at the same
+// time.
+func atSameTime(h *harness.History, c harness.Call) bool {
+	return (c.Verb == "create" || c.Verb == "delete") && slices.ContainsFunc(h.Calls, func(other harness.Call) bool {
+		return other.Verb == c.Verb && other.Of == c.Of && other.Step != c.Step && other.Step > 0 &&
+			other.At.Before(c.At.Add(c.Took)) && c.At.Before(other.At.Add(other.Took))
+	})
+}
+
+// has reports whether the workload has an object.
+func (f *follow) has(of script.Object) bool {
+	return of.Exec < len(f.h.Case.Workload.WithDefaults().Containers[f.container].Execs)
+}
+
 func (f *follow) observed() {
 	for _, o := range f.h.Observed {
 		of, named := harness.ObjectNamed(o.Of)
-		if !named || of.Container != f.container || o.Step > len(f.steps) {
+		if !named || of.Container != f.container || !f.has(of) || o.Step == 0 || o.Step > len(f.steps) {
 			continue
 		}
 		says := o.Value
@@ -122,10 +137,16 @@ func (f *follow) finding(i model.Impossible) finding.Finding {
 	}
 	slices.Sort(states)
 	fs[fact.True] = strings.Join(slices.Compact(states), ", or ")
+	s := subjectOf(of)
+	return finding.Finding{Invariant: finding.Liveness, Class: finding.ClassContainer, Subject: s,
+		Facts: ofExec(s.Exec, fs)}
+}
+
+// subjectOf is an object of a script, in findings.
+func subjectOf(of script.Object) finding.Subject {
 	s := finding.Subject{ID: script.Container(of.Container).String()}
 	if of.IsExec() {
 		s.Exec = fmt.Sprintf("e%d", of.Exec)
 	}
-	return finding.Finding{Invariant: finding.Liveness, Class: finding.ClassContainer, Subject: s,
-		Facts: ofExec(s.Exec, fs)}
+	return s
 }

@@ -98,23 +98,6 @@ func ofFirst(h *harness.History, id string, pid int) bool {
 	})
 }
 
-// orphaned: who dies with the shim of an id's second use is told of as of the first,
-// where somebody could hear it.
-func orphaned(h *harness.History) ([]finding.Finding, []harness.Problem) {
-	o := h.Orphan
-	if o == nil ||
-		slices.ContainsFunc(gaps(h), func(g event.Gap) bool { return g.Overlaps(o.At, o.Until) }) ||
-		slices.ContainsFunc(h.Events, func(e event.Task) bool { return e.IsExitOf(o.ID, o.PID) }) {
-		return nil, nil
-	}
-	return []finding.Finding{{
-		Invariant: finding.Event, Class: finding.ClassEvent, Subject: finding.Subject{ID: o.ID, PID: o.PID},
-		Facts: fact.Facts{
-			fact.Event: fact.Missing, fact.Topic: event.TopicExit, fact.Use: fact.Second,
-		},
-	}}, nil
-}
-
 // lateExits: no wrong exit status comes in events that arrive when everything has
 // settled. A containerd that cleans up after a dead shim removes the bundle first and
 // tells of the exit afterwards (cleanupAfterDeadShim, core/runtime/v2/shim.go of v2.4.2),

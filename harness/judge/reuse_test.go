@@ -67,28 +67,3 @@ func TestSecondUse(t *testing.T) {
 		"nobody knows how the second ended": {says(7, 41, at(20)), ""},
 	})
 }
-
-// Who dies with the shim of a second use is told of, with its own pid.
-func TestOrphaned(t *testing.T) {
-	orphan := func(h *harness.History) {
-		h.Case.Workload.KillAgain, h.Orphan = true, &harness.Orphan{ID: "c0", PID: 71, At: at(210), Until: at(220)}
-	}
-	tells := func(pid int) func(*harness.History) {
-		return func(h *harness.History) {
-			h.Events = append(h.Events, event.Task{Namespace: "shimquake", Topic: event.TopicExit, Container: "c0",
-				PID: pid, Status: 137, Exited: at(211), Sent: at(212), Seen: at(213)})
-		}
-	}
-	const missing = "event event event=missing topic=/tasks/exit use=second"
-	judged(t, map[string]row{
-		"it is told of":             {also(orphan, tells(71)), ""},
-		"nobody tells of it":        {orphan, missing},
-		"the first use's end again": {also(orphan, tells(41)), missing},
-		"nobody could hear it": {also(orphan, func(h *harness.History) {
-			h.Gaps = []event.Gap{{From: at(211), To: at(213)}}
-		}), ""},
-		"its shim's death explains nothing of the first": {also(orphan, tells(71), killedByNobody,
-			func(h *harness.History) { h.Kills = []harness.Kill{{PID: 70, Who: "shim", At: at(210)}} }),
-			"end end status=killed"},
-	})
-}

@@ -1,11 +1,7 @@
 package judge
 
 import (
-	"slices"
-	"time"
-
 	"github.com/shimquake/shimquake/failpoints"
-	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/exit"
 )
 
@@ -62,24 +58,4 @@ func shimsReported(hits []failpoints.Hit) []exit.Observation {
 		s.settled = s.settled || s.exited && s.pending == 0
 	}
 	return reported
-}
-
-// ofFirstExecs are hits without those of the second use of an exec's id, which was never
-// started.
-func ofFirstExecs(h *harness.History, hits []failpoints.Hit) []failpoints.Hit {
-	again := map[[2]string]time.Time{}
-	for _, i := range h.Instances {
-		for _, e := range i.Execs {
-			if !e.UsedAgain.IsZero() {
-				again[[2]string{i.ID, e.ID}] = e.UsedAgain
-			}
-		}
-	}
-	if len(again) == 0 {
-		return hits
-	}
-	return slices.DeleteFunc(slices.Clone(hits), func(hit failpoints.Hit) bool {
-		from, is := again[[2]string{hit.ID, hit.ExecID}]
-		return is && !hit.Time.Before(from)
-	})
 }

@@ -24,7 +24,7 @@ const (
 // quick are the calls that wait for nobody. StopContainer and StopPodSandbox wait for
 // payloads, which end at once where they heed SIGTERM.
 var quick = []string{
-	"create", "start", "kill", "delete", "remove", "exec", "exec-start", "exec-delete", "close-io", "pause", "resume",
+	"create", "start", "kill", "delete", "remove", "add", "close-io", "pause", "resume",
 	"RunPodSandbox", "CreateContainer", "StartContainer", "StopContainer", "RemoveContainer",
 	"ListPodSandbox", "StopPodSandbox", "RemovePodSandbox",
 }

@@ -69,8 +69,11 @@ func loaded(load float64) func(*harness.History) { return func(h *harness.Histor
 
 // background has the container's exec leave a child behind.
 func background(h *harness.History) {
-	h.Case.Workload.Containers = []harness.Container{{Exit: 7, BackgroundExec: true}}
+	h.Case.Workload.Containers = []harness.Container{{Exit: 7, Execs: []harness.ExecSpec{{Exit: 9, Background: true}}}}
 }
+
+// lastOfExec has the last call be about an exec.
+func lastOfExec(h *harness.History) { h.Calls[len(h.Calls)-1].Of = "c0/e0" }
 
 func TestRulesOfSlowCalls(t *testing.T) {
 	can := func(h *harness.History) { h.Reference = &harness.Reference{Version: "v2.4.2", Outcome: harness.Held} }
@@ -82,11 +85,11 @@ func TestRulesOfSlowCalls(t *testing.T) {
 		"of an output that nobody reads": {also(quickly, func(h *harness.History) {
 			h.Case.Workload.Containers = []harness.Container{{Exit: 7, Lines: harness.UnreadLines, Unread: true}}
 		}, takes("delete", 10_040)), ""},
-		"an exec's Delete": {also(quickly, takes("exec-delete", 4000)),
-			"liveness container what=slow-call call=exec-delete"},
-		"that of an exec whose child holds its output": {also(quickly, takes("exec-delete", 11_000), background), ""},
-		"that of one whose shim waits for the child's end": {also(quickly, takes("exec-delete", 15_000), background),
-			"liveness container what=slow-call call=exec-delete"},
+		"an exec's Delete": {also(quickly, takes("delete", 4000), lastOfExec),
+			"liveness container what=slow-call call=delete"},
+		"that of an exec whose child holds its output": {also(quickly, takes("delete", 11_000), lastOfExec, background), ""},
+		"that of one whose shim waits for the child's end": {also(quickly, takes("delete", 15_000), lastOfExec, background),
+			"liveness container what=slow-call call=delete"},
 		"another of such a container": {also(quickly, takes("delete", 11_000), background), late},
 		"all that take seconds": {also(plain, can, takes("create", 4000), takes("start", 2000), takes("delete", 5000)),
 			""},

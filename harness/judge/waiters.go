@@ -2,6 +2,7 @@ package judge
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -27,23 +28,43 @@ func waiters(h *harness.History) (found []finding.Finding, _ []harness.Problem) 
 	}
 	for _, c := range h.Calls {
 		until := c.At.Add(c.Took)
-		if c.Who != harness.AnotherClient && c.Step == 0 || c.Verb != "wait" || c.Err == nil || !slices.Contains(given, c.Err.Code) ||
-			c.Unprovoked || downBetween(h, c.At, until) {
+		if c.Step == 0 || c.Verb != "wait" || c.Err == nil || !slices.Contains(given, c.Err.Code) ||
+			downBetween(h, c.At, until) {
 			continue
 		}
-		n := slices.IndexFunc(h.Instances, func(i harness.Instance) bool { return i.ID == c.Of })
+		id, exec, _ := strings.Cut(c.Of, "/")
+		n := slices.IndexFunc(h.Instances, func(i harness.Instance) bool { return i.ID == id })
 		if n < 0 {
 			continue
 		}
-		end := endOf(h, h.Instances[n])
+		end := overOf(h, h.Instances[n], exec)
 		if had := until.Sub(latest(end, c.At)); !end.IsZero() && had >= answerIn {
 			found = append(found, finding.Finding{
-				Invariant: finding.Liveness, Class: finding.ClassContainer, Subject: finding.Subject{ID: c.Of},
-				Facts: fact.Facts{fact.What: fact.WaitUnanswered, fact.Bound: had.Round(time.Second).String()},
+				Invariant: finding.Liveness, Class: finding.ClassContainer, Subject: finding.Subject{ID: id, Exec: exec},
+				Facts: ofExec(exec, fact.Facts{fact.What: fact.WaitUnanswered, fact.Bound: had.Round(time.Second).String()}),
 			})
 		}
 	}
 	return found, nil
+}
+
+// overOf returns the end of a container, or of an exec in it, or the refusal of the start
+// of an exec; the zero time: there was none.
+func overOf(h *harness.History, i harness.Instance, exec string) (over time.Time) {
+	if exec == "" {
+		return endOf(h, i)
+	}
+	for _, e := range i.Execs {
+		if e.Called() == exec && !e.Absent {
+			return execOver(h, i, e)
+		}
+	}
+	for _, c := range h.Calls {
+		if c.Verb == "start" && c.Of == i.ID+"/"+exec && c.Err != nil {
+			over = c.At.Add(c.Took)
+		}
+	}
+	return over
 }
 
 // keepsAnswers reports whether a fault may keep a call from being answered.

@@ -10,12 +10,12 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// Each row is of another client's Wait, which began before the end of the container.
+// Each row is of a Wait of a script that began before the end of the container.
 func TestWaiters(t *testing.T) {
 	waits := func(code string, took time.Duration) func(*harness.History) {
 		return func(h *harness.History) {
 			h.Calls = append(h.Calls, harness.Call{
-				Who: harness.AnotherClient, Verb: "wait", Of: h.Instances[0].ID, At: at(25), Took: took,
+				Who: "client", Step: 6, Response: harness.Lost, Verb: "wait", Of: h.Instances[0].ID, At: at(25), Took: took,
 				Err: failed(code, "late"),
 			})
 		}
@@ -26,6 +26,7 @@ func TestWaiters(t *testing.T) {
 			h.Firings = append(h.Firings, harness.Firing{Count: 1})
 		}
 	}
+	ofExec0 := func(h *harness.History) { h.Calls[len(h.Calls)-1].Of = "c0/e0" }
 	const unanswered = "liveness container what=wait-unanswered"
 	judged(t, map[string]row{
 		"it is given up":        {waits("Canceled", 10*time.Second), unanswered},
@@ -39,6 +40,12 @@ func TestWaiters(t *testing.T) {
 		"it stood still": {also(waits("Canceled", 10*time.Second), func(h *harness.History) {
 			h.Stops = append(h.Stops, harness.Stop{From: at(10), To: at(20)})
 		}), ""},
+		"of an exec that has ended": {also(withExec, plain, waits("DeadlineExceeded", 10*time.Second), ofExec0),
+			unanswered + " of=exec"},
+		"of an exec whose start was refused": {also(absentExec(func(*harness.Exec) {}), waits("DeadlineExceeded", 10*time.Second),
+			func(h *harness.History) {
+				h.Calls[0].Of, h.Calls[0].Unprovoked, h.Calls[len(h.Calls)-1].Of = "c0/e3", false, "c0/e3"
+			}), unanswered + " of=exec"},
 		"of nobody that is known": {also(waits("Canceled", 10*time.Second), func(h *harness.History) {
 			h.Calls[len(h.Calls)-1].Of = "other"
 		}), ""},

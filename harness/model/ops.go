@@ -14,6 +14,8 @@ func (c Config) Next(call Call, got harness.Response) []Config {
 		return []Config{c, next}
 	case got == harness.Lost || got == response:
 		return []Config{next}
+	case call.Beside && (got != harness.Done || call.Verb == "delete" && c.State(call.Of) == None):
+		return []Config{c}
 	}
 	return nil
 }

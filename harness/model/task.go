@@ -62,6 +62,10 @@ type Call struct {
 	Of   script.Object
 	// Signal is that of a kill: SIGKILL.
 	Signal string
+	// Beside is set of one of several creates, or deletes, of an object at the same time.
+	// One of the creates finds the other's bundle, where the error of mkdir has no code
+	// (NewBundle of core/runtime/v2/bundle.go). Several deletes may succeed (seen on v2.4.2).
+	Beside bool
 	// Absent reports that the object's command does not exist, and AtOnce that its process
 	// comes to its end without an `end` step.
 	Absent, AtOnce bool
@@ -73,8 +77,11 @@ func (c Config) Do(call Call) (harness.Response, Config) {
 	if call.Verb == "end" {
 		return harness.Done, c.released(call.Of)
 	}
-	if call.Verb == "restart" {
+	switch call.Verb {
+	case "restart":
 		return harness.Done, c.restarted()
+	case "new", "reuse-pid", "soak":
+		return harness.Done, c
 	}
 	cell := c.cell(call)
 	if cell.Response != harness.Done {

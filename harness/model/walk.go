@@ -20,8 +20,12 @@ func CallOf(w harness.Workload, steps script.Script, n int, verb string, of scri
 	switch {
 	case steps[n].Verb != "end":
 		signal = steps[n].Arg
+	case verb == "kill" && signal == "":
+		signal = "SIGKILL" // its input has not ended it
 	case signal != "":
 		verb = "kill"
+	case verb == "close-io":
+		verb = "end"
 	}
 	return Call{Verb: verb, Of: of, Absent: absent, Signal: signal, AtOnce: atOnce}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/script"
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
@@ -23,7 +24,7 @@ func Cases() []harness.Case {
 		switch {
 		case c.Workload.API == harness.CRI:
 			all[n].Bad = ofPods
-		case slices.ContainsFunc(c.Workload.Containers, func(k harness.Container) bool { return k.HeldExec && k.SharedPID }):
+		case slices.ContainsFunc(c.Workload.Containers, func(k harness.Container) bool { return len(k.Execs) > 0 && k.SharedPID }):
 			all[n].Bad = ofExecs
 		}
 	}
@@ -80,10 +81,12 @@ var cases = []harness.Case{
 	{Name: "plain-pod-segfault", Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{
 		{Segfault: harness.SegfaultCore}, {Segfault: harness.SegfaultBare}}}},
 	{Name: "plain-waiters", Workload: harness.Workload{
-		Creators: 2, Waiters: 3, Deadline: 20 * time.Second,
-		Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
+		Deadline: 20 * time.Second, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}},
+		Script: []string{"new all", "create all &", "create all", "join", "at created", "start all",
+			"wait all &", "wait all &", "at running", "end all", "wait all", "join", "wait all", "at exited",
+			"delete all"}}},
 	{Name: "plain-group", Workload: harness.Workload{
-		Grouped: true, Containers: []harness.Container{{Exit: 3, Held: true}, {Signal: "SIGTERM"}}}},
+		Grouped: true, Containers: []harness.Container{{Exit: 3}, {Signal: "SIGTERM"}}, Script: script.Tasks}},
 	// A stop is given up, as by a kubelet that is restarted, and asked for again. The others
 	// are stopped meanwhile.
 	{Name: "plain-pod", Workload: harness.Workload{
@@ -95,20 +98,33 @@ var cases = []harness.Case{
 			"join",
 			"wait all", "at exited"}}},
 	// Eleven seconds are more than any time is that containerd gives its own calls.
-	{Name: "plain-exec", Workload: harness.Workload{Rest: 11 * time.Second, Containers: []harness.Container{
-		{Exit: 7, Exec: 3, HeldExec: true, ExecSignal: payload.StopSignal, Pause: true, LateKill: true},
-		{Signal: "SIGKILL", Exec: 4, ExecSignal: "SIGTERM", LateKill: true},
-		{Exit: 5, HeldExec: true, SharedPID: true, LateKill: true}}}},
+	{Name: "plain-exec", Workload: harness.Workload{
+		Containers: []harness.Container{
+			{Exit: 7, Execs: []harness.ExecSpec{{Exit: 3}, {Stays: true}, {Signal: payload.StopSignal}}},
+			{Signal: "SIGKILL", Execs: []harness.ExecSpec{{Exit: 4}, {Signal: "SIGTERM"}}},
+			{Exit: 5, SharedPID: true, Execs: []harness.ExecSpec{{Stays: true}}}},
+		Script: []string{
+			"create all", "at created", "start all", "exec c0/e1 c2/e0", "at running", "soak 11s",
+			"exec c0/e0 c0/e2 c1/e0 c1/e1", "end c0/e2 c1/e1", "wait c0/e0 c0/e2 c1/e0 c1/e1",
+			"reuse-pid c0/e0 c1/e1", "kill c0/e0 c1/e1 SIGKILL", "delete c0/e0", "add c0/e0",
+			"delete c0/e0 c0/e2 c1/e0 c1/e1", "end all", "wait all", "wait c0/e1 c2/e0",
+			"reuse-pid c0 c1", "kill c0 c1 SIGKILL", "delete c0/e1 c2/e0", "at exited", "delete all"}}},
+	{Name: "plain-pause", Workload: harness.Workload{
+		Containers: []harness.Container{{Exit: 7, Execs: []harness.ExecSpec{{Exit: 3}}}},
+		Script:     script.WithRunning("pause c0", "add c0/e0", "resume c0", "add c0/e0", "delete c0/e0")}},
 	{Name: "plain-background-exec", Workload: harness.Workload{
 		CallTimeout: 2 * harness.IODrain, Deadline: time.Minute,
-		Containers: []harness.Container{{Exit: 7, BackgroundExec: true}}}},
+		Containers: []harness.Container{{Exit: 7, Execs: []harness.ExecSpec{{Exit: 9, Background: true}}}},
+		Script:     script.WithRunning("exec c0/e0", "wait c0/e0", "delete c0/e0")}},
 	{Name: "plain-unread", Workload: harness.Workload{
 		CallTimeout: 2 * harness.IODrain, Deadline: time.Minute,
 		Containers: []harness.Container{{Exit: 7, Lines: harness.UnreadLines, Unread: true}}}},
-	{Name: "plain-no-command", Workload: harness.Workload{Containers: []harness.Container{
-		{NoSuchCommand: true}, {Exit: 7, NoSuchExec: true}}}},
+	{Name: "plain-no-command", Workload: harness.Workload{
+		Containers: []harness.Container{{NoSuchCommand: true},
+			{Exit: 7, Execs: []harness.ExecSpec{{NoSuchCommand: true}}}},
+		Script: script.WithRunning("add c1/e0", "wait c1/e0 &", "start c1/e0", "delete c1/e0")}},
 	{Name: "plain-group-no-command", Workload: harness.Workload{Grouped: true, Containers: []harness.Container{
-		{Exit: 7, Held: true}, {NoSuchCommand: true}, {Signal: "SIGTERM"}}}},
+		{Exit: 7}, {NoSuchCommand: true}, {Signal: "SIGTERM"}}, Script: script.Tasks}},
 	{Name: "plain-pod-no-command", Workload: harness.Workload{API: harness.CRI,
 		Containers: []harness.Container{
 			{Exit: 7, Execs: []harness.ExecSpec{{NoSuchCommand: true}}}, {NoSuchCommand: true}, {Signal: "SIGTERM"}},
@@ -119,7 +135,7 @@ var cases = []harness.Case{
 		Script: []string{"run pod", "create c1", "start c1", "look",
 			"repeat 3 create c0; at created; start c0; at running; at exited; remove c0; look", "end c1", "wait c1"}}},
 	{Name: "plain-killed-paused", Workload: harness.Workload{Deadline: 20 * time.Second, Debug: true,
-		Containers: []harness.Container{{Signal: "SIGKILL", Pause: true}, {Exit: 7}}}},
+		Containers: []harness.Container{{Signal: "SIGKILL"}, {Exit: 7}}, Script: script.WithRunning("pause c0")}},
 	{Name: "plain-script", Workload: harness.Workload{
 		Containers: []harness.Container{
 			{Exit: 7, Execs: []harness.ExecSpec{{Stays: true}, {Exit: 3}, {NoSuchCommand: true}, {Signal: "SIGTERM"}}},
@@ -146,15 +162,22 @@ var cases = []harness.Case{
 		Containers: []harness.Container{{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Exit: 3}},
 		Script: []string{"run pod", "create all", "at created", "start all", "at running", "end c1", "wait c1",
 			"oom c0", "restart containerd", "end c0", "wait c0", "at exited"}}},
-	{Name: "plain-output", Workload: harness.Workload{Containers: []harness.Container{
-		{Exit: 7, Exec: 3, Lines: 7000}}}},
-	{Name: "plain-terminal", Workload: harness.Workload{Containers: []harness.Container{
-		{Exit: 7, TTY: true, Lines: 1500, Exec: 3, ExecSignal: "SIGTERM"},
-		{Signal: "SIGTERM", TTY: true}}}},
-	{Name: "plain-log", Workload: harness.Workload{Containers: []harness.Container{
-		{Exit: 7, Exec: 3, Lines: harness.LogFileLines, Log: harness.LogFile},
-		{Exit: 5, Exec: 4, Lines: 7000, Log: harness.LogBinary}}}},
-	{Name: "plain-stdin", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7, Exec: 3, Stdin: 7000}}}},
+	{Name: "plain-output", Workload: harness.Workload{
+		Containers: []harness.Container{{Exit: 7, Lines: 7000, Execs: []harness.ExecSpec{{Exit: 3}}}},
+		Script:     script.WithRunning("exec c0/e0", "wait c0/e0", "delete c0/e0")}},
+	{Name: "plain-terminal", Workload: harness.Workload{
+		Containers: []harness.Container{
+			{Exit: 7, TTY: true, Lines: 1500, Execs: []harness.ExecSpec{{Exit: 3}, {Signal: "SIGTERM"}}},
+			{Signal: "SIGTERM", TTY: true}},
+		Script: script.WithRunning("exec c0/e0 c0/e1", "end c0/e1", "wait c0/e0 c0/e1", "delete c0/e0 c0/e1")}},
+	{Name: "plain-log", Workload: harness.Workload{
+		Containers: []harness.Container{
+			{Exit: 7, Lines: harness.LogFileLines, Log: harness.LogFile, Execs: []harness.ExecSpec{{Exit: 3}}},
+			{Exit: 5, Lines: 7000, Log: harness.LogBinary, Execs: []harness.ExecSpec{{Exit: 4}}}},
+		Script: script.WithRunning("exec c0/e0 c1/e0", "wait c0/e0 c1/e0", "delete c0/e0 c1/e0")}},
+	{Name: "plain-stdin", Workload: harness.Workload{
+		Containers: []harness.Container{{Exit: 7, Stdin: 7000, Execs: []harness.ExecSpec{{Exit: 3}}}},
+		Script:     script.WithRunning("exec c0/e0", "end c0/e0", "wait c0/e0", "delete c0/e0")}},
 	{Name: "plain-pod-exec", Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{
 		{Exit: 7, Lines: 7000, Execs: []harness.ExecSpec{{Exit: 3}}},
 		{Signal: "SIGTERM", Execs: []harness.ExecSpec{{Stays: true}}},
@@ -182,7 +205,7 @@ var cases = []harness.Case{
 		Script: []string{"run pod", "create c0", "at created", "start c0", "at running", "execsync c0/e0", "end c0",
 			"wait c0", "at exited"}}},
 	{Name: "plain-restart", Workload: harness.Workload{
-		Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
+		Containers: []harness.Container{{Exit: 3}, {Exit: 7}}, Script: script.Restarting()}},
 	{Name: "plain-pod-restart", Workload: harness.Workload{
 		API: harness.CRI, Bystander: true, Containers: []harness.Container{
 			{Exit: 3, TTY: true, Lines: 700}, {Exit: 7}}, Script: podRestart}},
@@ -204,8 +227,8 @@ var cases = []harness.Case{
 	{Name: "plain-reuse", Workload: harness.Workload{
 		Thorough: true, NoRestart: true, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-many", Workload: harness.Workload{
-		Grouped: true, Restart: true, Deadline: 2 * time.Minute,
-		Containers: slices.Repeat([]harness.Container{{Exit: 7}}, 36)}},
+		Grouped: true, Deadline: 2 * time.Minute, Containers: slices.Repeat([]harness.Container{{Exit: 7}}, 36),
+		Script: script.Restarting()}},
 	{Name: "plain-loop", Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}, {Exit: 5}},
 		Script: []string{"run pod", "create c2", "start c2", "look",
@@ -213,9 +236,11 @@ var cases = []harness.Case{
 				"remove c0 c1; look", "end c2", "wait c2"}}},
 	{Name: "plain-beside", Workload: harness.Workload{Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-again", Workload: harness.Workload{
-		KillAgain: true, NoRestart: true, Containers: []harness.Container{{Exit: 7}}}},
+		NoRestart: true, Containers: []harness.Container{{Exit: 7}},
+		Script: []string{"create c0", "start c0", "end c0", "wait c0", "delete c0",
+			"create c0", "start c0", "at running", "end c0", "wait c0", "at exited", "delete c0"}}},
 	{Name: "plain-rest", Workload: harness.Workload{
-		Restart: true, Rest: 6 * time.Second, Containers: []harness.Container{{Exit: 7}}}},
+		Containers: []harness.Container{{Exit: 7}}, Script: script.WithRunning("restart containerd", "soak 6s")}},
 	{Name: "plain-pod-rest", Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Exit: 3, TTY: true, Lines: 50}},
 		Script: []string{"run pod", "create all", "at created", "start c0", "at running", "restart containerd",

@@ -21,12 +21,12 @@ const restartBound = 10 * time.Second
 
 // useAgain uses the first id once more, after a restart of containerd where the case asks
 // for it, and looks at what that leaves. Without a fault little can be in the way of the
-// id, and only a reference run tries it, a thorough one, or one that kills its shim; and
-// what the client did not get rid of surely is.
+// id, and only a reference run or a thorough one tries it; and what the client did not
+// get rid of surely is.
 func (x *run) useAgain() error {
 	h := x.history()
 	if h.After.Inventory == nil || h.Removal != nil ||
-		x.Faultless() && !x.usesAgain && !x.Workload.KillAgain && !x.Workload.Thorough {
+		x.Faultless() && !x.usesAgain && !x.Workload.Thorough {
 		return nil
 	}
 	if !x.restart() {
@@ -69,7 +69,7 @@ func (x *run) restart() bool {
 // fault, so that nothing of a fault is left in its memory.
 func (x *run) brief() bool {
 	h := x.history()
-	if x.usesAgain || !x.runner.Brief || x.Workload.Thorough || x.Workload.KillAgain ||
+	if x.usesAgain || !x.runner.Brief || x.Workload.Thorough ||
 		len(x.found.Violations()) > 0 {
 		return false
 	}

@@ -29,6 +29,7 @@ import (
 // clients has a line for each client.
 var clients = map[harness.API]func(*client.Session) client.Client{
 	harness.TaskAPI: func(s *client.Session) client.Client { return task.New(s) },
+	harness.Ctr:     func(s *client.Session) client.Client { return task.New(s) },
 	harness.CRI:     func(s *client.Session) client.Client { return cri.New(s) },
 }
 
@@ -107,12 +108,7 @@ func (x *run) clientParams() client.Params {
 		Install: x.install,
 		State:   x.at,
 		Fired:   func() bool { return x.inject.AnyFired() },
-		KillShim: func(ctx context.Context, init int) bool {
-			err := x.inject.KillShim(ctx, init)
-			x.record.Problem(harness.ByHarness, err)
-			return err == nil
-		},
-		Spare: x.isBystander, StandIn: x.standIn,
+		Spare:   x.isBystander, StandIn: x.standIn,
 		Runtime: runcshim.Runtime, OtherRuntime: fakeshim.Runtime,
 		Truth: x.world.Truth(), FIFOs: x.world.FIFOs(), Events: &x.events, Record: &x.record,
 		Logger:   x.subject.payload,

@@ -16,7 +16,7 @@ func TestAReferenceThatHeldByLuckShowsNothing(t *testing.T) {
 		want  harness.Outcome
 	}{
 		"an exec whose child holds its output": {
-			[]harness.Call{{Who: "client", Verb: "exec-delete", Of: "c0", Took: 11 * time.Second}}, harness.Held},
+			[]harness.Call{{Who: "client", Verb: "delete", Of: "c0/e0", Took: 11 * time.Second}}, harness.Held},
 		"quick": {[]harness.Call{{Verb: "create", Took: 100 * time.Millisecond}}, harness.Held},
 		"an exec through the rest": {
 			[]harness.Call{{Who: "client", Verb: "ExecSync", Took: 11 * time.Second}}, harness.Held},
@@ -29,8 +29,8 @@ func TestAReferenceThatHeldByLuckShowsNothing(t *testing.T) {
 		"of somebody beside it": {
 			slices.Repeat([]harness.Call{{Who: "pod", Verb: "create", Took: 2 * time.Second}}, 8), harness.Held},
 	} {
-		w := harness.Workload{CallTimeout: 10 * time.Second, Deadline: time.Minute, Rest: 11 * time.Second,
-			Containers: []harness.Container{{BackgroundExec: true}}}
+		w := harness.Workload{CallTimeout: 10 * time.Second, Deadline: time.Minute, Script: []string{"soak 11s"},
+			Containers: []harness.Container{{Execs: []harness.ExecSpec{{Exit: 9, Background: true}}}}}
 		got := inTime(&harness.Reference{Outcome: harness.Held}, tt.calls, w)
 		if got.Outcome != tt.want || (got.Why != "") != (tt.want != harness.Held) {
 			t.Errorf("%s: %+v", name, got)

@@ -8,6 +8,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/script"
 )
 
 // TestTrace looks at where a plain lifecycle and one with a restart pass the points whose
@@ -19,7 +20,7 @@ func TestTrace(t *testing.T) {
 	r := Runner{Residues: catalogue.Residues()}
 	for name, w := range map[string]harness.Workload{
 		"plain":   {},
-		"restart": {Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}},
+		"restart": {Script: script.Restarting(), Containers: []harness.Container{{Exit: 3}, {Exit: 7}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			trace, err := r.Trace(t.Context(), harness.Case{Name: "trace", Workload: w})
@@ -51,7 +52,7 @@ func TestTrace(t *testing.T) {
 				trace.Passes,
 				func(p harness.Pass) bool { return p.Path == "load" && p.Point.Kind == failpoints.RPC },
 			)
-			if loads != w.Restart {
+			if loads != w.Restarts() {
 				t.Errorf("ttrpc calls while containerd loads: %v", loads)
 			}
 		})

@@ -1,6 +1,9 @@
 package script
 
-// Tasks is the lifecycle of a workload of the task API that has no script.
+import "slices"
+
+// Tasks is the lifecycle of tasks, for a workload without a script. Then the client
+// removes the containers, as dockerd does.
 var Tasks = []string{
 	"create all",
 	"at created",
@@ -23,4 +26,17 @@ var Pod = []string{
 	"end all",
 	"wait all",
 	"at exited",
+}
+
+// WithRunning is the lifecycle of tasks with steps between the start and the end of the
+// containers.
+func WithRunning(steps ...string) []string {
+	return slices.Concat(Tasks[:4], steps, Tasks[4:])
+}
+
+// Restarting is the lifecycle of tasks with a restart of containerd: the first container
+// runs, and the others have ended and are not deleted.
+func Restarting() []string {
+	return slices.Concat(Tasks[:4], []string{"end all but c0", "wait all but c0", "restart containerd",
+		"end c0", "wait c0", "at exited", "delete all"})
 }

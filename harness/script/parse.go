@@ -273,6 +273,9 @@ func (p *parser) allBut(v Verb, all []word) (out []Object) {
 			out = append(out, o)
 		}
 	}
+	if len(out) == 0 {
+		p.fail(all[0].column, errors.New("nothing is left of all"))
+	}
 	if v.Reverse {
 		slices.Reverse(out)
 	}
@@ -297,7 +300,7 @@ func (p *parser) object(on On, w word) (Object, bool) {
 // known are the names of the objects of a kind.
 func (p *parser) known(on On) (out []string) {
 	for _, o := range p.all() {
-		if o.Is(on) {
+		if on&o.kind() != 0 {
 			out = append(out, o.String())
 		}
 	}

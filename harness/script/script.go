@@ -5,6 +5,7 @@ package script
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -46,9 +47,6 @@ func AttachedTo(n, m int) Object { return Object{Container: n, Exec: -1, Attache
 // IsExec reports whether the object is an exec.
 func (o Object) IsExec() bool { return o.Exec >= 0 }
 
-// Is reports whether the object is of one of some kinds.
-func (o Object) Is(on On) bool { return on&o.kind() != 0 }
-
 // kind is the kind of the object.
 func (o Object) kind() On {
 	switch {
@@ -61,6 +59,9 @@ func (o Object) kind() On {
 	}
 	return OnContainers
 }
+
+// Is reports whether the object is of one of some kinds.
+func (o Object) Is(on On) bool { return on&o.kind() != 0 }
 
 func (o Object) String() string {
 	switch o.kind() {
@@ -98,17 +99,18 @@ func (s Script) Lines() []string {
 	return lines
 }
 
-// Has reports whether a step of that verb is about an object.
-func (s Script) Has(verb string, of Object) bool {
+// Count is the number of steps of that verb about an object.
+func (s Script) Count(verb string, of Object) (n int) {
 	for _, step := range s {
-		for _, o := range step.Of {
-			if step.Verb == verb && o == of {
-				return true
-			}
+		if step.Verb == verb && slices.Contains(step.Of, of) {
+			n++
 		}
 	}
-	return false
+	return n
 }
+
+// Has reports whether a step of that verb is about an object.
+func (s Script) Has(verb string, of Object) bool { return s.Count(verb, of) > 0 }
 
 // Uses reports whether there is a step of that verb.
 func (s Script) Uses(verb string) bool {

@@ -69,6 +69,7 @@ const (
 // Verbs are all verbs, in the order of a lifecycle.
 var Verbs = []Verb{
 	{Name: "run", By: CRI, On: OnPod, Does: "run the pod"},
+	{Name: "new", By: Task, On: OnContainers, Does: "create the container, without a task"},
 	{Name: "create", By: both, On: OnContainers, Does: "create the container, if there is none, and its task"},
 	{Name: "start", By: both, On: OnBoth, Does: "start the task or the exec"},
 	{Name: "end", By: both, On: OnBoth, Retried: OnBoth, Does: "let the process come to its configured end"},
@@ -78,7 +79,7 @@ var Verbs = []Verb{
 	{Name: "delete", By: Task, On: OnBoth, Reverse: true, Retried: OnExecs, Does: "delete the task or the exec"},
 	{Name: "remove", By: CRI, On: OnPod | OnContainers, Does: "remove the container or the pod"},
 	{Name: "pause", By: Task, On: OnContainers, Does: "pause the task"},
-	{Name: "resume", By: Task, On: OnContainers, Retried: OnBoth, Does: "resume the task"},
+	{Name: "resume", By: Task, On: OnContainers, Retried: OnContainers, Does: "resume the task"},
 	{Name: "add", By: Task, On: OnExecs, Does: "add the exec, without a start"},
 	{Name: Exec, By: both, On: OnExecs, Does: "add the exec and start it; in a pod, run it to its end through a stream"},
 	{Name: "oom", By: CRI, On: OnContainers, Does: "let a child exceed the memory limit; the container runs on"},
@@ -89,7 +90,8 @@ var Verbs = []Verb{
 	{Name: "disconnect", By: CRI, On: OnExecs | OnAttached, Does: "close the connection of the stream"},
 	{Name: "cancel", By: CRI, On: OnContainers | OnExecs, Does: "cancel the call of a concurrent step"},
 	{Name: "listen", By: CRI, Does: "start another client of the events, which disconnects at the first event"},
-	{Name: "soak", By: CRI, Arg: DurationArg, Does: "let the containers run for that time"},
+	{Name: "reuse-pid", By: Task, On: OnBoth, Does: "start another process with the pid of one that has ended"},
+	{Name: "soak", By: both, Arg: DurationArg, Does: "let the containers run for that time"},
 	{Name: "look", By: CRI, Does: "take an inventory, and compare it with the previous one"},
 	{Name: "restart", By: both, Arg: DaemonArg, Does: "restart containerd, and wait until it answers"},
 	{Name: Install, By: both, Arg: ReleaseArg,

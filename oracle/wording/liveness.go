@@ -147,6 +147,6 @@ func waitUnansweredWords(fs fact.Facts) []string {
 		return []string{"its start was refused and it was deleted",
 			"a client that was waiting for its end got no response within " + fs[fact.Bound]}
 	}
-	return []string{fmt.Sprintf("one of several clients that wait for its end got no response within %s of it",
+	return []string{fmt.Sprintf("a client that waits for its end got no response within %s of it",
 		fs[fact.Bound]), "no call was held"}
 }

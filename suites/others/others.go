@@ -15,6 +15,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/script"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/suites/spec"
 )
@@ -152,7 +153,7 @@ var _ = Describe("the Delete of a task", Label("others", "task"), func() {
 var _ = Describe("a shim that responds late but in time when containerd loads it", Label("others", "crash"), func() {
 	It("is not taken for dead, and neither is another one", spec.Quick, func(ctx context.Context) {
 		w := one(harness.TaskAPI, harness.Container{Exit: 7})
-		w.Restart = true
+		w.Script = script.Restarting()
 		w.Containers = append(w.Containers, harness.Container{Exit: 3})
 		late := term.Of(term.Clause{Count: 2, Action: term.Delay, Arg: "1200"})
 		spec.Holds(ctx, harness.Case{Name: "others-slow-load", Workload: w, Plan: failpoints.Plan{
@@ -161,11 +162,15 @@ var _ = Describe("a shim that responds late but in time when containerd loads it
 })
 
 var _ = Describe("a payload with children", Label("others", "cgroup"), func() {
-	held, shot := harness.Container{Exit: 7, Held: true}, harness.Container{Signal: "SIGKILL"}
+	held, shot := harness.Container{Exit: 7}, harness.Container{Signal: "SIGKILL"}
 	DescribeTable("leaves none of them when",
 		func(ctx context.Context, name string, api harness.API, shared bool, end harness.Container) {
 			end.Children, end.SharedPID = 2, shared
-			spec.Holds(ctx, harness.Case{Name: "others-children-" + name, Workload: one(api, end)})
+			w := one(api, end)
+			if api == harness.TaskAPI {
+				w.Script = script.Tasks // it runs until it is ended
+			}
+			spec.Holds(ctx, harness.Case{Name: "others-children-" + name, Workload: w})
 		},
 		Entry("it exits in a PID namespace of its own, by the task API", "task-exits", harness.TaskAPI, false, held),
 		Entry("it is killed in a shared one, by the task API", spec.Quick,

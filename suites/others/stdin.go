@@ -9,12 +9,13 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/script"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
 // reads is a container that reads its standard input to the end, with an exec that does
 // the same.
-var reads = one(harness.TaskAPI, harness.Container{Exit: 7, Exec: 3, Stdin: lines})
+var reads = withExec(harness.Container{Exit: 7, Stdin: lines}, harness.ExecSpec{Exit: 3})
 
 // allRead matches an input of which every line was read before it was closed.
 var allRead = HaveValue(And(HaveField("Read.Last", lines), HaveField("Read.Holes", BeEmpty()),
@@ -51,7 +52,7 @@ var _ = Describe("a standard input", Label("others", "exec", "stdin"), func() {
 	)
 	It("stays open during a restart of containerd", func(ctx context.Context) {
 		w := reads
-		w.Restart = true
+		w.Script = script.WithRunning("restart containerd")
 		v := spec.Holds(ctx, harness.Case{Name: "others-stdin-restart", Workload: w})
 		Expect(v.History.Instances[0].Input).To(allRead)
 	})

@@ -52,6 +52,9 @@ func TestSame(t *testing.T) {
 	one := func(c harness.Container) harness.Workload {
 		return harness.Workload{Containers: []harness.Container{c}}
 	}
+	with := func(steps []string, k harness.Container) harness.Workload {
+		return harness.Workload{Containers: []harness.Container{k}, Script: steps}
+	}
 	for _, tc := range []struct {
 		name string
 		c    harness.Workload
@@ -59,10 +62,12 @@ func TestSame(t *testing.T) {
 	}{
 		{"task", one(harness.Container{Exit: 3}), true},
 		{"two", one(harness.Container{Signal: "SIGTERM"}), true},
-		{"task", one(harness.Container{Exit: 7, Exec: 3}), false},
+		{"task", with(oneExec, harness.Container{Exit: 7, Execs: []harness.ExecSpec{{Exit: 3}}}), false},
 		{"exec-shared", one(harness.Container{Exit: 7}), false},
-		{"exec-shared", one(harness.Container{Exit: 3, HeldExec: true, SharedPID: true}), true},
-		{"output", one(harness.Container{Exit: 3, Exec: 9, Lines: 7000}), true},
+		{"exec-shared", with(workloads[cost("exec-shared")].Script,
+			harness.Container{Exit: 3, SharedPID: true, Execs: []harness.ExecSpec{{Stays: true}}}), true},
+		{"output", with(oneExec, harness.Container{Exit: 3, Lines: 7000,
+			Execs: []harness.ExecSpec{{Exit: 9}}}), true},
 		{"oom", one(harness.Container{Memory: 32, OOM: harness.OOMInit}), false},
 		{"segfault", one(harness.Container{Segfault: harness.SegfaultCore}), true},
 		{"segfault", one(harness.Container{Exit: 3}), false},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/script"
 	"github.com/shimquake/shimquake/spelling"
 )
 
@@ -31,12 +32,18 @@ const rest = 6 * time.Second
 var podRestart = []string{"run pod", "create all", "at created", "start all", "at running", "end c1", "wait c1",
 	"restart containerd", "end c0", "wait c0", "at exited"}
 
+// The scripts of workloads that more than one has, or that are tested.
+var (
+	oneExec  = script.WithRunning("exec c0/e0", "wait c0/e0", "delete c0/e0")
+	deleters = slices.Concat(script.Tasks[:len(script.Tasks)-1], []string{"delete all &", "delete all"})
+)
+
 // workloads are all of them, the cheapest first: a point is swept in the first that
 // reaches it.
 var workloads = []workload{
 	{name: "task", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7}}}},
 	{name: "deleters", like: "task", asked: true, Workload: harness.Workload{
-		Deleters: 2, CallTimeout: 3 * time.Second, Containers: []harness.Container{{Signal: "SIGTERM"}}}},
+		CallTimeout: 3 * time.Second, Containers: []harness.Container{{Signal: "SIGTERM"}}, Script: deleters}},
 	{name: "two", like: "task", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
 	{name: "grouped", like: "task two", asked: true, Workload: harness.Workload{
@@ -44,37 +51,53 @@ var workloads = []workload{
 	{name: "beside", like: "task", asked: true, Workload: harness.Workload{
 		Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
 	{name: "exec", like: "task", asked: true, Workload: harness.Workload{
-		Containers: []harness.Container{{Exit: 7, Exec: 3, HeldExec: true}}}},
+		Containers: []harness.Container{{Exit: 7, Execs: []harness.ExecSpec{{Exit: 3}, {Stays: true}}}},
+		Script: []string{"create all", "at created", "start all", "exec c0/e1", "at running",
+			"exec c0/e0", "wait c0/e0", "delete c0/e0", "end all", "wait all", "wait c0/e1", "delete c0/e1",
+			"at exited", "delete all"}}},
 	{name: "exec-shared", like: "task exec", asked: true, Workload: harness.Workload{
-		Containers: []harness.Container{{Exit: 7, HeldExec: true, SharedPID: true}}}},
+		Containers: []harness.Container{{Exit: 7, SharedPID: true, Execs: []harness.ExecSpec{{Stays: true}}}},
+		Script: []string{"create all", "at created", "start all", "exec c0/e0", "at running", "end all", "wait all",
+			"wait c0/e0", "delete c0/e0", "at exited", "delete all"}}},
 	{name: "exec-signal", like: "task exec", asked: true, Workload: harness.Workload{
-		Containers: []harness.Container{{Exit: 7, ExecSignal: "SIGTERM"}}}},
+		Containers: []harness.Container{{Exit: 7, Execs: []harness.ExecSpec{{Signal: "SIGTERM"}}}},
+		Script:     script.WithRunning("exec c0/e0", "end c0/e0", "wait c0/e0", "delete c0/e0")}},
 	{name: "output", like: "task exec", asked: true, Workload: harness.Workload{
-		Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000}}}},
+		Containers: []harness.Container{{Exit: 7, Lines: 7000, Execs: []harness.ExecSpec{{Exit: 3}}}}, Script: oneExec}},
 	{name: "terminal", like: "task exec output", asked: true, Workload: harness.Workload{
-		Containers: []harness.Container{{Exit: 7, TTY: true, Lines: 1500, Exec: 3, ExecSignal: "SIGTERM"}}}},
-	{name: "log", like: "task exec output", asked: true, Workload: harness.Workload{Containers: []harness.Container{
-		{Exit: 7, Exec: 3, Lines: harness.LogFileLines, Log: harness.LogFile},
-		{Exit: 7, Exec: 3, Lines: 7000, Log: harness.LogBinary}}}},
+		Containers: []harness.Container{
+			{Exit: 7, TTY: true, Lines: 1500, Execs: []harness.ExecSpec{{Exit: 3}, {Signal: "SIGTERM"}}}},
+		Script: script.WithRunning("exec c0/e0", "wait c0/e0", "delete c0/e0",
+			"exec c0/e1", "end c0/e1", "wait c0/e1", "delete c0/e1")}},
+	{name: "log", like: "task exec output", asked: true, Workload: harness.Workload{
+		Containers: []harness.Container{
+			{Exit: 7, Lines: harness.LogFileLines, Log: harness.LogFile, Execs: []harness.ExecSpec{{Exit: 3}}},
+			{Exit: 7, Lines: 7000, Log: harness.LogBinary, Execs: []harness.ExecSpec{{Exit: 3}}}},
+		Script: script.WithRunning("exec c0/e0", "wait c0/e0", "delete c0/e0", "exec c1/e0", "wait c1/e0", "delete c1/e0")}},
 	{name: "stdin", like: "task exec output", asked: true, Workload: harness.Workload{
-		Containers: []harness.Container{{Exit: 7, Exec: 3, Stdin: 7000}}}},
+		Containers: []harness.Container{{Exit: 7, Stdin: 7000, Execs: []harness.ExecSpec{{Exit: 3}}}},
+		Script:     script.WithRunning("exec c0/e0", "end c0/e0", "wait c0/e0", "delete c0/e0")}},
 	{name: "pause", like: "task", asked: true, Workload: harness.Workload{
-		Containers: []harness.Container{{Exit: 7, Pause: true}}}},
+		Containers: []harness.Container{{Exit: 7}}, Script: script.WithRunning("pause c0", "resume c0")}},
 	{name: "oom", like: "task", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}}}},
 	{name: "segfault", like: "task", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Segfault: harness.SegfaultCore}}}},
 	{name: "waiters", like: "task", asked: true, Workload: harness.Workload{
-		Waiters: 2, Deadline: 20 * time.Second, Containers: []harness.Container{{Exit: 7}}}},
+		Deadline: 20 * time.Second, Containers: []harness.Container{{Exit: 7}},
+		Script: []string{"create all", "at created", "start all", "wait all &", "at running", "end all", "wait all", "join",
+			"wait all", "at exited", "delete all"}}},
 	{name: "again", like: "task", asked: true, Workload: harness.Workload{
-		KillAgain: true, NoRestart: true, Containers: []harness.Container{{Exit: 7}}}},
+		NoRestart: true, Containers: []harness.Container{{Exit: 7}},
+		Script: []string{"create c0", "start c0", "end c0", "wait c0", "delete c0",
+			"create c0", "at created", "start c0", "at running", "end c0", "wait c0", "at exited", "delete c0"}}},
 	{name: "many", like: "restart grouped", asked: true, Workload: harness.Workload{
-		Grouped: true, Restart: true, Deadline: 2 * time.Minute,
-		Containers: slices.Repeat([]harness.Container{{Exit: 7}}, 36)}},
+		Grouped: true, Deadline: 2 * time.Minute, Containers: slices.Repeat([]harness.Container{{Exit: 7}}, 36),
+		Script: script.Restarting()}},
 	{name: "restart", Workload: harness.Workload{
-		Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
+		Containers: []harness.Container{{Exit: 3}, {Exit: 7}}, Script: script.Restarting()}},
 	{name: "rest", like: "restart", asked: true, Workload: harness.Workload{
-		Restart: true, Rest: rest, Containers: []harness.Container{{Exit: 7}}}},
+		Containers: []harness.Container{{Exit: 7}}, Script: script.WithRunning("restart containerd", "soak 6s")}},
 	// A third container costs a pod a fourth of its CPU time: what only one that is asked to
 	// stop passes is swept with that one alone.
 	{name: "cri", Workload: harness.Workload{
@@ -173,12 +196,13 @@ func (s Spec) Same(c harness.Workload) bool {
 
 func clientsPart(w harness.Workload) harness.Workload {
 	w = w.WithDefaults()
-	w.CallTimeout, w.Deadline, w.Settle, w.Rest, w.Thorough = 0, 0, 0, 0, false
+	w.CallTimeout, w.Deadline, w.Settle, w.Thorough = 0, 0, 0, false
 	var kinds []harness.Container
 	for _, c := range w.Containers {
 		c.Exit, c.Signal = 0, ""
-		if c.Exec != 0 {
-			c.Exec = 1
+		c.Execs = slices.Clone(c.Execs)
+		for m := range c.Execs {
+			c.Execs[m].Exit = 0
 		}
 		same := func(k harness.Container) bool { return reflect.DeepEqual(k, c) }
 		if !slices.ContainsFunc(kinds, same) {
@@ -189,8 +213,12 @@ func clientsPart(w harness.Workload) harness.Workload {
 	steps, _ := w.Steps() // the scripts of the catalogue and of the plan have no errors
 	w.Script = nil
 	for _, s := range steps {
-		if s.Verb != "soak" && !slices.Contains(w.Script, s.Verb) {
-			w.Script = append(w.Script, s.Verb)
+		verb := s.Verb
+		if s.Concurrent {
+			verb += " &"
+		}
+		if verb != "soak" && !slices.Contains(w.Script, verb) {
+			w.Script = append(w.Script, verb)
 		}
 	}
 	slices.Sort(w.Script)

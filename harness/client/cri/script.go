@@ -219,8 +219,7 @@ func (c *Client) soakStep(ctx context.Context, _ script.Object, long string) err
 }
 
 func (c *Client) restartStep(ctx context.Context, _ script.Object, _ string) error {
-	c.RestartNow(ctx, c.ids(c.living())...)
-	return nil
+	return c.RestartNow(ctx, c.ids(c.living())...)
 }
 
 func (c *Client) installStep(ctx context.Context, _ script.Object, programs string) error {

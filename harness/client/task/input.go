@@ -6,19 +6,16 @@ import (
 
 	"github.com/containerd/containerd/api/services/tasks/v1"
 	containerd "github.com/containerd/containerd/v2/client"
-	"github.com/containerd/errdefs/pkg/errgrpc"
-	"golang.org/x/sys/unix"
+	"github.com/containerd/errdefs"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
+	"github.com/shimquake/shimquake/harness/script"
 )
 
 // feed writes to the standard input of a container, or of an exec in it, and closes that:
 // the payload ends then. One that does not see the end of its input is killed.
-func (c *Client) feed(ctx context.Context, i *harness.Instance, e *harness.Exec) {
-	if i.Spec.Stdin == 0 {
-		return
-	}
+func (c *Client) feed(ctx context.Context, of script.Object, i *harness.Instance, e *harness.Exec) {
 	in, out, record, exec := &harness.Input{Lines: i.Spec.Stdin}, c.outputs[i], i.Name, ""
 	if e == nil {
 		i.Input = in
@@ -28,7 +25,7 @@ func (c *Client) feed(ctx context.Context, i *harness.Instance, e *harness.Exec)
 	alive := func() bool { return !c.Ended(i.ID, "") && (e == nil || !c.Ended(i.ID, exec)) }
 	c.Feed(ctx, in, client.ToFIFO(c.FIFOs, out.Input(), record, alive))
 	err := c.persist(ctx, func(ctx context.Context) error {
-		return gone(c.call(ctx, "close-io", i, func(ctx context.Context, cl *containerd.Client) error {
+		return gone(c.on(ctx, "close-io", of, func(ctx context.Context, cl *containerd.Client) error {
 			if in.Closing.IsZero() {
 				in.Closing = time.Now()
 			}
@@ -36,7 +33,7 @@ func (c *Client) feed(ctx context.Context, i *harness.Instance, e *harness.Exec)
 			if err == nil {
 				in.Closed = time.Now()
 			}
-			return errgrpc.ToNative(err)
+			return err
 		}))
 	})
 	patience := in.Patience
@@ -46,26 +43,23 @@ func (c *Client) feed(ctx context.Context, i *harness.Instance, e *harness.Exec)
 	if c.AwaitEOF(ctx, record, patience, alive) {
 		return
 	}
-	if e == nil {
-		c.signal(ctx, i, unix.SIGKILL)
-	} else {
-		_ = c.persist(ctx, func(ctx context.Context) error { return c.killExec(ctx, i, e, "kill", unix.SIGKILL) }) // a call
-	}
+	_ = c.persist(ctx, func(ctx context.Context) error { return gone(c.kill(ctx, of, "SIGKILL")) }) // noted as a call
 }
 
-// killExec sends a signal to an exec. What has ended needs none.
-func (c *Client) killExec(
-	ctx context.Context,
-	i *harness.Instance,
-	e *harness.Exec,
-	verb string,
-	sig unix.Signal,
-) error {
-	return gone(c.call(ctx, verb, i, func(ctx context.Context, cl *containerd.Client) error {
-		_, err := cl.TaskService().Kill(ctx, &tasks.KillRequest{
-			ContainerID: i.ID, ExecID: e.ID, Signal: uint32(sig)})
-		return errgrpc.ToNative(err)
-	}))
+// persist tries a call again until it succeeds or finds nothing, for as long as one call
+// may take.
+func (c *Client) persist(ctx context.Context, attempt func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
+	defer cancel()
+	return client.Until(ctx, attempt)
+}
+
+// gone reports no error where there is nothing left to ask.
+func gone(err error) error {
+	if errdefs.IsNotFound(err) {
+		return nil
+	}
+	return err
 }
 
 // learnInput notes what a process has read of its input, when it is over.

@@ -17,10 +17,10 @@ import (
 
 // query asks for the state of each object that a step was about, and for the list of all
 // tasks.
-func (s *scripted) query(ctx context.Context, step int) {
+func (c *Client) query(ctx context.Context, step int) {
 	seen := map[script.Object]bool{}
 	var tasks []script.Object
-	for _, one := range s.steps[:step] {
+	for _, one := range c.steps[:step] {
 		for _, of := range one.Of {
 			if seen[of] {
 				continue
@@ -28,21 +28,21 @@ func (s *scripted) query(ctx context.Context, step int) {
 			if seen[of] = true; !of.IsExec() {
 				tasks = append(tasks, of)
 			}
-			s.observe(ctx, step, harness.FieldState, []script.Object{of}, s.askedState(of))
+			c.observe(ctx, step, harness.FieldState, []script.Object{of}, c.askedState(of))
 		}
 	}
 	if len(tasks) > 0 {
-		s.observe(ctx, step, harness.FieldList, tasks, s.askedList)
+		c.observe(ctx, step, harness.FieldList, tasks, c.askedList)
 	}
 }
 
 // observe asks once for a value of each of some objects, and keeps them.
-func (s *scripted) observe(ctx context.Context, step int, field string, all []script.Object,
+func (c *Client) observe(ctx context.Context, step int, field string, all []script.Object,
 	ask func(context.Context, *containerd.Client) (map[script.Object]string, error)) {
 	o := harness.Observed{Step: step, At: time.Now(), Field: field}
-	ctx, cancel := context.WithTimeout(ctx, s.CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
 	defer cancel()
-	cl, _, err := s.Up(ctx)
+	cl, _, err := c.Up(ctx)
 	var values map[script.Object]string
 	if err == nil {
 		values, err = ask(ctx, cl)
@@ -51,7 +51,7 @@ func (s *scripted) observe(ctx context.Context, step int, field string, all []sc
 	if err = native(err); !errdefs.IsNotFound(err) {
 		o.Err = callerr.Of(err)
 	}
-	s.Record.Set(func(h *harness.History) {
+	c.Record.Set(func(h *harness.History) {
 		for _, of := range all {
 			o.Of, o.Value = of.String(), values[of]
 			h.Observed = append(h.Observed, o)
@@ -60,30 +60,30 @@ func (s *scripted) observe(ctx context.Context, step int, field string, all []sc
 }
 
 // askedState asks for the state of a task or an exec.
-func (s *scripted) askedState(
+func (c *Client) askedState(
 	of script.Object,
 ) func(context.Context, *containerd.Client) (map[script.Object]string, error) {
-	i, e := s.instance(of), s.execOf(of)
+	i, e := c.instance(of), c.execOf(of)
 	return func(ctx context.Context, cl *containerd.Client) (map[script.Object]string, error) {
 		r, err := cl.TaskService().Get(ctx, &tasks.GetRequest{ContainerID: i.ID, ExecID: execID(of)})
 		if err != nil {
 			return nil, err
 		}
-		s.learn(i, e, of, exit.ByTaskStatus, r.Process)
+		c.learn(i, e, of, exit.ByTaskStatus, r.Process)
 		return map[script.Object]string{of: r.GetProcess().GetStatus().String()}, nil
 	}
 }
 
 // askedList asks for the list of all tasks.
-func (s *scripted) askedList(ctx context.Context, cl *containerd.Client) (map[script.Object]string, error) {
+func (c *Client) askedList(ctx context.Context, cl *containerd.Client) (map[script.Object]string, error) {
 	r, err := cl.TaskService().List(ctx, &tasks.ListTasksRequest{})
 	if err != nil {
 		return nil, err
 	}
 	values := map[script.Object]string{}
 	for _, p := range r.Tasks {
-		if of, ok := harness.ObjectNamed(p.ID); ok && of.Container < len(s.of) {
-			s.learn(s.instance(of), nil, of, exit.ByTaskList, p)
+		if of, ok := harness.ObjectNamed(p.ID); ok && of.Container < len(c.of) {
+			c.learn(c.instance(of), nil, of, exit.ByTaskList, p)
 			values[of] = p.GetStatus().String()
 		}
 	}
@@ -91,13 +91,13 @@ func (s *scripted) askedList(ctx context.Context, cl *containerd.Client) (map[sc
 }
 
 // learn notes the exit status that a state has with it.
-func (s *scripted) learn(i *harness.Instance, e *harness.Exec, of script.Object, by exit.Observer,
+func (c *Client) learn(i *harness.Instance, e *harness.Exec, of script.Object, by exit.Observer,
 	p *tasktypes.Process) {
 	switch {
 	case p.GetStatus() != tasktypes.Status_STOPPED:
 	case !of.IsExec():
-		s.stateSays(i, by, p)
+		c.stateSays(i, by, p)
 	case e != nil && !e.Started.IsZero():
-		s.execReported(i, e, by, p.ExitStatus, p.ExitedAt.AsTime(), p.Pid)
+		c.execReported(i, e, by, p.ExitStatus, p.ExitedAt.AsTime(), p.Pid)
 	}
 }

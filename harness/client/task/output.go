@@ -36,12 +36,26 @@ func (c *Client) output(i *harness.Instance, exec *harness.Exec) *reader {
 	if i.Spec.Log != "" {
 		r.log = &client.ShimLog{To: i.Spec.Log, Dir: c.Truth, Name: record + "-log", Logger: c.Logger}
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if exec != nil {
 		c.outputs[exec] = r
 	} else {
 		c.outputs[i] = r
 	}
 	return r
+}
+
+// closeOutputs keeps what was read of the outputs of a container and its execs, and what
+// these have read of their inputs, when all is over.
+func (c *Client) closeOutputs(i *harness.Instance) {
+	i.Outputs = c.outputs[i].close()
+	c.learnInput(i.Input, i.Name)
+	for n := range i.Execs {
+		e := &i.Execs[n]
+		e.Outputs = c.outputs[e].close()
+		c.learnInput(e.Input, i.Record(*e))
+	}
 }
 
 // io is where a container's output goes: nowhere, unless it is to write some.

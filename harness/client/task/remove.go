@@ -2,7 +2,6 @@ package task
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/containerd/containerd/api/services/tasks/v1"
@@ -14,71 +13,69 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
+	"github.com/shimquake/shimquake/harness/script"
 	"github.com/shimquake/shimquake/oracle/callerr"
 	"github.com/shimquake/shimquake/oracle/exit"
 )
 
-// deleteByAll has each of the workload's deleters try, concurrently.
-func (c *Client) deleteByAll(ctx context.Context, i *harness.Instance) {
-	c.lookAtTask(ctx, i)
-	c.killLate(ctx, i, "", i.PID, i.Waited)
-	done := make([]time.Time, max(c.Case.Workload.Deleters, 1))
-	var others sync.WaitGroup
-	for n := range done[1:] {
-		others.Go(func() {
-			call := harness.Call{Who: harness.AnotherClient, Verb: "delete", Of: i.ID, At: time.Now()}
-			err := c.deleteBeside(ctx, i)
-			if err == nil {
-				done[1+n] = time.Now()
-			}
-			call.Took, call.Err = time.Since(call.At), callerr.Of(err)
-			c.Record.Call(call)
-		})
+// delete deletes a task or an exec. Before a task is deleted, it is asked for its state,
+// as the Go library does.
+func (c *Client) delete(ctx context.Context, of script.Object, _ string) error {
+	if of.IsExec() {
+		return c.deleteExec(ctx, of)
 	}
-	c.delete(ctx, i)
-	others.Wait()
-	for _, at := range done {
-		if i.Deleted.IsZero() {
-			i.Deleted = at
-		}
+	i := c.instance(of)
+	if !c.queries() {
+		c.lookAtTask(ctx, i)
 	}
-}
-
-// deleteBeside is another client's try. That it fails, because the first has been
-// quicker, breaks nothing; what it hears of the exit is judged.
-func (c *Client) deleteBeside(ctx context.Context, i *harness.Instance) error {
-	ctx, cancel := context.WithTimeout(ctx, c.Case.Workload.CallTimeout)
-	defer cancel()
-	cl, _, err := c.Up(ctx)
-	if err != nil {
-		return err
-	}
-	r, err := cl.TaskService().Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: i.ID})
-	if err != nil {
-		return errgrpc.ToNative(err)
-	}
-	c.Record.Reported(exit.Observation{
-		Container: i.ID, Observer: exit.ByDelete, Status: r.ExitStatus, At: r.ExitedAt.AsTime(), PID: int(r.Pid),
-	})
-	return nil
-}
-
-// delete is the client's first try, without force.
-func (c *Client) delete(ctx context.Context, i *harness.Instance) {
-	err := c.call(ctx, "delete", i, func(ctx context.Context, cl *containerd.Client) error {
+	err := c.on(ctx, "delete", of, func(ctx context.Context, cl *containerd.Client) error {
 		task, err := load(ctx, cl, i.ID)
+		if err == nil {
+			_, err = task.Status(ctx)
+		}
 		if err != nil {
 			return err
 		}
-		return c.deleteTask(ctx, i, task)
+		r, err := cl.TaskService().Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: i.ID})
+		if err == nil {
+			c.deleted(i)
+			c.reported(i, exit.ByDelete, r.ExitStatus, r.ExitedAt.AsTime(), r.Pid)
+		}
+		return err
 	})
-	c.failedDelete(i, err != nil && !c.Overtaken(err))
+	overtaken := errdefs.IsNotFound(err) && (c.steps.Uses("restart") || c.steps.Count("delete", of) > 1)
+	c.failedDelete(i, err != nil && !overtaken)
+	c.endStandIn(ctx, of)
+	return err
+}
+
+func (c *Client) deleteExec(ctx context.Context, of script.Object) error {
+	i, e := c.instance(of), c.execOf(of)
+	err := c.on(ctx, "delete", of, func(ctx context.Context, cl *containerd.Client) error {
+		r, err := cl.TaskService().DeleteProcess(ctx, &tasks.DeleteProcessRequest{ContainerID: i.ID, ExecID: execID(of)})
+		if err == nil && e != nil {
+			if e.Deleted = time.Now(); !e.Started.IsZero() {
+				c.execReported(i, e, exit.ByDelete, r.ExitStatus, r.ExitedAt.AsTime(), r.Pid)
+			}
+		}
+		return err
+	})
+	c.endStandIn(ctx, of)
+	return err
+}
+
+func (c *Client) deleted(i *harness.Instance) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i.Deleted = time.Now()
 }
 
 // failedDelete notes whether a Delete must be sent again. The library alone sends none
 // once the shim has forgotten the task.
 func (c *Client) failedDelete(i *harness.Instance, failed bool) {
-	c.undeleted[i] = failed && !c.Case.Workload.LibraryDelete
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.undeleted[i] = failed && c.Case.Workload.API != harness.Ctr
 }
 
 func (c *Client) deleteTask(
@@ -97,7 +94,7 @@ func (c *Client) deleteTask(
 	if err != nil {
 		return err
 	}
-	i.Deleted = time.Now()
+	c.deleted(i)
 	c.reported(i, exit.ByDelete, status.ExitCode(), status.ExitTime(), pid)
 	return nil
 }
@@ -184,7 +181,7 @@ func (c *Client) forceEnd(ctx context.Context, i *harness.Instance, task contain
 	select {
 	case status := <-exits:
 		if status.Error() == nil {
-			c.waited(i, status)
+			c.waited(i, status.ExitCode(), status.ExitTime())
 			c.AwaitExit(ctx, i.ID)
 		}
 		return nil

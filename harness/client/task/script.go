@@ -3,7 +3,6 @@ package task
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/containerd/containerd/api/services/tasks/v1"
@@ -20,47 +19,31 @@ import (
 	"github.com/shimquake/shimquake/oracle/exit"
 )
 
-// scripted is the state of a client that plays a script.
-type scripted struct {
-	*Client
-	steps script.Script
-	mu    sync.Mutex // of the lists that concurrent steps append to
-	// of are the containers as they are now, by their place in the workload: the last use of
-	// each id.
-	of []*harness.Instance
-}
-
-// play plays the script of the workload.
-func (c *Client) play(ctx context.Context, steps script.Script) {
-	s := &scripted{Client: c, steps: steps, of: append([]*harness.Instance(nil), c.instances...)}
-	p := play.Player{Session: c.Session, Script: steps, Verbs: s.verbs()}
-	if s.queries() {
-		p.Query = s.query
-	}
-	p.Play(ctx)
-}
-
 // queries reports whether the client asks for states and lists behind each step. With a
 // fault it does not: the model does not judge what it reports.
 func (c *Client) queries() bool { return !c.Quiet && c.Case.Faultless() }
 
 // verbs are the calls of the client, by the verbs of package script.
-func (s *scripted) verbs() map[string]play.Verb {
+func (c *Client) verbs() map[string]play.Verb {
 	return map[string]play.Verb{
-		"create": s.create, "start": s.start, "end": s.end, "kill": s.kill, "wait": s.wait, "delete": s.delete,
-		"pause": s.pause, "resume": s.resume, "add": s.add, script.Exec: s.exec, "restart": s.restart,
-		script.Install: s.install,
+		"new": c.record, "create": c.create, "start": c.start, "end": c.end, "kill": c.kill, "wait": c.wait,
+		"delete": c.delete, "pause": c.pause, "resume": c.resume, "add": c.add, script.Exec: c.exec,
+		"reuse-pid": c.reusePID, "restart": c.restart, "soak": c.soak, script.Install: c.install,
 	}
 }
 
 // instance is the container of an object.
-func (s *scripted) instance(of script.Object) *harness.Instance { return s.of[of.Container] }
+func (c *Client) instance(of script.Object) *harness.Instance {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.of[of.Container]
+}
 
 // on is one call of a step on an object.
-func (s *scripted) on(ctx context.Context, verb string, of script.Object,
+func (c *Client) on(ctx context.Context, verb string, of script.Object,
 	f func(context.Context, *containerd.Client) error) error {
-	return s.Call(ctx, verb, of.String(), func(ctx context.Context) error {
-		cl, _, err := s.Up(ctx)
+	return c.Call(ctx, verb, of.String(), func(ctx context.Context) error {
+		cl, _, err := c.Up(ctx)
 		if err != nil {
 			return err
 		}
@@ -84,57 +67,83 @@ func execID(of script.Object) string {
 	return fmt.Sprintf("e%d", of.Exec)
 }
 
-// create creates the container, if there is none, and its task. A later task of the same
-// id is another use of the id. It has a record and a trigger of its own.
-func (s *scripted) create(ctx context.Context, of script.Object, _ string) error {
-	i := s.instance(of)
-	again := !i.Begun.IsZero()
-	if again {
-		i = s.next(i)
-	}
-	if err := s.Expect(i.Name); err != nil {
+// record makes the record of a container, without a task.
+func (c *Client) record(ctx context.Context, of script.Object, _ string) error {
+	i := c.instance(of)
+	if err := c.Expect(i.Name); err != nil {
 		return err
 	}
 	i.Begun = time.Now()
-	if of.Container == 0 && i.PID == 0 {
-		s.Learn("task", i.ID, 0)
+	return c.on(ctx, "new", of, func(ctx context.Context, cl *containerd.Client) error {
+		_, err := c.container(ctx, cl, i)
+		return err
+	})
+}
+
+// create creates the container, if there is none, and its task. A task of an id that has
+// had one is another use of the id. It has a record and a trigger of its own.
+func (c *Client) create(ctx context.Context, of script.Object, _ string) error {
+	i := c.instance(of)
+	first, known := i.Created.IsZero(), !i.Begun.IsZero()
+	if !first {
+		i = c.next(i)
 	}
-	err := s.on(ctx, "create", of, func(ctx context.Context, cl *containerd.Client) error {
-		var made containerd.Container
-		var err error = errdefs.ErrNotFound
-		if again {
-			made, err = cl.LoadContainer(ctx, i.ID)
-		}
-		if errdefs.IsNotFound(err) {
-			made, err = s.container(ctx, cl, i, s.Runtime)
-		} else if err == nil {
-			err = made.Update(ctx, s.withSpec(i))
-		}
+	if err := c.Expect(i.Name); err != nil {
+		return err
+	}
+	if !known || !first {
+		i.Begun = time.Now()
+	}
+	if of.Container == 0 && first && !c.again {
+		c.Learn("task", i.ID, 0)
+	}
+	err := c.on(ctx, "create", of, func(ctx context.Context, cl *containerd.Client) error {
+		made, err := c.recorded(ctx, cl, i, known, first)
 		if err != nil {
 			return err
 		}
-		task, err := made.NewTask(ctx, s.io(i))
+		task, err := made.NewTask(ctx, c.io(i))
 		if err == nil {
+			c.mu.Lock()
 			i.PID, i.Created = task.Pid(), time.Now()
+			c.mu.Unlock()
 		}
 		return err
 	})
-	if err == nil || s.instance(of).Begun.IsZero() {
-		s.begin(of, i)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		if of.Container == 0 {
-			s.Learn("task", i.ID, int(i.PID))
-		}
-		s.AwaitCreated(ctx, []*harness.Instance{i})
+	c.begin(of, i)
+	if of.Container == 0 && !c.again {
+		c.Learn("task", i.ID, int(i.PID))
 	}
-	return err
+	c.AwaitCreated(ctx, []*harness.Instance{i})
+	return nil
+}
+
+// recorded is the container of a use of an id. One that is known may exist; it has the
+// specification of the use before.
+func (c *Client) recorded(ctx context.Context, cl *containerd.Client, i *harness.Instance, known, first bool) (
+	containerd.Container, error) {
+	if !known {
+		return c.container(ctx, cl, i)
+	}
+	made, err := cl.LoadContainer(ctx, i.ID)
+	switch {
+	case errdefs.IsNotFound(err):
+		return c.container(ctx, cl, i)
+	case err == nil && !first:
+		err = made.Update(ctx, containerd.UpdateContainerOpts(containerd.WithNewSpec(c.spec(i)...)))
+	}
+	return made, err
 }
 
 // next is another use of the id of a container.
-func (s *scripted) next(was *harness.Instance) *harness.Instance {
+func (c *Client) next(was *harness.Instance) *harness.Instance {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	n := 1
-	for _, i := range s.instances {
+	for _, i := range c.instances {
 		if i.ID == was.ID {
 			n++
 		}
@@ -143,25 +152,38 @@ func (s *scripted) next(was *harness.Instance) *harness.Instance {
 }
 
 // begin makes a use of an id the one that further steps are about.
-func (s *scripted) begin(of script.Object, i *harness.Instance) {
-	if s.of[of.Container] == i {
-		return
+func (c *Client) begin(of script.Object, i *harness.Instance) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of[of.Container] != i {
+		c.of[of.Container] = i
+		c.instances = append(c.instances, i)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.of[of.Container] = i
-	s.instances = append(s.instances, i)
 }
 
-// withSpec gives the record of a container the specification of a new use of its id.
-func (s *scripted) withSpec(i *harness.Instance) containerd.UpdateContainerOpts {
-	return containerd.UpdateContainerOpts(containerd.WithNewSpec(s.spec(i)...))
+// load asks for a task before a call about it, as the Go library does. The call itself is
+// that of the tasks service: the library sends none that it expects to be refused.
+func load(ctx context.Context, cl *containerd.Client, id string) (containerd.Task, error) {
+	made, err := cl.LoadContainer(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return made.Task(ctx, nil)
 }
 
-func (s *scripted) start(ctx context.Context, of script.Object, _ string) error {
-	i, e := s.instance(of), s.execOf(of)
-	err := s.on(ctx, "start", of, func(ctx context.Context, cl *containerd.Client) error {
-		if err := s.load(ctx, cl, of); err != nil {
+// loaded is load for a container. An exec needs none.
+func (c *Client) loaded(ctx context.Context, cl *containerd.Client, of script.Object) error {
+	if of.IsExec() {
+		return nil
+	}
+	_, err := load(ctx, cl, c.instance(of).ID)
+	return err
+}
+
+func (c *Client) start(ctx context.Context, of script.Object, _ string) error {
+	i, e := c.instance(of), c.execOf(of)
+	err := c.on(ctx, "start", of, func(ctx context.Context, cl *containerd.Client) error {
+		if err := c.loaded(ctx, cl, of); err != nil {
 			return err
 		}
 		r, err := cl.TaskService().Start(ctx, &tasks.StartRequest{ContainerID: i.ID, ExecID: execID(of)})
@@ -177,73 +199,64 @@ func (s *scripted) start(ctx context.Context, of script.Object, _ string) error 
 	switch {
 	case err != nil:
 	case e != nil:
-		s.AwaitRecord(ctx, i.Record(*e), e.Stays || e.Signal != 0)
+		c.AwaitRecord(ctx, i.Record(*e), e.Held || e.Stays || e.Signal != 0)
 	default:
-		s.AwaitStarted(ctx, []*harness.Instance{i})
+		c.AwaitStarted(ctx, []*harness.Instance{i})
 	}
-	return err
-}
-
-// load asks for a task before a call about it, as the Go library does. The call itself is
-// that of the tasks service: the library sends none that it expects to be refused.
-func (s *scripted) load(ctx context.Context, cl *containerd.Client, of script.Object) error {
-	if of.IsExec() {
-		return nil
-	}
-	_, err := load(ctx, cl, s.instance(of).ID)
 	return err
 }
 
 // end lets a payload come to its configured end: by its signal, by the end of its input,
 // or by itself.
-func (s *scripted) end(ctx context.Context, of script.Object, _ string) error {
-	i, e := s.instance(of), s.execOf(of)
+func (c *Client) end(ctx context.Context, of script.Object, _ string) error {
+	i, e := c.instance(of), c.execOf(of)
 	signal := i.Spec.Signal
 	if of.IsExec() {
 		signal = i.Spec.Execs[of.Exec].Signal
 	} else {
-		s.KillChild(ctx, i)
+		c.KillChild(ctx, i)
 	}
 	switch {
-	case i.Spec.Stdin > 0 && (e != nil || !of.IsExec()):
-		s.feed(ctx, i, e)
+	case of.IsExec() && e == nil:
 		return nil
 	case signal != "":
-		return s.endBySignal(ctx, of, signal)
-	case !of.IsExec() && !s.Case.Holds(i):
+		return c.endBySignal(ctx, of, signal)
+	case i.Spec.Stdin > 0:
+		c.feed(ctx, of, i, e)
+		return nil
+	case !of.IsExec() && !c.Case.Holds(i):
 		return nil
 	}
-	return s.Call(ctx, "end", of.String(), func(ctx context.Context) error {
-		switch {
-		case !of.IsExec():
-			s.Release(ctx, i)
-		case e != nil:
-			s.ReleaseExec(ctx, i, *e)
+	return c.Call(ctx, "end", of.String(), func(ctx context.Context) error {
+		if e != nil {
+			c.ReleaseExec(ctx, i, *e)
+		} else {
+			c.Release(ctx, i)
 		}
 		return nil
 	})
 }
 
 // endBySignal sends the signal that ends a payload, and SIGKILL to one that ignores it.
-func (s *scripted) endBySignal(ctx context.Context, of script.Object, signal string) error {
-	err := s.kill(ctx, of, signal)
-	if err != nil || of.IsExec() || !s.instance(of).Spec.IgnoresTerm {
+func (c *Client) endBySignal(ctx context.Context, of script.Object, signal string) error {
+	err := c.kill(ctx, of, signal)
+	if err != nil || of.IsExec() || !c.instance(of).Spec.IgnoresTerm {
 		return err
 	}
 	grace := time.NewTimer(harness.StopGrace)
 	defer grace.Stop()
 	select {
 	case <-grace.C:
-		return s.kill(ctx, of, "SIGKILL")
+		return c.kill(ctx, of, "SIGKILL")
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func (s *scripted) kill(ctx context.Context, of script.Object, signal string) error {
-	i, e, number := s.instance(of), s.execOf(of), harness.Signals[signal]
-	err := s.on(ctx, "kill", of, func(ctx context.Context, cl *containerd.Client) error {
-		if err := s.load(ctx, cl, of); err != nil {
+func (c *Client) kill(ctx context.Context, of script.Object, signal string) error {
+	i, e, number := c.instance(of), c.execOf(of), harness.Signals[signal]
+	err := c.on(ctx, "kill", of, func(ctx context.Context, cl *containerd.Client) error {
+		if err := c.loaded(ctx, cl, of); err != nil {
 			return err
 		}
 		_, err := cl.TaskService().Kill(ctx, &tasks.KillRequest{
@@ -253,7 +266,7 @@ func (s *scripted) kill(ctx context.Context, of script.Object, signal string) er
 	switch {
 	case err != nil:
 	case e == nil:
-		s.Record.Sent(i.ID, int(number))
+		c.Record.Sent(i.ID, int(number))
 	case int(number) == e.Signal:
 		e.Signalled, e.Patience = time.Now(), signalPatience
 	}
@@ -261,21 +274,21 @@ func (s *scripted) kill(ctx context.Context, of script.Object, signal string) er
 }
 
 // wait learns the exit status, and waits for the exit event: what a client does next may
-// else be seen before it. For a container it waits until the end of the lifecycle, and is
+// else be seen before it. For a container it waits until the end of the script, and is
 // one call, however often the client has come back with it.
-func (s *scripted) wait(ctx context.Context, of script.Object, _ string) error {
+func (c *Client) wait(ctx context.Context, of script.Object, _ string) error {
 	if of.IsExec() {
-		return s.on(ctx, "wait", of, func(ctx context.Context, cl *containerd.Client) error {
-			return s.waitOnce(ctx, cl, of)
+		return c.on(ctx, "wait", of, func(ctx context.Context, cl *containerd.Client) error {
+			return c.waitOnce(ctx, cl, of)
 		})
 	}
 	call := harness.Call{Who: "client", Verb: "wait", Of: of.String(), At: time.Now()}
 	var err error
 	_ = client.Until(ctx, func(ctx context.Context) error {
-		cl, _, up := s.Up(ctx)
+		cl, _, up := c.Up(ctx)
 		if err = up; err == nil {
-			if err = s.load(ctx, cl, of); err == nil {
-				err = s.waitOnce(ctx, cl, of)
+			if err = c.loaded(ctx, cl, of); err == nil {
+				err = c.waitOnce(ctx, cl, of)
 			}
 		}
 		if err = native(err); errdefs.IsNotFound(err) {
@@ -283,139 +296,75 @@ func (s *scripted) wait(ctx context.Context, of script.Object, _ string) error {
 		}
 		return err
 	})
-	s.Note(ctx, &call, err)
+	c.Note(ctx, &call, err)
 	if err != nil {
 		return &callerr.Error{Call: "wait", Err: err}
 	}
 	return nil
 }
 
-func (s *scripted) waitOnce(ctx context.Context, cl *containerd.Client, of script.Object) error {
-	i, e := s.instance(of), s.execOf(of)
+func (c *Client) waitOnce(ctx context.Context, cl *containerd.Client, of script.Object) error {
+	i, e := c.instance(of), c.execOf(of)
 	r, err := cl.TaskService().Wait(ctx, &tasks.WaitRequest{ContainerID: i.ID, ExecID: execID(of)})
 	switch {
 	case err != nil:
 		return err
 	case !of.IsExec():
-		s.waited(i, *containerd.NewExitStatus(r.ExitStatus, r.ExitedAt.AsTime(), nil))
-		s.AwaitExit(ctx, i.ID)
-		s.AwaitOOM(ctx, i)
+		c.waited(i, r.ExitStatus, r.ExitedAt.AsTime())
+		c.AwaitExit(ctx, i.ID)
+		c.AwaitOOM(ctx, i)
 	case e != nil && !e.Started.IsZero():
 		e.Waited = time.Now()
-		s.execReported(i, e, exit.ByWait, r.ExitStatus, r.ExitedAt.AsTime(), e.PID)
+		c.execReported(i, e, exit.ByWait, r.ExitStatus, r.ExitedAt.AsTime(), e.PID) // Wait tells no pid
 	}
 	return nil
 }
 
-// delete deletes a task or an exec. Before a task is deleted, it is asked for its state,
-// as the Go library does.
-func (s *scripted) delete(ctx context.Context, of script.Object, _ string) error {
-	i, e := s.instance(of), s.execOf(of)
-	if !of.IsExec() && !s.queries() {
-		s.lookAtTask(ctx, i)
-	}
-	return s.on(ctx, "delete", of, func(ctx context.Context, cl *containerd.Client) error {
-		if of.IsExec() {
-			r, err := cl.TaskService().DeleteProcess(ctx, &tasks.DeleteProcessRequest{
-				ContainerID: i.ID, ExecID: execID(of)})
-			if err == nil && e != nil {
-				if e.Deleted = time.Now(); !e.Started.IsZero() {
-					s.execReported(i, e, exit.ByDelete, r.ExitStatus, r.ExitedAt.AsTime(), r.Pid)
-				}
-			}
-			return err
-		}
-		task, err := load(ctx, cl, i.ID)
-		if err == nil {
-			_, err = task.Status(ctx)
-		}
-		var r *tasks.DeleteResponse
-		if err == nil {
-			r, err = cl.TaskService().Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: i.ID})
-		}
-		if err == nil {
-			i.Deleted = time.Now()
-			s.reported(i, exit.ByDelete, r.ExitStatus, r.ExitedAt.AsTime(), r.Pid)
-		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.failedDelete(i, err != nil && !s.Overtaken(native(err)))
+func (c *Client) pause(ctx context.Context, of script.Object, _ string) error {
+	return c.on(ctx, "pause", of, func(ctx context.Context, cl *containerd.Client) error {
+		_, err := cl.TaskService().Pause(ctx, &tasks.PauseTaskRequest{ContainerID: c.instance(of).ID})
 		return err
 	})
 }
 
-func (s *scripted) pause(ctx context.Context, of script.Object, _ string) error {
-	return s.on(ctx, "pause", of, func(ctx context.Context, cl *containerd.Client) error {
-		_, err := cl.TaskService().Pause(ctx, &tasks.PauseTaskRequest{ContainerID: s.instance(of).ID})
+func (c *Client) resume(ctx context.Context, of script.Object, _ string) error {
+	return c.on(ctx, "resume", of, func(ctx context.Context, cl *containerd.Client) error {
+		_, err := cl.TaskService().Resume(ctx, &tasks.ResumeTaskRequest{ContainerID: c.instance(of).ID})
 		return err
 	})
 }
 
-func (s *scripted) resume(ctx context.Context, of script.Object, _ string) error {
-	return s.on(ctx, "resume", of, func(ctx context.Context, cl *containerd.Client) error {
-		_, err := cl.TaskService().Resume(ctx, &tasks.ResumeTaskRequest{ContainerID: s.instance(of).ID})
-		return err
-	})
-}
-
-// add adds an exec. Each that is added is another use of its id, with a record of its
-// own.
-func (s *scripted) add(ctx context.Context, of script.Object, _ string) error {
-	i, spec := s.instance(of), s.instance(of).Spec.Execs[of.Exec]
-	e := harness.Exec{ID: execID(of), Want: spec.Want(), Stays: spec.Stays, Absent: spec.NoSuchCommand,
-		Signal: int(harness.Signals[spec.Signal]), Begun: time.Now()}
-	e.Triggered = spec.Signal == "" && s.steps.Has("end", of)
-	for _, other := range i.Execs {
-		if other.ID == e.ID {
-			e.Name = fmt.Sprintf("%s-%d", e.ID, len(i.Execs)+1)
-		}
-	}
-	if err := s.Expect(i.Record(e)); err != nil {
-		return err
-	}
-	err := s.on(ctx, "add", of, func(ctx context.Context, cl *containerd.Client) error {
-		r, err := execSpec(ctx, cl, i, &e)
-		if err == nil {
-			_, err = cl.TaskService().Exec(ctx, r)
-		}
-		return err
-	})
-	if err == nil {
-		e.Added = time.Now()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if i.Execs == nil { // so that none moves while another step is about it
-			i.Execs = make([]harness.Exec, 0, len(s.steps))
-		}
-		i.Execs = append(i.Execs, e)
-	}
+// restart restarts containerd. What the living have is looked at before and after it. It
+// takes as long as it takes: to wait for containerd is no call.
+func (c *Client) restart(ctx context.Context, _ script.Object, _ string) error {
+	call := harness.Call{Who: "client", Verb: "restart", At: time.Now()}
+	err := c.RestartNow(ctx, c.living()...)
+	c.Note(ctx, &call, err)
 	return err
 }
 
-func (s *scripted) exec(ctx context.Context, of script.Object, arg string) error {
-	if err := s.add(ctx, of, arg); err != nil {
+// soak lets what lives run on.
+func (c *Client) soak(ctx context.Context, _ script.Object, long string) error {
+	d, err := time.ParseDuration(long)
+	if err != nil {
 		return err
 	}
-	return s.start(ctx, of, arg)
-}
-
-// execOf is the last use of an exec's id; nil: none was added.
-func (s *scripted) execOf(of script.Object) *harness.Exec {
-	i := s.instance(of)
-	for n := len(i.Execs) - 1; n >= 0; n-- {
-		if of.IsExec() && i.Execs[n].ID == execID(of) {
-			return &i.Execs[n]
-		}
-	}
+	c.Soak(ctx, d, c.living()...)
 	return nil
 }
 
-func (s *scripted) restart(ctx context.Context, _ script.Object, _ string) error {
-	return s.Call(ctx, "restart", "", s.Restart)
+// living are the ids of the containers that run, as far as the client knows.
+func (c *Client) living() (ids []string) {
+	for _, i := range c.of {
+		if !i.Started.IsZero() && i.Waited.IsZero() {
+			ids = append(ids, i.ID)
+		}
+	}
+	return ids
 }
 
-func (s *scripted) install(ctx context.Context, _ script.Object, programs string) error {
-	return s.Call(ctx, script.Install, "", func(context.Context) error {
-		return s.Install(script.InstallationOf(programs))
+func (c *Client) install(ctx context.Context, _ script.Object, programs string) error {
+	return c.Call(ctx, script.Install, "", func(context.Context) error {
+		return c.Install(script.InstallationOf(programs))
 	})
 }

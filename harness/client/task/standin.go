@@ -1,0 +1,47 @@
+package task
+
+import (
+	"context"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/script"
+)
+
+// reusePID has another process, which does nothing, have the pid of a process that has
+// ended, until that is deleted: a signal for what has ended must not reach it.
+func (c *Client) reusePID(ctx context.Context, of script.Object, _ string) error {
+	i, e := c.instance(of), c.execOf(of)
+	in := harness.StandIn{Of: of.String(), PID: int(i.PID)}
+	if of.IsExec() {
+		if in.PID = 0; e != nil {
+			in.PID = int(e.PID)
+		}
+	}
+	if in.PID == 0 {
+		return nil // it has never begun
+	}
+	end, err := c.StandIn(ctx, in.PID)
+	if err != nil {
+		c.Record.Problem(harness.ByHarness, err)
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.standIns[of] = func(ctx context.Context) {
+		in.Hit, err = end(ctx)
+		c.Record.Problem(harness.ByHarness, err)
+		c.Record.Set(func(h *harness.History) { h.StandIns = append(h.StandIns, in) })
+	}
+	return nil
+}
+
+// endStandIn ends the process that has the pid of an object, if there is one.
+func (c *Client) endStandIn(ctx context.Context, of script.Object) {
+	c.mu.Lock()
+	end := c.standIns[of]
+	delete(c.standIns, of)
+	c.mu.Unlock()
+	if end != nil {
+		end(ctx)
+	}
+}
