@@ -51,7 +51,8 @@ func (m Minimiser) ShowAll(ctx context.Context, p plan.Plan, r *triage.Report) e
 		return nil
 	}
 	all := len(r.New) + len(r.Gone())
-	m.reported = progress.Begin(ctx, "replays of new clusters and of gone findings", all, "clusters")
+	m.reported = progress.Begin(ctx, "replays of new clusters and of gone findings", all,
+		"clusters")
 	defer m.reported.End()
 	for i := range r.New {
 		if err := m.show(ctx, p, &r.New[i]); err != nil {

@@ -149,7 +149,7 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, words []string
 				defer mu.Unlock()
 				tally[v.Outcome]++
 				if worse(v.Outcome, worst) {
-					worst, next = v.Outcome, afterRun(v, wordFor(words, i, c), rep.dir, f.count)
+					worst, next = v.Outcome, afterRun(v, wordFor(words, i, v), rep.dir, f.count)
 				}
 				defer p.Step(countOf(tally))
 				if err := rep.add(v, plain); err != nil {
@@ -187,12 +187,13 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, words []string
 	return nil
 }
 
-// wordFor returns the argument that named a case, or the name of an enumerated case.
-func wordFor(words []string, i int, c harness.Case) string {
+// wordFor returns the word by which a case is run again: the typed word, or the file of an
+// enumerated script in its evidence.
+func wordFor(words []string, i int, v harness.Verdict) string {
 	if i < len(words) {
 		return words[i]
 	}
-	return c.Name
+	return filepath.Join(v.Evidence, "case.yaml")
 }
 
 // nameOf names cases in a few words.

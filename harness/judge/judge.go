@@ -48,7 +48,8 @@ var rules = func(known excuses) []rule {
 // leave (catalogue.Residues): they do not violate.
 func Judge(h harness.History, known []residue.Known) harness.Verdict {
 	v := harness.Verdict{
-		Case: h.Case, Name: h.Case.Name, Version: h.Version, ReplacedBy: h.Versions()[1:], LeftOut: h.LeftOut, Firings: h.Firings, Evidence: h.Evidence,
+		Case: h.Case, Name: h.Case.Name, Version: h.Version, ReplacedBy: h.Versions()[1:],
+		LeftOut: h.LeftOut, Firings: h.Firings, Evidence: h.Evidence,
 		Took: h.Took, CPU: h.CPU, Problems: slices.Clone(h.Problems), History: &h,
 	}
 	uses := usesApart(&h)

@@ -26,7 +26,7 @@ func responses(h *harness.History) (found []finding.Finding, problems []harness.
 		return nil, problem(harness.ByInput, err.Error())
 	}
 	for n := range h.Case.Workload.WithDefaults().Containers {
-		f := follow{h: h, steps: steps, container: n}
+		f := follow{h: h, steps: steps, container: n, made: map[int]model.Call{}}
 		f.calls()
 		f.observed()
 		impossible, ok := model.Follow(f.ops)
@@ -52,12 +52,14 @@ type follow struct {
 	ops       []model.Op
 	facts     []fact.Facts // of each of ops, if it is impossible; none: another rule reports it
 	objects   []script.Object
+	made      map[int]model.Call // by their places in ops; none: it is an observation
 }
 
 func (f *follow) add(of script.Object, from time.Time, took time.Duration, lost bool, fs fact.Facts,
 	next, anyway func(model.Config) []model.Config) {
 	o := model.Op{From: from, To: from.Add(took), Next: next, Anyway: anyway}
 	if f.h.MayHaveBegun(o.To, func(failpoints.Fault) bool { return true }) {
+		delete(f.made, len(f.ops))
 		return
 	}
 	if lost {
@@ -87,6 +89,7 @@ func (f *follow) calls() {
 		case c.Err != nil:
 			fs[fact.Error] = c.Err.Text
 		}
+		f.made[len(f.ops)] = call
 		f.add(of, c.At, c.Took, c.Response == harness.Lost, fs,
 			func(m model.Config) []model.Config { return m.Next(call, c.Response) },
 			func(m model.Config) []model.Config { return m.Anyway(call, c.Response) })
@@ -131,22 +134,34 @@ func (f *follow) observed() {
 // finding is about a response, or a state, that no possible state allows.
 func (f *follow) finding(i model.Impossible) finding.Finding {
 	of, fs := f.objects[i.Op], f.facts[i.Op]
-	var states []string
+	var states, responses []string
 	for _, c := range i.Before {
 		states = append(states, c.Words(of))
+		if call, ok := f.made[i.Op]; ok {
+			response, _ := c.Do(call)
+			responses = append(responses, string(response))
+		}
 	}
-	slices.Sort(states)
-	fs[fact.True] = strings.Join(slices.Compact(states), ", or ")
+	fs[fact.True] = either(states)
+	if len(responses) > 0 {
+		fs[fact.Want] = either(responses)
+	}
 	s := subjectOf(of)
 	return finding.Finding{Invariant: finding.Liveness, Class: finding.ClassContainer, Subject: s,
 		Facts: ofExec(s.Exec, fs)}
 }
 
-// subjectOf is an object of a script, in findings.
+// subjectOf returns an object of a script as findings name it.
 func subjectOf(of script.Object) finding.Subject {
 	s := finding.Subject{ID: script.Container(of.Container).String()}
 	if of.IsExec() {
 		s.Exec = fmt.Sprintf("e%d", of.Exec)
 	}
 	return s
+}
+
+// either lists different words in their order: "none, or running".
+func either(words []string) string {
+	slices.Sort(words)
+	return strings.Join(slices.Compact(words), ", or ")
 }

@@ -16,7 +16,7 @@ func CallOf(w harness.Workload, steps script.Script, n int, verb string, of scri
 		e := spec.Execs[of.Exec]
 		signal, absent, stays = e.Signal, e.NoSuchCommand, e.Stays
 	}
-	atOnce := !stays && signal == "" && !(w.Scripted() && steps.Has("end", of))
+	atOnce := !stays && signal == "" && (!w.Scripted() || !steps.Has("end", of))
 	switch {
 	case steps[n].Verb != "end":
 		signal = steps[n].Arg

@@ -53,7 +53,7 @@ const (
 	Status     // the kind of error in the report.
 	Reported   // the reported status.
 	True       // the real status.
-	Want       // the status that the workload asks for.
+	Want       // the status that the workload asks for, or the response that the model expects.
 	Source     // the source of the real status.
 	SentBy     // the sender of the signal in the status.
 	Containerd // the state of containerd at the end of the container.

@@ -28,7 +28,8 @@ func othersAnswer(fs fact.Facts) []string {
 
 func othersStatus(fs fact.Facts) []string {
 	return []string{
-		fmt.Sprintf("%s reported %s", fs[fact.By], fs[fact.Reported]), "its payload exited with " + fs[fact.True],
+		fmt.Sprintf("%s reported %s", fs[fact.By], fs[fact.Reported]),
+		"its payload exited with " + fs[fact.True],
 	}
 }
 

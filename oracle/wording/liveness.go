@@ -18,7 +18,8 @@ var livenessWhats = []phrase{
 	{fact.Listing, "containerd", says("it cannot list its objects: %s", fact.Error)},
 	{fact.Collection, "containerd", says("it could not collect its garbage: %s", fact.Error)},
 	{fact.Answer, "containerd",
-		says("it did not respond to Version within %s (%s): %s", fact.Bound, fact.Apart, fact.Error)},
+		says("it did not respond to Version within %s (%s): %s", fact.Bound, fact.Apart,
+			fact.Error)},
 	{fact.ARestart, "restart of containerd", says("it does not respond within %s: %s", fact.Bound, fact.Error)},
 	{fact.Shutdown, "shim", says("it got SIGTERM, as at the shutdown of a node, and still ran %s later",
 		fact.Bound)},
@@ -44,7 +45,7 @@ var livenessWhats = []phrase{
 	{fact.InputEnded, "input", inputEndedWords},
 	{fact.StateAs, "task", says("its %s succeeded, but containerd reports it as %s", fact.Call, fact.Task)},
 	{fact.StatePID, "task", statePIDWords},
-	{fact.WrongResponse, "task", says("%s got the response %s while it was %s", fact.Call, fact.Reported, fact.True)},
+	{fact.WrongResponse, "task", responseWords},
 	{fact.WrongState, "task", says("after %s its %s is reported as %s while it was %s", fact.Call, fact.Field,
 		fact.Reported, fact.True)},
 	{fact.PausedRuns, "task", says("it was paused, but its payload still ran: %s heartbeats since", fact.Count)},
@@ -132,6 +133,14 @@ func inputEndedWords(fs fact.Facts) []string {
 			"an attached client had gone"}
 	}
 	return []string{fmt.Sprintf("its payload read the end of its input %s before it was closed", fs[fact.Apart])}
+}
+
+func responseWords(fs fact.Facts) []string {
+	got := fmt.Sprintf("%s got the response %s", fs[fact.Call], fs[fact.Reported])
+	if fs[fact.Error] != "" {
+		got += fmt.Sprintf(" (%s)", fs[fact.Error])
+	}
+	return []string{got, fmt.Sprintf("it was %s, where the response is %s", fs[fact.True], fs[fact.Want])}
 }
 
 func statePIDWords(fs fact.Facts) []string {

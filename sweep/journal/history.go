@@ -87,8 +87,8 @@ func judgedHere(dir string, h Head, all []Result) ([]Result, error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%s was run by %s: %w; report it with that build, or sweep again in another folder (--out)",
-			dir, h.Build, err)
+		return nil, fmt.Errorf("%s was run by %s: %w; report it with that build, "+
+			"or sweep again in another folder (--out)", dir, h.Build, err)
 	}
 	return again, nil
 }

@@ -24,7 +24,8 @@ func plainLike(w harness.Workload) []string {
 // the options' workloads use. It runs that many at once. They must hold, or show the
 // known bugs of the release. It returns the verdicts of the cases that this machine
 // cannot run. The error is a *TraceError if a case does not hold.
-func HoldPlain(ctx context.Context, e Engine, o Options, more []harness.Case, parallel int) ([]harness.Verdict, error) {
+func HoldPlain(ctx context.Context, e Engine, o Options, more []harness.Case, parallel int) (
+	[]harness.Verdict, error) {
 	o = o.WithDefaults()
 	if err := o.Check(); err != nil {
 		return nil, err
