@@ -204,10 +204,11 @@ func TestPageIsUsable(t *testing.T) {
 		"the fault is not marked":      `document.querySelectorAll('#line .vis-item.fault').length >= 2`,
 		"no run without the fault":     `document.querySelectorAll('#line .vis-label.without').length > 0`,
 		"nothing says where they part": `/ends with 0/.test(document.querySelector('.parts').textContent)`,
-		"what matters is not first":    `/^Without the fault, shim 27 ends/.test(document.querySelector('.lead').textContent)`,
-		"no legend of the fault":       `!!document.querySelector('.legend .key-fault')`,
-		"no command to replay it":      `/shimquake run/.test(document.querySelector('.command').textContent)`,
-		"no link to the evidence":      `!!document.querySelector('a[href="evidence/x"]')`,
+		"what matters is not first": `/^Without the fault, shim 27 ends/.test(
+			document.querySelector('.lead').textContent)`,
+		"no legend of the fault":  `!!document.querySelector('.legend .key-fault')`,
+		"no command to replay it": `/shimquake run/.test(document.querySelector('.command').textContent)`,
+		"no link to the evidence": `!!document.querySelector('a[href="evidence/x"]')`,
 	} {
 		if !get[bool](b, js) {
 			t.Error(what)
@@ -222,9 +223,11 @@ func TestPageIsUsable(t *testing.T) {
 	b.do(chromedp.KeyEvent("n"))
 	b.until(`/Task.Shutdown/.test(document.querySelector('#detail').textContent)`)
 	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('#line').scrollIntoView({behavior: 'instant'})`))
-	b.until(`(({top, bottom}) => top >= 0 && bottom <= innerHeight)(document.querySelector('#detail').getBoundingClientRect())`)
+	b.until(`(({top, bottom}) => top >= 0 && bottom <= innerHeight)(
+		document.querySelector('#detail').getBoundingClientRect())`)
 	b.do(chromedp.SendKeys(chromedp.CSS("#find"), "nothing has this"))
-	b.until(`[...document.querySelectorAll('#line .vis-item:not(.vis-background)')].every((i) => i.classList.contains('faint')) &&
+	b.until(`[...document.querySelectorAll('#line .vis-item:not(.vis-background)')]
+		.every((i) => i.classList.contains('faint')) &&
 		getComputedStyle(document.querySelector('#line .vis-item.without.faint .vis-item-content')).visibility === 'hidden'`)
 	b.do(chromedp.SendKeys(chromedp.CSS("#find"), strings.Repeat(kb.Backspace, len("nothing has this"))))
 	b.until(`!document.querySelector('#line .faint')`)

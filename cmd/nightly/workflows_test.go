@@ -113,7 +113,8 @@ func TestActionsArePinned(t *testing.T) {
 	released := regexp.MustCompile(`^shimquake/shimquake@v\d+\.\d+\.\d+$`)
 	by := map[string]string{}
 	for _, file := range []string{".github/workflows/ci.yml", ".github/workflows/nightly.yml",
-		".github/workflows/release.yml", "action.yml", ".github/actions/ready/action.yml", ".github/actions/keep/action.yml", "docs/in-your-ci.md"} {
+		".github/workflows/release.yml", "action.yml", ".github/actions/ready/action.yml", ".github/actions/keep/action.yml",
+		"docs/in-your-ci.md"} {
 		for _, m := range uses.FindAllStringSubmatch(read(t, file), -1) {
 			what, comment := m[1], m[2]
 			if strings.HasPrefix(what, "./") || released.MatchString(what) && file == "docs/in-your-ci.md" {

@@ -117,6 +117,7 @@ var ofOneRun = []struct {
 	{regexp.MustCompile(`process [0-9]+`), "process N"},
 	{regexp.MustCompile(`\b[0-9a-f]{12}\b`), "ID"},
 	{regexp.MustCompile(`(kept: +).*`), "${1}A FOLDER"},
+	{regexp.MustCompile(`\b[0-9]{8}-[0-9]{6}-`), "TIME-"},
 	{regexp.MustCompile(`bin/shimquake`), "shimquake"},
 	{regexp.MustCompile(` +#`), " #"},
 }

@@ -102,7 +102,8 @@ func afterRun(v harness.Verdict, word, out string, count int) []step {
 		steps = append(steps, step{again(containerd.DefaultRelease, word), "does the newest release show it, too?"})
 	}
 	if v.Evidence != "" {
-		steps = append(steps, step{self() + " bundle " + shellWord(v.Evidence), "for an issue: read it before you attach it"})
+		steps = append(steps, step{self() + " bundle " + shellWord(v.Evidence),
+			"for an issue: read it before you attach it"})
 	}
 	return steps
 }

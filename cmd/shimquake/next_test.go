@@ -36,9 +36,12 @@ func TestNext(t *testing.T) {
 		steps []step
 		want  []string
 	}{
-		"a known bug":              {afterRun(leak, "x", "out", 1), []string{"open out/report.html", "show containerd-8981"}},
-		"another leak":             {afterRun(other, "x.yaml", "out", 1), []string{"run --containerd v2.3.7 --count 20 x.yaml"}},
-		"a bug that has come back": {afterRun(back, "x", "out", 20), []string{"show containerd-8981", "REGRESSION: v2.4.2 should not have this bug"}},
+		"a known bug": {afterRun(leak, "x", "out", 1),
+			[]string{"open out/report.html", "show containerd-8981"}},
+		"another leak": {afterRun(other, "x.yaml", "out", 1),
+			[]string{"run --containerd v2.3.7 --count 20 x.yaml"}},
+		"a bug that has come back": {afterRun(back, "x", "out", 20),
+			[]string{"show containerd-8981", "REGRESSION: v2.4.2 should not have this bug"}},
 		"another leak, again": {
 			afterRun(other, "x.yaml", "out", 20),
 			[]string{"run --containerd v2.4.2 --count 20 x.yaml", "bundle out/evidence/x"},
@@ -101,11 +104,13 @@ func TestShownBug(t *testing.T) {
 	v := violated("shim task=none bundle=gone")
 	v.Name, v.Version = "shutdown-error-once", "v2.4.2"
 	b, ok := shownBug(v)
-	if lines := tellBug(b, v.Version); !ok || !strings.HasPrefix(lines[0], "a REGRESSION of the known bug containerd-8981") {
+	lines := tellBug(b, v.Version)
+	if !ok || !strings.HasPrefix(lines[0], "a REGRESSION of the known bug containerd-8981") {
 		t.Errorf("%s is fixed in %s: %v, %q", b.ID, v.Version, ok, lines)
 	}
 	said := strings.Join(tellBug(b, "v2.3.7"), "\n")
-	for _, want := range []string{"the known bug", "cause: ", "fixed in v2.4.0", "https://github.com/containerd/containerd/issues/8981"} {
+	for _, want := range []string{"the known bug", "cause: ", "fixed in v2.4.0",
+		"https://github.com/containerd/containerd/issues/8981"} {
 		if !strings.Contains(said, want) || strings.Contains(said, "REGRESSION") {
 			t.Errorf("%q is not in %s", want, said)
 		}

@@ -48,7 +48,8 @@ func (f *runFlags) register(c *cobra.Command) {
 	c.Flags().IntVar(&f.count, "count", 1, "the number of runs of each case")
 	c.Flags().IntVar(&f.parallel, "parallel", 2, "the number of worlds that run at once")
 	c.Flags().StringVar(&f.out, "out", "",
-		"folder for the report and the evidence (default: a new folder in out for the report, out/evidence for the evidence)")
+		"folder for the report and the evidence "+
+			"(default: a new folder in out for the report, out/evidence for the evidence)")
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object per verdict")
 	c.Flags().BoolVar(&f.keep, "keep", false, "also keep the evidence of cases that held")
 }
@@ -187,8 +188,8 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, words []string
 	return nil
 }
 
-// wordFor returns the word by which a case is run again: the typed word, or the file of an
-// enumerated script in its evidence.
+// wordFor returns the word by which a case is run again: the typed word, or the file of
+// an enumerated script in its evidence.
 func wordFor(words []string, i int, v harness.Verdict) string {
 	if i < len(words) {
 		return words[i]

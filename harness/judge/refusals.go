@@ -10,9 +10,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// refusals: what has a command that does not exist does not begin: the call that was to
-// begin it fails with its name, and no event tells that it has begun or ended. That the error of the call names the command the baseline
-// asks. A fault may have kept the refusal from whom it is for.
+// refusals: a process whose command does not exist never begins. No event reports its
+// start or its end. Rule baseline checks that the error of the call names the command.
+// It judges nothing after a fault, which may have hidden the refusal.
 func refusals(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) || brokenOrKilled(h, h.After.At) {
 		return nil, nil

@@ -42,7 +42,8 @@ func TestWaiters(t *testing.T) {
 		}), ""},
 		"of an exec that has ended": {also(withExec, plain, waits("DeadlineExceeded", 10*time.Second), ofExec0),
 			unanswered + " of=exec"},
-		"of an exec whose start was refused": {also(absentExec(func(*harness.Exec) {}), waits("DeadlineExceeded", 10*time.Second),
+		"of an exec whose start was refused": {also(absentExec(func(*harness.Exec) {}),
+			waits("DeadlineExceeded", 10*time.Second),
 			func(h *harness.History) {
 				h.Calls[0].Of, h.Calls[0].Unprovoked, h.Calls[len(h.Calls)-1].Of = "c0/e3", false, "c0/e3"
 			}), unanswered + " of=exec"},

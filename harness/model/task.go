@@ -62,9 +62,9 @@ type Call struct {
 	Of   script.Object
 	// Signal is that of a kill: SIGKILL.
 	Signal string
-	// Beside is set of one of several creates, or deletes, of an object at the same time.
-	// One of the creates finds the other's bundle, where the error of mkdir has no code
-	// (NewBundle of core/runtime/v2/bundle.go). Several deletes may succeed (seen on v2.4.2).
+	// Beside is set of one of several overlapping creates, or deletes, of an object.
+	// Several deletes may succeed (seen on v2.4.2). A create may find the bundle of the
+	// other. The error of mkdir has no code (NewBundle of core/runtime/v2/bundle.go).
 	Beside bool
 	// Absent reports that the object's command does not exist, and AtOnce that its process
 	// comes to its end without an `end` step.

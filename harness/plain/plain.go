@@ -24,7 +24,9 @@ func Cases() []harness.Case {
 		switch {
 		case c.Workload.API == harness.CRI:
 			all[n].Bad = ofPods
-		case slices.ContainsFunc(c.Workload.Containers, func(k harness.Container) bool { return len(k.Execs) > 0 && k.SharedPID }):
+		case slices.ContainsFunc(c.Workload.Containers, func(k harness.Container) bool {
+			return len(k.Execs) > 0 && k.SharedPID
+		}):
 			all[n].Bad = ofExecs
 		}
 	}

@@ -35,7 +35,7 @@ func TestBrief(t *testing.T) {
 			creates, waits := 0, 0
 			for _, c := range v.History.Calls {
 				switch c.Verb {
-				case "create":
+				case "create", "new":
 					creates++
 				case "wait":
 					waits++

@@ -280,7 +280,7 @@ func TestARunningContainerIsSeenWhole(t *testing.T) {
 	// The same process, if containerd did not know it.
 	for reason, d := range map[string]*inventory.Daemon{
 		"neither a container nor a task": {}, "but no task": {Containers: []inventory.Ref{{Namespace: "default", ID: "c1"}}},
-		"is STOPPED": {Tasks: []inventory.Task{{Namespace: "default", ID: "c1", Status: "STOPPED"}}},
+		"as STOPPED": {Tasks: []inventory.Task{{Namespace: "default", ID: "c1", Status: "STOPPED"}}},
 	} {
 		inv.Daemon = d
 		if found, err := compare.Forgotten(inv); err != nil || len(found) == 0 ||

@@ -68,7 +68,7 @@ func TestPlantedLeaksAreFound(t *testing.T) {
 		}, finding.ClassSocket, []string{"@/containerd-shim/x.sock", "still listening"},
 			[]finding.Class{finding.ClassProcess}},
 		{"dead socket", func(w *miniWorld) { w.mkdir("/run/containerd/s"); deadSocket(w, "/run/containerd/s/ab12") },
-			finding.ClassSocket, []string{"nobody listens", "no bundle is left"}, nil},
+			finding.ClassSocket, []string{"without a listener", "no bundle is left"}, nil},
 		{"socket beside a bundle", func(w *miniWorld) {
 			w.mkdir(taskDir + "/default/c1")
 			deadSocket(w,
@@ -76,11 +76,11 @@ func TestPlantedLeaksAreFound(t *testing.T) {
 		},
 			finding.ClassSocket, []string{"bundle default/c1 names it"}, []finding.Class{finding.ClassBundle}},
 		{"bundle", func(w *miniWorld) { w.mkdir(taskDir + "/default/c1") },
-			finding.ClassBundle, []string{"default/c1", "no shim of that id"}, nil},
+			finding.ClassBundle, []string{"default/c1", "no shim with that id"}, nil},
 		{"hidden bundle", func(w *miniWorld) { w.mkdir(taskDir + "/default/.c1") },
-			finding.ClassBundle, []string{"hidden: its removal began and did not end"}, nil},
+			finding.ClassBundle, []string{"hidden: its removal began and did not finish"}, nil},
 		{"work directory", func(w *miniWorld) { w.mkdir("/run/root/io.containerd.runtime.v2.task/default/c1") },
-			finding.ClassBundle, []string{"work directory", "its bundle is gone"}, nil},
+			finding.ClassBundle, []string{"work directory", "its bundle has gone"}, nil},
 		{"sandbox's bundle",
 			func(w *miniWorld) { w.mkdir("/run/containerd/io.containerd.sandbox.controller.v1.shim/k8s.io/p1") },
 			finding.ClassBundle, []string{"k8s.io/p1"}, nil},
@@ -102,7 +102,7 @@ func TestPlantedLeaksAreFound(t *testing.T) {
 		{"FIFO", func(w *miniWorld) { w.mkdir("/run/containerd/fifo/123"); fifo(w, "/run/containerd/fifo/123/c1-stdout") },
 			finding.ClassFIFO, []string{"c1-stdout"}, nil},
 		{"file", func(w *miniWorld) { w.mkdir("/run/containerd/own"); write(w, "/run/containerd/own/c1") },
-			finding.ClassFile, []string{"directory /run/containerd/own", "was not there before"}, nil},
+			finding.ClassFile, []string{"directory /run/containerd/own", "it is new"}, nil},
 		{"file that nobody knows in a known directory", func(w *miniWorld) { write(w, "/run/containerd/s/note") },
 			finding.ClassFile, []string{"file /run/containerd/s/note"}, nil},
 		{"files in a FIFO's directory", func(w *miniWorld) {

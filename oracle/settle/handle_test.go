@@ -35,7 +35,7 @@ func TestARunningShimLeaksAConnection(t *testing.T) {
 	w.until("it is accepted", func(inv inventory.Inventory) bool { return len(compare.Leaks(before, inv)) > 0 })
 	found := compare.Leaks(before, w.take())
 	if len(found) != 1 || found[0].Class != finding.ClassHandle || found[0].Subject.PID != shim ||
-		!saysAll(found[0], []string{"default/c1", "1 more than the 0"}) {
+		!saysAll(found[0], []string{"default/c1", "1 more than the limit of 0"}) {
 		t.Errorf("found %v", found)
 	}
 }

@@ -210,8 +210,8 @@ func (t Table) Each(visit func(Cell)) {
 func (t Table) Markdown(day time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Bugs and releases\n\nThe results of `shimquake matrix --markdown` on %s. A cell has the "+
-		"expectation of the catalogue and the result: *bad* has the bug,\n*ok* does not have it, *?* is unknown; \"-\" is a "+
-		"release that lacks the point of the fault.\nDifferences are in capitals.\n\n",
+		"expectation of the catalogue and the result: *bad* has the bug,\n*ok* does not have it, *?* is unknown; "+
+		"\"-\" is a release that lacks the point of the fault.\nDifferences are in capitals.\n\n",
 		day.Format(time.DateOnly))
 	heads := make([]string, len(t.Releases))
 	for i, r := range t.Releases {
