@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -56,7 +57,20 @@ func (n *node) asUser(t *testing.T, role string, argv ...string) *world.Process 
 	t.Helper()
 	dropped := []string{"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all",
 		"--inh-caps=-all", "--no-new-privs"}
-	return n.startUntilEnd(t, role, append(dropped, argv...)...)
+	p := n.startUntilEnd(t, role, append(dropped, argv...)...)
+	n.awaitExec(t, p, "setpriv")
+	return p
+}
+
+// awaitExec waits until a process has executed another program than the first one.
+func (n *node) awaitExec(t *testing.T, p *world.Process, first string) {
+	t.Helper()
+	pid, err := n.world.HostPID(p.Identity)
+	n.must(err)
+	n.must(poll.Until(n.ctx, 2*time.Millisecond, func() (bool, error) {
+		comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+		return err == nil && strings.TrimSpace(string(comm)) != first, err
+	}))
 }
 
 func (n *node) startUntilEnd(t *testing.T, role string, argv ...string) *world.Process {
