@@ -121,8 +121,11 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, words []string
 	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: filepath.Join(cmp.Or(f.out, outDir), "evidence"),
 		KeepAll: f.keep, Log: stderr}
 	for _, c := range cases { // One by one, before the clock starts.
-		if err := r.Prepare(ctx, c.Containerd); err != nil {
-			return prepareError(err)
+		steps, _ := c.Workload.Steps() // an error is a problem of the case
+		for _, name := range append(steps.Installed(), c.Containerd) {
+			if err := r.Prepare(ctx, name); err != nil {
+				return prepareError(err)
+			}
 		}
 	}
 	p := progress.Begin(ctx, "run of "+nameOf(cases), len(cases)*f.count, "cases")
