@@ -68,8 +68,10 @@ func (c *Config) of(o script.Object) *Process {
 func (c Config) State(o script.Object) State { return c.of(o).State }
 
 // ends are the configurations after the end of one process that may end by itself. With a
-// task its execs are killed. In a paused container a killed exec ends at once on cgroup
-// v2, and on v1 when the container is resumed: frozen includes its end.
+// task its execs are killed. The shim may report the end of an exec before that of the
+// init (it holds an init's exit back until its execs have ended: handleInitExit of
+// task/service.go). In a paused container a killed exec ends at once on cgroup v2, and on
+// v1 when the container is resumed: frozen includes its end.
 func (c Config) ends(frozen bool) (all []Config) {
 	if c.Task.mayEnd() {
 		next := c
@@ -82,7 +84,8 @@ func (c Config) ends(frozen bool) (all []Config) {
 		all = append(all, next)
 	}
 	for n, e := range c.Execs {
-		if e.mayEnd() && e.State == Running && (c.Task.State != Paused || frozen && e.Killed) {
+		killed := e.Killed || c.Task.mayEnd()
+		if e.State == Running && (killed || e.Released) && (c.Task.State != Paused || frozen && killed) {
 			next := c
 			next.Execs[n] = Process{State: Stopped}
 			all = append(all, next)
