@@ -289,6 +289,9 @@ type Firing struct {
 	Miss Miss `json:"miss,omitempty"`
 }
 
+// DidNotFire is the proof of a fault of which nothing else is known.
+const DidNotFire = "did not fire"
+
 // Miss is why a fault came to nothing.
 type Miss string
 

@@ -204,7 +204,7 @@ func (in *Injector) Finish() []harness.Firing {
 			f.Fault, f.Text = i, in.plan[i].String()
 		}
 		if f.Count == 0 && f.Proof == "" {
-			f.Proof = "did not fire"
+			f.Proof = harness.DidNotFire
 		}
 		firings[i] = f
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/finding"
 )
@@ -13,25 +14,47 @@ import (
 // instead are reported.
 func firings(h *harness.History) (_ []finding.Finding, missed []harness.Problem) {
 	for _, f := range h.Firings {
-		if f.Count == 0 {
-			text := fmt.Sprintf("this fault did not fire: %s (%s); hit instead: %s", f.Text, f.Proof, hitInstead(h))
-			missed = append(missed, harness.Problem{Kind: harness.ByMiss, Miss: f.Miss, Text: text})
+		if f.Count > 0 {
+			continue
 		}
+		text := "this fault did not fire: " + f.Text
+		if f.Proof != harness.DidNotFire {
+			text += " (" + f.Proof + ")"
+		}
+		var at failpoints.Point
+		if f.Fault >= 0 && f.Fault < len(h.Case.Plan) {
+			at = h.Case.Plan[f.Fault].At
+		}
+		missed = append(missed, harness.Problem{Kind: harness.ByMiss, Miss: f.Miss,
+			Text: text + "; hit instead: " + hitInstead(h, at)})
 	}
 	return nil, missed
 }
 
-// hitInstead sums up the points that were passed until the client was done: what comes
-// later is the oracle's doing.
-func hitInstead(h *harness.History) string {
-	hits := map[string]int{}
+// hitInstead counts the passes of points until the client was done: later ones are those
+// of the oracle. Where the process of the fault has passed points of the same kind, these
+// are enough. The two points of a call are one.
+func hitInstead(h *harness.History, at failpoints.Point) string {
+	hits, near := map[failpoints.Point]int{}, false
 	for _, hit := range h.Hits {
-		if h.Done.IsZero() || !hit.Time.After(h.Done) {
-			hits[hit.Point]++
+		p, err := failpoints.ParsePoint(hit.Point)
+		if err != nil || !h.Done.IsZero() && hit.Time.After(h.Done) {
+			continue
 		}
+		if p.Kind == failpoints.RPC {
+			if p.Where == "exit" {
+				continue
+			}
+			p.Where = ""
+		}
+		hits[p]++
+		near = near || p.Kind == at.Kind && p.Who == at.Who
 	}
-	seen := make([]string, 0, len(hits))
+	var seen []string
 	for p, n := range hits {
+		if near && (p.Kind != at.Kind || p.Who != at.Who) {
+			continue
+		}
 		seen = append(seen, fmt.Sprintf("%s x%d", p, n))
 	}
 	slices.Sort(seen)
