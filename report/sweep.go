@@ -111,15 +111,16 @@ func clustersOf(p plan.Plan, rep triage.Report) []Cluster {
 			state = Unreproduced
 		}
 		says := []string{fmt.Sprintf("when %s, in %s, at %s", c.When, number(c.Cases, "case"), number(c.Points, "point"))}
+		title := words(c.Example(c.Left[0]))
 		for _, l := range c.Left[1:] {
-			if text := words(l); text != words(c.Left[0]) && !slices.Contains(says, text) {
+			if text := words(c.Example(l)); text != title && !slices.Contains(says, text) {
 				says = append(says, text)
 			}
 		}
 		for _, w := range c.Windows[:min(len(c.Windows), mostWindows)] {
 			says = append(says, "at "+w.String())
 		}
-		out := Cluster{ID: c.Name, Key: c.Key(), State: state, Title: words(c.Left[0]), Says: says, Cases: idsOf(p, c)}
+		out := Cluster{ID: c.Name, Key: c.Key(), State: state, Title: title, Says: says, Cases: idsOf(p, c)}
 		if c.Shown != nil {
 			shown := *c.Shown
 			shown.File = filepath.Join("findings", filepath.Base(shown.File))
@@ -175,15 +176,15 @@ func SortClusters(all []Cluster) {
 	})
 }
 
-// words are those of what all findings of a cluster have in common.
-func words(s triage.Signature) string {
-	f := finding.Finding{Invariant: s.Invariant, Class: s.Class, Facts: s.Facts}
-	head := fmt.Sprintf("%s %s", s.Invariant, s.Class)
+// words describe a finding without the name of its subject, which differs in the other
+// cases of its cluster.
+func words(f finding.Finding) string {
+	head := fmt.Sprintf("%s %s", f.Invariant, f.Class)
 	switch {
-	case s.Invariant == finding.Liveness:
+	case f.Invariant == finding.Liveness:
 		head = wording.Subject(f)
-	case strings.HasPrefix(string(s.Class), string(s.Invariant)): // an exit-code, an event
-		head = strings.ReplaceAll(string(s.Class), "-", " ")
+	case strings.HasPrefix(string(f.Class), string(f.Invariant)): // an exit-code, an event
+		head = strings.ReplaceAll(string(f.Class), "-", " ")
 	}
 	return strings.TrimRight(fmt.Sprintf("%s: %s", head, wording.Reason(f)), ": ")
 }

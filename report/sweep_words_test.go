@@ -5,12 +5,11 @@ import (
 
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
-	"github.com/shimquake/shimquake/sweep/triage"
 )
 
 // A cluster's title says what has come about, also where its cause has no words.
 func TestWordsOfACluster(t *testing.T) {
-	for want, s := range map[string]triage.Signature{
+	for want, s := range map[string]finding.Finding{
 		"ID reuse: the id could not be used again": {
 			Invariant: finding.Liveness, Class: finding.ClassContainer, Facts: fact.Facts{fact.What: fact.IDReuse},
 		},

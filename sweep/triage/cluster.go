@@ -90,6 +90,8 @@ type occurrence struct {
 	spec int         // index in the plan
 	left []Signature // the findings that name the cluster
 	with []Signature // their companions
+	// found are the findings of left, with the values of this case.
+	found []finding.Finding
 	// chance is the known race that may explain the whole case, except for its place.
 	chance string
 }
@@ -99,13 +101,36 @@ func occurrences(spec int, found []finding.Finding) []occurrence {
 	main, with := reduced(found)
 	var out []occurrence
 	for i, f := range families(main) {
-		o := occurrence{spec: spec, left: f}
+		o := occurrence{spec: spec, left: f, found: examples(f, found)}
 		if i == 0 { // companions of the most severe one
 			o.with = with
 		}
 		out = append(out, o)
 	}
 	return out
+}
+
+// examples returns one finding of each signature.
+func examples(of []Signature, found []finding.Finding) (all []finding.Finding) {
+	for _, s := range of {
+		if n := slices.IndexFunc(found, func(f finding.Finding) bool { return signatureOf(f) == s }); n >= 0 {
+			all = append(all, found[n])
+		}
+	}
+	return all
+}
+
+// Example returns a finding with that signature, of the cluster's first such case in the
+// plan: a sentence about it needs the values of a case. If there is none, it has the
+// facts of the signature alone.
+func (c Cluster) Example(s Signature) finding.Finding {
+	example, spec := finding.Finding{Invariant: s.Invariant, Class: s.Class, Facts: s.Facts}, math.MaxInt
+	for _, o := range c.occurrences {
+		if all := examples([]Signature{s}, o.found); len(all) > 0 && o.spec < spec {
+			example, spec = all[0], o.spec
+		}
+	}
+	return example
 }
 
 // Simplest returns the indexes in the plan of the cluster's simplest cases. They are

@@ -232,6 +232,24 @@ func TestTheReportDoesNotDependOnTheOrderOfResults(t *testing.T) {
 	}
 }
 
+// The values of a cluster's example are those of its first case in the plan.
+func TestExample(t *testing.T) {
+	p := planOf(start+"a", start+"b")
+	later, earlier := wrongExit(fact.MadeUp137, "TaskExit"), wrongExit(fact.MadeUp137, "TaskExit")
+	later.Facts[fact.True] = "9"
+	r := NewReport(headOf(p), []journal.Result{
+		{I: 1, Outcome: harness.Violated, Found: []finding.Finding{later}},
+		{I: 0, Outcome: harness.Violated, Found: []finding.Finding{earlier}},
+	}, nil)
+	if len(r.New) != 1 {
+		t.Fatal(r)
+	}
+	got := r.New[0].Example(r.New[0].Left[0]).Facts
+	if got[fact.Reported] != "137" || got[fact.True] != "7" {
+		t.Errorf("%s: want 137 in place of 7", got)
+	}
+}
+
 func TestWhatCanBeExcused(t *testing.T) {
 	p := planOf(start+"a", start+"b", start+"c")
 	p.Specs[1].Unsteady = true
