@@ -120,9 +120,9 @@ func examples(of []Signature, found []finding.Finding) (all []finding.Finding) {
 	return all
 }
 
-// Example returns a finding with that signature, of the cluster's first such case in the
-// plan: a sentence about it needs the values of a case. If there is none, it has the
-// facts of the signature alone.
+// Example returns a finding with that signature, from the cluster's first such case in
+// the plan. A sentence about a finding needs the values of a case. If there is no such
+// case, the example has the facts of the signature alone.
 func (c Cluster) Example(s Signature) finding.Finding {
 	example, spec := finding.Finding{Invariant: s.Invariant, Class: s.Class, Facts: s.Facts}, math.MaxInt
 	for _, o := range c.occurrences {

@@ -232,7 +232,7 @@ func TestTheReportDoesNotDependOnTheOrderOfResults(t *testing.T) {
 	}
 }
 
-// The values of a cluster's example are those of its first case in the plan.
+// A cluster's example has the values of its first case in the plan.
 func TestExample(t *testing.T) {
 	p := planOf(start+"a", start+"b")
 	later, earlier := wrongExit(fact.MadeUp137, "TaskExit"), wrongExit(fact.MadeUp137, "TaskExit")
