@@ -284,18 +284,21 @@ func (c *Client) wait(ctx context.Context, of script.Object, _ string) error {
 	}
 	call := harness.Call{Who: "client", Verb: "wait", Of: of.String(), At: time.Now()}
 	var err error
-	_ = client.Until(ctx, func(ctx context.Context) error {
+	gaveUp := client.Until(ctx, func(ctx context.Context) error {
 		cl, _, up := c.Up(ctx)
 		if err = up; err == nil {
 			if err = c.loaded(ctx, cl, of); err == nil {
 				err = c.waitOnce(ctx, cl, of)
 			}
 		}
-		if err = native(err); errdefs.IsNotFound(err) {
+		if err = native(err); err == nil || errdefs.IsNotFound(err) {
 			return nil
 		}
-		return err
+		return &callerr.Error{Call: "wait", Err: err}
 	})
+	if gaveUp != nil {
+		err = gaveUp // it has containerd's last response: err may be the end of ctx
+	}
 	c.Note(ctx, &call, err)
 	if err != nil {
 		return &callerr.Error{Call: "wait", Err: err}
