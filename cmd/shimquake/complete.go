@@ -25,7 +25,7 @@ var argumentWords = map[string]words{
 var flagWords = map[string]words{
 	"containerd": subjectWords, "releases": subjectWords, "good": releaseWords, "bad": releaseWords,
 	"without": bugWords,
-	"who":     func() []string { return append(slices.Clone(plan.Whos), "both") },
+	"who":     func() []string { return append(slices.Clone(plan.Processes), "both") },
 	"actions": func() []string { return plan.Actions }, "path": func() []string { return plan.Paths },
 	"workload": plan.WorkloadNames,
 }

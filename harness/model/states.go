@@ -68,8 +68,8 @@ func (c *Config) of(o script.Object) *Process {
 func (c Config) State(o script.Object) State { return c.of(o).State }
 
 // ends are the configurations after the end of one process that may end by itself. With a
-// task its execs are killed. The shim may report the end of an exec before that of the
-// init (it holds an init's exit back until its execs have ended: handleInitExit of
+// task its execs are killed. The shim may report an exec's exit before the init's: it
+// holds the init's exit back until its execs have ended (handleInitExit of
 // task/service.go). In a paused container a killed exec ends at once on cgroup v2, and on
 // v1 when the container is resumed: frozen includes its end.
 func (c Config) ends(frozen bool) (all []Config) {

@@ -10,9 +10,8 @@ import (
 	"github.com/shimquake/shimquake/spelling"
 )
 
-// Actions are the words for what can happen, by how much a reader has to know (in the
-// order of package term): the simplest action of a cluster is the one that it is shown
-// by.
+// Actions are the words for what can happen at a hit, the simplest first (the order of
+// package term). A cluster is shown by its simplest action.
 var Actions = actions()
 
 func actions() (words []string) {
@@ -28,11 +27,11 @@ func actions() (words []string) {
 	return words
 }
 
-// simplicity is an action's place in that order.
+// simplicity returns an action's place in [Actions].
 func simplicity(word string) int { return slices.Index(Actions, word) }
 
-// word is an action without its argument: error(x) is an error. One that names a class or
-// an errno has that word: what its caller does is another matter.
+// word returns an action without its argument: "error" for error(x). An error of a class
+// or an errno is [Code] or [Errno], because callers handle it in another way.
 func word(action string) string {
 	verb, arg, _ := strings.Cut(action, "(")
 	c := term.Clause{Arg: strings.TrimSuffix(arg, ")")}
@@ -45,16 +44,16 @@ func word(action string) string {
 	return verb
 }
 
-// verb is the action of a term that an action is: of error(NotFound), too, it is error.
+// verb returns the term's action: "error" for error(NotFound), too.
 func verb(action string) term.Action {
 	v, _, _ := strings.Cut(action, "(")
 	return term.Action(v)
 }
 
-// errorText is what an injected error says.
+// errorText is the text of an injected error.
 const errorText = "injected by shimquake"
 
-// checkAction says what is wrong with an action that a user asked for.
+// checkAction returns why an action that a user named is not valid.
 func checkAction(a string) error {
 	if a == Code || a == Errno {
 		return nil
@@ -68,12 +67,13 @@ func checkAction(a string) error {
 	return nil
 }
 
-// Takes reports whether an action is decided at the pass.
+// Takes reports whether the action can happen at the pass.
 func (p Pass) Takes(action string) bool { return len(p.faults(action)) > 0 }
 
-// faults are what an action means at a pass. They are none where it is decided at another
-// moment. They are two for an error at a statement, whose call is made or is not; at a
-// method of ttrpc the point's name says which: at its exit the handler has run.
+// faults returns the faults that stand for an action at the pass, or none if the action
+// happens at another moment. An error at a statement is two faults: one skips the call,
+// and one makes the call and loses its result. A method of ttrpc has a point for each: at
+// its exit the handler has run.
 func (p Pass) faults(action string) []string {
 	w, method := verb(action), p.Moment == AtMethod
 	moment := w.Moment()
@@ -84,7 +84,7 @@ func (p Pass) faults(action string) []string {
 		return nil
 	case (moment == term.AtCancel || moment == term.AtDeadline) && idle(p.Point):
 		return nil
-	case w == "pause" && (p.Path == "load" || p.Path == "exit"): // no call of the client's is in flight
+	case w == "pause" && (p.Path == "load" || p.Path == "exit"): // the client has no call in flight
 		return nil
 	case action == "error" && method:
 		return []string{"error(" + errorText + ")"}

@@ -11,13 +11,13 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// again is how often what may have come by chance is run once more.
+// again is the number of further runs after a finding that may be a race.
 const again = 4
 
-// orLostByChance is the verdict of a run without a fault, and whether it will do: it has
-// held, or shows nothing but a race of its release that a busy machine loses by itself,
-// and holds each time that it is run again. It is told: it has happened. The verdict is
-// that which says why it will not do.
+// orLostByChance reports whether a run without a fault is acceptable, and returns the
+// verdict that decided it. A run is acceptable if it held. It is also acceptable if it
+// shows only a race that its release loses on a busy machine, and each further run holds.
+// A line on stderr reports such a race.
 func orLostByChance(ctx context.Context, v harness.Verdict, workload []string,
 	run func() harness.Verdict) (harness.Verdict, bool) {
 	if v.Outcome != harness.Violated {
@@ -30,7 +30,7 @@ func orLostByChance(ctx context.Context, v harness.Verdict, workload []string,
 	for range again {
 		switch next := run(); {
 		case ctx.Err() != nil:
-			return v, true // the caller tells of what was ended
+			return v, true // the caller reports the end of ctx
 		case next.Outcome == harness.Violated:
 			return next, false
 		case next.Outcome != harness.Held:
@@ -38,8 +38,8 @@ func orLostByChance(ctx context.Context, v harness.Verdict, workload []string,
 		}
 	}
 	var b quote.Text
-	b.Line("shimquake: %s: %s, known of %s, which a busy machine shows by itself; "+
-		"run again without a fault, it held %d of %d times", v.Case.Name, id, v.Version, again, again)
+	b.Line("shimquake: %s: shows %s without a fault, a known race of %s on a busy machine; "+
+		"it held in %d of %d further runs", v.Case.Name, id, v.Version, again, again)
 	fmt.Fprint(progress.Writer(ctx, os.Stderr), b.String())
 	return v, true
 }

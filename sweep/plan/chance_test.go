@@ -9,7 +9,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// inTurn is an engine that says one verdict after the other, of whatever it runs.
+// inTurn is an engine that returns one verdict after the other.
 type inTurn struct {
 	verdicts []harness.Verdict
 	runs     int
@@ -30,7 +30,7 @@ func (e *inTurn) Trace(ctx context.Context, c harness.Case) (harness.Trace, erro
 	return harness.Trace{Verdict: v}, nil
 }
 
-// A run without a fault may show what a busy machine loses by itself, and nothing else.
+// A run without a fault may show a known race of a busy machine, and nothing else.
 func TestWhatIsLostByChance(t *testing.T) {
 	const late = "event event=late topic=/tasks/exit after=/tasks/delete"
 	type turns = []harness.Verdict
@@ -50,7 +50,7 @@ func TestWhatIsLostByChance(t *testing.T) {
 	var says *TraceError
 	_, err := Trace(t.Context(), other, Options{Containerd: "v2.4.2"}, "cri")
 	if !errors.As(err, &says) || !says.Verdict.Has(finding.ClassShim) {
-		t.Errorf("what else came is not told: %v", err)
+		t.Errorf("the second finding is not reported: %v", err)
 	}
 	for label, tt := range map[string]struct {
 		verdicts turns
@@ -87,8 +87,8 @@ func TestWhatIsLostByChance(t *testing.T) {
 	}
 }
 
-// A group may get two shims on a slow machine. A plain case with a group may show that,
-// as the workload grouped may.
+// On a slow machine a group may get two shims. A plain case with a group may show that,
+// like the workload "grouped".
 func TestAGroupOfASlowMachine(t *testing.T) {
 	lost := harness.Verdict{Outcome: harness.Violated, Version: "v2.4.2"}
 	for _, m := range finding.MustMatches(

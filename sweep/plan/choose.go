@@ -17,7 +17,7 @@ type candidate struct {
 	unsteady bool
 }
 
-// moment is what hits are counted by.
+// moment is the key by which hits are counted.
 type moment struct {
 	failpoints.Point
 	term.Moment
@@ -30,8 +30,8 @@ func (m moment) compare(o moment) int {
 	return cmp.Or(strings.Compare(m.Point.String(), o.Point.String()), cmp.Compare(m.Moment, o.Moment))
 }
 
-// candidates are the hits of all workloads, each once, in a fixed order. What a hit's
-// path is, the first trace says that has it.
+// candidates returns the hits of all workloads, each once, in a fixed order. A hit has
+// the path of the first trace that contains it.
 func candidates(traces []Traces) []candidate {
 	type hit struct {
 		moment
@@ -67,9 +67,9 @@ func (c candidate) compare(o candidate) int {
 		c.counted().compare(o.counted()), cmp.Compare(c.Nth, o.Nth))
 }
 
-// sureHits is how many hits of each point every run may be expected to have: the fewest
-// of any trace, less the spread between the traces. A loop that goes round 7 to 9 times
-// will go round 6 times sooner or later. Where every trace had one, a first hit is sure.
+// sureHits returns how many hits of each point to expect in every run: the minimum of the
+// traces, less their spread. A loop of 7 to 9 rounds has 5 sure hits, because some later
+// run has fewer than 7. The first hit is sure if every trace has it.
 func sureHits(runs [][]Pass) map[moment]int {
 	least, most := map[moment]int{}, map[moment]int{}
 	for i, run := range runs {
@@ -94,8 +94,8 @@ func sureHits(runs [][]Pass) map[moment]int {
 	return sure
 }
 
-// who is the word for a point's process.
-func who(p failpoints.Point) string { return strings.Replace(p.Who, "containerd", "daemon", 1) }
+// processWord returns the word for a point's process: daemon or shim.
+func processWord(p failpoints.Point) string { return strings.Replace(p.Who, "containerd", "daemon", 1) }
 
 // choose applies the options' filters.
 func choose(o Options, all []candidate) ([]candidate, error) {
@@ -107,10 +107,10 @@ func choose(o Options, all []candidate) ([]candidate, error) {
 		keep func(candidate) bool
 	}{
 		{"--who " + strings.Join(o.Who, ","), func(c candidate) bool {
-			return slices.Contains(o.Who, who(c.Point))
+			return slices.Contains(o.Who, processWord(c.Point))
 		}},
 		{"--path " + strings.Join(o.Paths, ","), func(c candidate) bool { return slices.Contains(o.Paths, c.Path) }},
-		{"what a timer does, unless --points asks for it", func(c candidate) bool {
+		{"without --points, the exclusion of timers", func(c candidate) bool {
 			return o.Narrowed() != "" || !isTimed(c.Point)
 		}},
 		{o.Narrowed(), func(c candidate) bool { return o.Keeps(c.Point) }},
@@ -132,25 +132,25 @@ func choose(o Options, all []candidate) ([]candidate, error) {
 	return firstHits(all, most, o.Hits != "first", o.EveryWorkload), nil
 }
 
-// unit is what the first hits are chosen from: those of a point, of one path or of all
-// ("").
+// unit groups the hits among which the first are chosen: the hits of a point on one path,
+// or on all paths ("").
 type unit struct {
 	moment
 	path, workload string
 }
 
-// bare is the unit in whatever workload.
+// bare returns the unit without its workload.
 func (u unit) bare() unit {
 	u.workload = ""
 	return u
 }
 
-// firstHits keeps the first hits of each point: of all of them (most 1, eachPath false),
-// or on each path. Of the workloads that reach a point so, it takes the cheapest.
+// firstHits keeps the first hits of each point, or of each path to a point if eachPath is
+// set. It keeps at most that many, or all if most is 0. Unless everyWorkload is set, it
+// takes them from the cheapest workload that has them.
 //
-// A hit that every trace has is preferred to one that some have not, a workload with such
-// a hit to one without, and one while the client waits for something to one at which
-// containerd only starts.
+// It prefers a hit that every trace has, and a workload with such a hit. It also prefers
+// a hit during a call of the client to a hit while containerd only starts.
 func firstHits(all []candidate, most int, eachPath, everyWorkload bool) []candidate {
 	units := map[unit][]candidate{}
 	for _, c := range all {
@@ -184,8 +184,8 @@ func firstHits(all []candidate, most int, eachPath, everyWorkload bool) []candid
 	return out
 }
 
-// cheapest is the workload of each unit: the first of those with a hit that every trace
-// has, or else the first.
+// cheapest returns the workload of each unit: the first with a hit that every trace has,
+// or else the first.
 func cheapest(keys []unit, units map[unit][]candidate) map[unit]string {
 	best := map[unit]string{}
 	for _, wantSteady := range []bool{true, false} {

@@ -9,17 +9,18 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
-// Cut is the plan that other options make of the same traces, by who, what, path and
-// workload, and the index in the plan of each of its cases. It is of a plan that has all
-// cuts. The error is an *EmptyError where no case is left.
+// Cut returns the plan that other options make of the same traces, and the index of each
+// of its cases in p. The options may choose processes, actions, paths and workloads. The
+// plan must have all cuts ([Plan.HasAllCuts]). If no case is left, the error is an
+// *EmptyError.
 func (p Plan) Cut(o Options) (Plan, []int, error) {
 	o = o.WithDefaults()
 	if err := o.Check(); err != nil {
 		return Plan{}, nil, err
 	}
 	if !p.HasAllCuts() || !o.cuts() {
-		return Plan{}, nil, fmt.Errorf("a sweep of %s does not have all cases of one of %s: only one of "+
-			"--every-workload --hits path has, of the default workloads and actions", p.Options, o)
+		return Plan{}, nil, fmt.Errorf("the sweep %s does not have all cases of the sweep %s; "+
+			"--every-workload --hits path has those of the default workloads and actions", p.Options, o)
 	}
 	most, err := o.hits()
 	if err != nil {
@@ -43,7 +44,7 @@ func (p Plan) Cut(o Options) (Plan, []int, error) {
 	return cut.Sealed(), at, nil
 }
 
-// passed is a hit of a workload, on its path.
+// passed identifies a hit: its workload, its path and its number.
 type passed struct {
 	unit
 	nth int
@@ -51,7 +52,7 @@ type passed struct {
 
 func (c candidate) passed() passed { return passed{unit{c.counted(), c.Path, c.workload}, c.Nth} }
 
-// candidate is the hit at which the spec's last fault happens.
+// candidate returns the hit at which the spec's last fault happens.
 func (s Spec) candidate() candidate {
 	f := s.Last()
 	at := verb(f.Action).Moment()
@@ -61,7 +62,8 @@ func (s Spec) candidate() candidate {
 	return candidate{Pass{Point: f.Point, Moment: at, Nth: f.Nth, Path: f.Path}, s.Workload, s.Unsteady && !s.Ending}
 }
 
-// candidates are the hits that the options are of, in the order of [candidates].
+// candidates returns the hits of the cases that the options choose, in the order of
+// [candidates].
 func (p Plan) candidates(o Options) (all []candidate) {
 	seen := map[passed]bool{}
 	for _, s := range p.Specs {
@@ -74,19 +76,19 @@ func (p Plan) candidates(o Options) (all []candidate) {
 	return all
 }
 
-// plans reports whether a case is what the options are of, whatever hit it is at.
+// plans reports whether the options choose the case. It ignores the number of the hit.
 func (o Options) plans(s Spec) bool {
 	f := s.Last()
-	return len(s.Faults) == 1 && slices.Contains(o.Who, who(f.Point)) && slices.Contains(o.Paths, f.Path) &&
+	return len(s.Faults) == 1 && slices.Contains(o.Who, processWord(f.Point)) && slices.Contains(o.Paths, f.Path) &&
 		slices.Contains(o.Workloads, s.Workload) && o.Keeps(f.Point) &&
 		slices.ContainsFunc(o.Actions, func(a string) bool {
 			return a == f.Action || a == f.Word() || a == string(term.Error) && f.Word() == string(term.Lose)
 		})
 }
 
-// Cuts are the options of one word that leave something of the plan (--who daemon), and
-// each two of them that do: --who daemon --path create. The first is the default sweep.
-// There are none of a plan that has not all.
+// Cuts returns the options of one word that leave some cases of the plan (--who daemon),
+// and the pairs that do (--who daemon --path create). The first is the default sweep. A
+// plan without all cuts has none.
 func (p Plan) Cuts() (all []Options) {
 	var ones []Options
 	add := func(word func(Spec) string, set func(*Options, string)) {
@@ -101,12 +103,12 @@ func (p Plan) Cuts() (all []Options) {
 			ones = append(ones, o)
 		}
 	}
-	add(func(s Spec) string { return who(s.Last().Point) }, func(o *Options, w string) { o.Who = []string{w} })
+	add(func(s Spec) string { return processWord(s.Last().Point) }, func(o *Options, w string) { o.Who = []string{w} })
 	add(func(s Spec) string {
 		if w := s.Last().Word(); w != string(term.Lose) {
 			return w
 		}
-		return string(term.Error) // which plans both
+		return string(term.Error) // it plans both
 	}, func(o *Options, w string) { o.Actions = []string{w} })
 	add(func(s Spec) string { return s.Last().Path }, func(o *Options, w string) { o.Paths = []string{w} })
 	add(func(s Spec) string { return s.Workload }, func(o *Options, w string) { o.Workloads = []string{w} })
@@ -122,8 +124,8 @@ func (p Plan) Cuts() (all []Options) {
 	return slices.DeleteFunc(all, func(o Options) bool { _, _, err := p.Cut(o); return err != nil })
 }
 
-// Chosen are who, what, path and workload as one would type them, without those that are
-// left at their default: "--who daemon --path create".
+// Chosen returns the flags for processes, actions, paths and workloads that differ from
+// the default, as a user would type them: "--who daemon --path create".
 func (o Options) Chosen() string {
 	var flags []string
 	for _, f := range []struct {
@@ -137,8 +139,7 @@ func (o Options) Chosen() string {
 	return strings.Join(flags, " ")
 }
 
-// and is what both of two options of one word say; false where they say the same of
-// another word.
+// and combines two options of one word each. It returns false if both set the same flag.
 func (o Options) and(b Options) (Options, bool) {
 	both := true
 	add := func(list *[]string, by []string) {

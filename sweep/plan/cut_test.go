@@ -10,8 +10,8 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
-// Of whatever traces: a cut of the widest plan has the cases of the plan that its options
-// make themselves.
+// For any traces, a cut of the widest plan has the cases of the plan that its options
+// make from the traces.
 func TestACutIsThePlanOfItsOptions(t *testing.T) {
 	points := []struct {
 		name   string
@@ -57,11 +57,11 @@ func TestACutIsThePlanOfItsOptions(t *testing.T) {
 			}
 			if keys(cut.Specs) != keys(want.Specs) || cut.Options != want.Options || cut.Among != want.Among ||
 				!cut.OfCuts || !want.OfCuts {
-				t.Fatalf("%s:\n%s\nand itself\n%s", o, keys(cut.Specs), keys(want.Specs))
+				t.Fatalf("%s: the cut has\n%s\nand the plan of its options\n%s", o, keys(cut.Specs), keys(want.Specs))
 			}
 			for i, s := range cut.Specs {
 				if s.Key() != all.Specs[at[i]].Key() {
-					t.Fatalf("%s: case %d is not that at %d", o, i, at[i])
+					t.Fatalf("%s: case %d is not the plan's case %d", o, i, at[i])
 				}
 			}
 			if err := cut.Check("cut"); err != nil {
@@ -71,7 +71,8 @@ func TestACutIsThePlanOfItsOptions(t *testing.T) {
 	})
 }
 
-// keys are those of the cases, in any order: that of a plan is by its hits.
+// keys returns the sorted keys of the cases, because the order of a plan depends on its
+// hits.
 func keys(all []Spec) (text string) {
 	var keys []string
 	for _, s := range all {

@@ -4,16 +4,17 @@ package plan
 // woven default release, so that a release that renames one does not quietly empty a
 // list.
 var (
-	// timed run when a timer says so: CRI and the metrics plugin collect statistics all the
-	// time. Whether a workload meets them is luck. They are swept when --points asks for
-	// them.
+	// timed are the functions that timers call: CRI and the metrics plugin collect
+	// statistics all the time. A workload passes them by chance. They are swept only if
+	// --points matches them.
 	timed = []string{
 		"tasks.getTasksMetrics", "tasks.local.Metrics", "tasks.service.Metrics",
 		"runtime.shimTask.Stats", "runc-task.service.Stats", "Task.Stats",
 		"cri-events.backOff.getExpiredIDs",
 	}
 
-	// timedLoop waits for a timer among other things: only some of its statements are timed.
+	// timedLoop waits for a timer and for other events: only some of its statements are
+	// timed.
 	timedLoop = "cri-events.EventMonitor.Start"
 
 	// Retried carry out a create or a delete, on both sides: a client cancels in their
@@ -25,8 +26,8 @@ var (
 		"runc-task.service.Create", "runc-task.service.Delete",
 	}
 
-	// ForksAndDeletes are the fork of a shim and the end of a bundle: each of their
-	// statements may leave something else on disk.
+	// ForksAndDeletes fork a shim or delete a bundle. A fault at each of their statements
+	// may leave other remains on disk.
 	ForksAndDeletes = []string{
 		"runtime.binary.Start", "runtime.Bundle.Delete", "runtime.atomicDelete", "runtime.binary.Delete",
 	}
@@ -37,16 +38,16 @@ var (
 		"runtime.atomicDelete", "runtime.shimTask.delete", "runtime.shim.Delete",
 	}
 
-	// Boots are the functions, without package and type, that containerd runs at every
-	// start, whatever it has to recover.
+	// Boots are the functions, without package and type, that containerd runs at each start,
+	// also if it has nothing to recover.
 	Boots = []string{
 		"init", "initFunc", "Register", "NewShimManager", "defaultPlatforms", "emitPlatformWarnings",
 	}
 
-	// OwnWork are the beginnings of the names of functions in which a shim does its own
-	// work: its main function and its helpers serve nobody's call.
+	// OwnWork are prefixes of the names of functions that a shim does not run for a call:
+	// its main function and its helpers.
 	OwnWork = []string{"shim.", "runc-manager.", "runc.Read", "process.NewRunc"}
 
-	// Dies are the methods at which the first of containerd and the shim dies.
+	// Dies are the methods at which the first process dies, containerd or the shim.
 	Dies = []string{"Task.Create", "Task.Start", "Task.Delete", "Task.Shutdown"}
 )

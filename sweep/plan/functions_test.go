@@ -9,8 +9,8 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd"
 )
 
-// Every function that a plan knows by name is in the default release: a list with a name
-// that no release has would leave something out without a word.
+// The default release has every function that a plan knows by name. A name that no
+// release has would silently empty a list.
 func TestEachFunctionIsInTheDefaultRelease(t *testing.T) {
 	subject, err := containerd.Resolve(t.Context(), "", containerd.Options{})
 	if err != nil {

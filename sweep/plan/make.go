@@ -15,11 +15,12 @@ import (
 	"github.com/shimquake/shimquake/progress"
 )
 
-// traceRuns is how often each workload is traced for a plan: goroutines race, and what is
-// hit in some runs only must be known as such.
+// traceRuns is the number of traces of each workload. Goroutines race, and the plan marks
+// the hits that only some runs have.
 const traceRuns = 6
 
-// Make runs and traces the workloads on the subject, so many at once, and makes the plan.
+// Make runs and traces the workloads on the subject, at most parallel at once, and makes
+// the plan.
 func Make(ctx context.Context, e Engine, o Options, parallel int) (Plan, error) {
 	o = o.WithDefaults()
 	if err := o.Check(); err != nil {
@@ -57,8 +58,8 @@ func Make(ctx context.Context, e Engine, o Options, parallel int) (Plan, error) 
 	return p.Complete(ctx)
 }
 
-// Complete is the plan with its subject's version and digest, with the places of its
-// statements and sealed.
+// Complete returns the plan sealed, with its subject's version and digest and with the
+// places of its statements.
 func (p Plan) Complete(ctx context.Context) (Plan, error) {
 	var err error
 	if p.Version, p.Subject, err = Identify(ctx, p.Containerd); err != nil {
@@ -70,7 +71,7 @@ func (p Plan) Complete(ctx context.Context) (Plan, error) {
 	return p.Sealed(), p.check("plan")
 }
 
-// locate notes where the statements of the plan stand.
+// locate notes the source lines of the plan's statements.
 func (p *Plan) locate(ctx context.Context) error {
 	s, err := containerd.Resolve(ctx, p.Containerd, containerd.Options{})
 	if err != nil {
@@ -94,8 +95,7 @@ func (p *Plan) locate(ctx context.Context) error {
 	return nil
 }
 
-// Identify returns which version a subject is, and the digest of its binaries: of its
-// daemon and its shim.
+// Identify returns a subject's version, and the digest of its daemon and shim binaries.
 func Identify(ctx context.Context, spec string) (version, digest string, err error) {
 	s, err := containerd.Resolve(ctx, spec, containerd.Options{})
 	if err != nil {
@@ -116,15 +116,15 @@ func Identify(ctx context.Context, spec string) (version, digest string, err err
 	return s.Version, hex.EncodeToString(h.Sum(nil)[:8]), nil
 }
 
-// CheckSubject reports an error where the containerd at hand is not the one that the plan
-// was made for.
+// CheckSubject returns an error if the subject's binaries have changed since the plan was
+// made.
 func (p Plan) CheckSubject(ctx context.Context) error {
 	version, digest, err := Identify(ctx, p.Containerd)
 	if err != nil {
 		return err
 	}
 	if digest != p.Subject {
-		return fmt.Errorf("the plan %s was made for other binaries of containerd %q (%s, %s) than there are now (%s, %s): "+
+		return fmt.Errorf("plan %s was made for other binaries of containerd %q: planned %s (%s), now %s (%s); "+
 			"begin again in another folder", p.Digest, p.Containerd, p.Version, p.Subject, version, digest)
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// tracer is an engine that counts how many of its runs there are at once.
+// tracer is an engine that counts its concurrent runs.
 type tracer struct {
 	Engine
 	running, most atomic.Int32
@@ -27,17 +27,17 @@ func (e *tracer) Trace(ctx context.Context, _ harness.Case) (harness.Trace, erro
 }
 
 func (e *tracer) Run(ctx context.Context, c harness.Case) harness.Verdict {
-	t, _ := e.Trace(ctx, c) // what has failed has no verdict
+	t, _ := e.Trace(ctx, c) // a failed trace has no verdict
 	return t.Verdict
 }
 
-// No more worlds are made than the caller has asked for. The first trace fails, so that
+// Make runs at most as many worlds as the caller allows. The first trace fails, so that
 // nothing is planned.
 func TestMakeTracesNoMoreAtOnceThanAskedFor(t *testing.T) {
 	for _, parallel := range []int{0, 1, 3} {
 		synctest.Test(t, func(t *testing.T) {
 			e := &tracer{trace: func(context.Context) (harness.Trace, error) {
-				<-time.After(time.Second) // until all are here that come, see synctest
+				<-time.After(time.Second) // synctest advances the clock when all runs have begun
 				return harness.Trace{}, errors.New("no world")
 			}}
 			_, err := Make(t.Context(), e, Options{Workloads: WorkloadNames()[:2]}, parallel)
@@ -52,7 +52,7 @@ func TestMakeTracesNoMoreAtOnceThanAskedFor(t *testing.T) {
 	}
 }
 
-// What is interrupted has not failed, and what waits for its turn is not begun.
+// An interrupted trace is not a failure, and the traces that wait do not begin.
 func TestAnInterruptedTraceIsNoTraceError(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var begun atomic.Int32

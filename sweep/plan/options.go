@@ -18,44 +18,42 @@ type Options struct {
 	// Containerd is the subject: a release, bin:DIR or src:DIR. Default: the default
 	// release.
 	Containerd string
-	// Who are the processes whose points are swept: daemon, shim. Default: both.
+	// The processes that are swept: daemon, shim. Default: both.
 	Who []string
-	// Actions are what happens at each point. Default: crash, error, code,
-	// errno, cancel.
+	// Actions are the actions at each point. Default: crash, error, code, errno, cancel.
 	Actions []string
-	// Paths are what the client does meanwhile: create, start, exit, delete, load. Default:
-	// all.
+	// Paths are the client's steps during which a fault happens: create, start, exit,
+	// delete, load. Default: all.
 	Paths []string
 	// Workloads are the names of the workloads. Default: DefaultWorkloads.
 	Workloads []string
-	// Hits is which hits of a point are swept: its first (first), the first on each path
-	// (path), the first N on each path, or all. Default: first.
+	// Hits selects the hits of a point: the first (first), the first on each path (path),
+	// the first N on each path (N), or all. Default: first.
 	Hits string
 	// Points must match a point's name. Default: all.
 	Points *regexp.Regexp
-	// EveryWorkload sweeps a point in each workload that reaches it so. Default: in the
-	// cheapest.
+	// EveryWorkload sweeps a hit in each workload that has it. Default: in the cheapest.
 	EveryWorkload bool
-	// AsItIs makes a plan of workloads that are violated without a fault, too.
+	// AsItIs also plans workloads that are violated without a fault.
 	AsItIs bool
 }
 
-// Paths are the names of what a client does.
+// Paths are the names of a client's steps.
 var Paths = []string{"create", "start", "exit", "delete", "load"}
 
-// Whos are the words for processes.
-var Whos = []string{"daemon", "shim"}
+// Processes are the words of --who.
+var Processes = []string{"daemon", "shim"}
 
-// WithDefaults are the options with the documented defaults filled in.
+// WithDefaults returns the options with the documented defaults filled in.
 func (o Options) WithDefaults() Options {
 	fill := func(list *[]string, by ...string) {
 		if len(*list) == 0 {
 			*list = by
 		}
 	}
-	fill(&o.Who, Whos...)
+	fill(&o.Who, Processes...)
 	if slices.Contains(o.Who, "both") {
-		o.Who = Whos
+		o.Who = Processes
 	}
 	fill(&o.Actions, "crash", "error", Code, Errno, "cancel")
 	fill(&o.Paths, Paths...)
@@ -69,7 +67,7 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// Check says what is wrong with the options, and what would be right.
+// Check returns what is wrong with the options, and which values are valid.
 func (o Options) Check() error {
 	o = o.WithDefaults()
 	var errs []error
@@ -77,7 +75,7 @@ func (o Options) Check() error {
 		what         string
 		words, known []string
 	}{
-		{"--who", o.Who, append(slices.Clone(Whos), "both")},
+		{"--who", o.Who, append(slices.Clone(Processes), "both")},
 		{"--path", o.Paths, Paths},
 		{"--workload", o.Workloads, WorkloadNames()},
 	} {
@@ -94,8 +92,8 @@ func (o Options) Check() error {
 	return errors.Join(append(errs, err)...)
 }
 
-// amongDefault reports whether the cases of a plan are some of the default sweep's, and
-// not all: where only who and what happens is left out.
+// amongDefault reports whether the options plan a part of the default sweep. It holds if
+// they leave out processes or actions, and nothing else.
 func (o Options) amongDefault() bool {
 	whole, all := Options{}.WithDefaults(), o.WithDefaults()
 	if all.String() == whole.String() || !o.hasDefaultHits() {
@@ -104,14 +102,13 @@ func (o Options) amongDefault() bool {
 	return !slices.ContainsFunc(all.Actions, func(a string) bool { return !slices.Contains(whole.Actions, a) })
 }
 
-// pauses reports whether the cases of a plan are among those of the sweep of
-// `--actions pause`.
+// pauses reports whether the options plan cases of the sweep `--actions pause` only.
 func (o Options) pauses() bool {
 	return slices.Equal(o.WithDefaults().Actions, []string{string(term.Pause)}) && o.hasDefaultHits()
 }
 
-// cuts reports whether the cases of a plan are among those of the widest one that only
-// has what the default sweep runs: `--every-workload --hits path`.
+// cuts reports whether the options plan cases of `--every-workload --hits path` only: the
+// widest sweep of the default workloads and actions.
 func (o Options) cuts() bool {
 	whole, all := Options{}.WithDefaults(), o.WithDefaults()
 	among := func(words, of []string) bool {
@@ -121,16 +118,16 @@ func (o Options) cuts() bool {
 		(all.Hits == "first" || all.Hits == "path") && all.Narrowed() == ""
 }
 
-// hasDefaultHits reports whether all but who and what happens is as in the default sweep.
-// With other paths, workloads or points each point's first hit, and the cheapest workload
-// of it, may be another.
+// hasDefaultHits reports whether the options differ from the default sweep in processes
+// and actions at most. With other paths, workloads or points, the first hit of a point or
+// its cheapest workload may be another.
 func (o Options) hasDefaultHits() bool {
 	whole, all := Options{}.WithDefaults(), o.WithDefaults()
 	all.Who, all.Actions = whole.Who, whole.Actions
 	return all.String() == whole.String()
 }
 
-// hits is how many hits of a point are swept, on a path or at all; 0 is all.
+// hits returns how many hits of a point are swept, or 0 for all.
 func (o Options) hits() (int, error) {
 	switch o.Hits {
 	case "", "first", "path":
@@ -140,13 +137,13 @@ func (o Options) hits() (int, error) {
 	}
 	n, err := strconv.Atoi(o.Hits)
 	if err != nil || n < 1 {
-		return 0, fmt.Errorf("--hits %q: first, path, all, or how many of the first on each path", o.Hits)
+		return 0, fmt.Errorf("--hits %q: want first, path, all, or a number of hits on each path", o.Hits)
 	}
 	return n, nil
 }
 
-// String is the options as one would type them: of a plan that is empty, and to tell a
-// default one.
+// String returns the options as a user would type them, with the defaults. Errors print
+// it, and plans are compared by it.
 func (o Options) String() string {
 	o = o.WithDefaults()
 	s := fmt.Sprintf("--who %s --actions %s --path %s --workload %s --hits %s", strings.Join(o.Who, ","),
@@ -157,10 +154,10 @@ func (o Options) String() string {
 	return strings.TrimSpace(s + " " + o.Narrowed())
 }
 
-// Keeps reports whether a point may be swept, by its name.
+// Keeps reports whether --points matches the point's name.
 func (o Options) Keeps(p failpoints.Point) bool { return o.Points.MatchString(p.String()) }
 
-// Narrowed are the options of Keeps, as one would type them; "" where it keeps all.
+// Narrowed returns --points as a user would type it, or "" if it matches all points.
 func (o Options) Narrowed() string {
 	if o.Points.String() == "" {
 		return ""

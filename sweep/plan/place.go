@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Place is where a statement stands in containerd's source. Its text form is FILE:LINE,
-// as editors write it; that of no place, a method of ttrpc, is empty.
+// Place is a statement's line in containerd's source. Its text form is FILE:LINE, as
+// editors write it. The zero value stands for a method of ttrpc, and has an empty text.
 type Place struct {
 	File string
 	Line int
@@ -26,10 +26,10 @@ func (p Place) Compare(q Place) int {
 	return cmp.Or(strings.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line))
 }
 
-// MarshalText is the text form, for JSON.
+// MarshalText returns the text form, for JSON.
 func (p Place) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// UnmarshalText reads it.
+// UnmarshalText reads the text form.
 func (p *Place) UnmarshalText(text []byte) error {
 	file, digits, ok := strings.Cut(string(text), ":")
 	line, err := strconv.Atoi(digits)

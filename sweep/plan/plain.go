@@ -11,7 +11,7 @@ import (
 	"github.com/shimquake/shimquake/progress"
 )
 
-// plainLike returns the workloads of sweeps that a plain case's is like.
+// plainLike returns the workloads of sweeps with the same known findings as a plain case.
 func plainLike(w harness.Workload) []string {
 	like := []string{map[harness.API]string{harness.TaskAPI: "task", harness.CRI: "cri"}[w.WithDefaults().API]}
 	if w.Grouped {
@@ -20,10 +20,10 @@ func plainLike(w harness.Workload) []string {
 	return like
 }
 
-// HoldPlain runs cases without a fault: the plain cases and some more, of the APIs that
-// the options' workloads use. It runs that many at once. They must hold, or show the
-// known bugs of the release. It returns the verdicts of the cases that this machine
-// cannot run. The error is a *TraceError if a case does not hold.
+// HoldPlain runs cases without a fault: the plain cases and more, as far as the options'
+// workloads use their API. It runs at most parallel at once. The cases must hold, or show
+// the known bugs of the release. HoldPlain returns the verdicts of the cases that this
+// machine cannot run. If a case does not hold, the error is a *TraceError.
 func HoldPlain(ctx context.Context, e Engine, o Options, more []harness.Case, parallel int) (
 	[]harness.Verdict, error) {
 	o = o.WithDefaults()
@@ -41,13 +41,13 @@ func HoldPlain(ctx context.Context, e Engine, o Options, more []harness.Case, pa
 	g.SetLimit(max(parallel, 1))
 	for i, c := range cases {
 		g.Go(func() error {
-			if err := ctx.Err(); err != nil { // of those that wait for their turn
+			if err := ctx.Err(); err != nil { // the context ended while the case waited for its turn
 				return err
 			}
 			c.Containerd = o.Containerd
 			v := e.Run(ctx, c)
 			if ended := ctx.Err(); ended != nil {
-				return ended // one that was ended shows nothing
+				return ended // an interrupted run shows nothing
 			}
 			if verdicts[i] = v; v.Unable() || v.Outcome != harness.Held && v.AsKnown() == nil {
 				w.Step("")

@@ -10,13 +10,13 @@ import (
 	"github.com/shimquake/shimquake/harness/plain"
 )
 
-// verdicts is an engine that says of each case what it is told to, by its name: held
-// where it is told nothing.
+// verdicts is an engine that returns the verdict of each case by its name, and held if it
+// has none.
 type verdicts struct {
 	Engine
 	by   map[string]harness.Verdict
 	mu   sync.Mutex
-	apis map[harness.API]int // of the cases that were run
+	apis map[harness.API]int // how many cases of each API were run
 }
 
 func (e *verdicts) Run(_ context.Context, c harness.Case) harness.Verdict {
@@ -71,7 +71,7 @@ func TestHoldPlain(t *testing.T) {
 	}
 }
 
-// What was ended shows nothing, and is no error of a case.
+// An interrupted run shows nothing, and is no error of a case.
 func TestHoldPlainIsEnded(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	end()
@@ -82,7 +82,7 @@ func TestHoldPlainIsEnded(t *testing.T) {
 	}
 }
 
-// The cases that a caller adds must hold, too.
+// The cases that the caller adds must hold, too.
 func TestHoldPlainRunsMore(t *testing.T) {
 	for outcome, fails := range map[harness.Outcome]bool{harness.Held: false, harness.Violated: true} {
 		e := &verdicts{by: map[string]harness.Verdict{"more": {Outcome: outcome}}, apis: map[harness.API]int{}}

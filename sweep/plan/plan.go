@@ -1,5 +1,5 @@
-// Package plan is what a sweep runs: a case for each point that a workload passes and
-// each action that the point takes, in a fixed order, with a digest.
+// Package plan makes the plan of a sweep: a case for each point that a workload passes
+// and each action that the point takes. A plan has a fixed order and a digest.
 package plan
 
 import (
@@ -14,56 +14,55 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// Format is the version of a plan's JSON form, and of a journal's. Another one is
+// Format is the version of the JSON form of plans and journals. Other versions are
 // refused.
 const Format = 2
 
-// Plan is what a sweep runs, in a fixed order. Its JSON form is the first record of a
-// journal.
+// Plan holds the cases of a sweep in a fixed order. Its JSON form is the first record of
+// a journal.
 type Plan struct {
-	// Digest is that of all the rest: two plans are the same when theirs are.
+	// Digest covers all other fields: plans with the same digest are the same.
 	Digest string `json:"digest"`
 	// Format is the version of the JSON form.
 	Format int `json:"format"`
-	// Containerd is the subject as it was asked for, Version what it reports, and Subject
-	// the digest of its binaries.
+	// Containerd is the subject as the user named it, Version is the version that it
+	// reports, and Subject is the digest of its binaries.
 	Containerd string `json:"containerd"`
 	Version    string `json:"version"`
 	Subject    string `json:"subject"`
-	// Options are what was chosen, as one would type it.
+	// Options are the options of the plan, as a user would type them.
 	Options string `json:"options"`
-	// Among is set where all cases are among those of the default sweep, which has more.
+	// Among is set if the default sweep has all of these cases, and more.
 	Among bool `json:"among,omitempty"`
-	// Paused is set where all cases are among those of the sweep of `--actions pause`.
+	// Paused is set if the sweep `--actions pause` has all of these cases.
 	Paused bool `json:"paused,omitempty"`
-	// OfCuts is set where all cases are among those of the sweep of `--every-workload --hits
-	// path`.
+	// OfCuts is set if the sweep `--every-workload --hits path` has all of these cases.
 	OfCuts bool `json:"ofCuts,omitempty"`
-	// Runs is how many traces of each workload the plan was made from.
+	// Runs is the number of traces of each workload that the plan was made from.
 	Runs  int    `json:"runs"`
 	Specs []Spec `json:"cases"`
-	// Places is where each statement point stands.
+	// Places maps each statement's point to its source line.
 	Places map[failpoints.Point]Place `json:"places,omitempty"`
 }
 
-// EmptyError says which of the options left nothing to sweep.
+// EmptyError names the option that left nothing to sweep.
 type EmptyError struct {
-	Filter  string // the option that took the last: --who
-	Before  int    // how many passes there were before it
+	Filter  string // the option that removed the last pass: --who
+	Before  int    // the number of passes before this filter
 	Options string
 }
 
 func (e *EmptyError) Error() string {
 	if e.Filter == "" {
-		return fmt.Sprintf("nothing to sweep: the workloads passed no point at all (%s); has the subject probes?",
+		return fmt.Sprintf("nothing to sweep: the workloads passed no point at all (%s); does the subject have probes?",
 			e.Options)
 	}
-	return fmt.Sprintf("nothing to sweep: %s leaves none of the %d passes that the traces have (%s); "+
-		"see what there is with --plan-only and fewer filters", e.Filter, e.Before, e.Options)
+	return fmt.Sprintf("nothing to sweep: %s leaves none of the %d passes of the traces (%s); "+
+		"use fewer filters and --plan-only to list the points", e.Filter, e.Before, e.Options)
 }
 
-// New makes the plan of what was traced. The same traces give the same plan. The error is
-// an *EmptyError where the options leave nothing.
+// New makes a plan of the traces. The same traces give the same plan. If the options
+// leave nothing, the error is an *EmptyError.
 func New(o Options, traces []Traces) (Plan, error) {
 	o = o.WithDefaults()
 	if err := o.Check(); err != nil {
@@ -91,7 +90,7 @@ func New(o Options, traces []Traces) (Plan, error) {
 	return p.Sealed(), p.check("plan")
 }
 
-// Distinct are cases without a second one that does the same.
+// Distinct returns the cases without duplicates.
 func Distinct(all []Spec) []Spec {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(all, func(s Spec) bool {
@@ -102,30 +101,29 @@ func Distinct(all []Spec) []Spec {
 	})
 }
 
-// IsDefault reports whether the plan, or what it is a shard of, is that of the default
-// sweep.
+// IsDefault reports whether this is the plan of the default sweep.
 func (p Plan) IsDefault() bool { return p.Options == Options{}.String() }
 
-// IsBounded reports whether a default sweep has all cases of the plan: how many of one
-// show a known finding at most is then the most of these, too.
+// IsBounded reports whether the default sweep has all cases of the plan. If so, the
+// default sweep's maximum of cases with a known finding also limits this plan.
 func (p Plan) IsBounded() bool { return p.IsDefault() || p.Among }
 
-// widest are the options that have each cut by who, what, path and workload of what the
-// default sweep runs.
+// widest are the options of the plan that contains each cut of the default workloads and
+// actions.
 var widest = Options{EveryWorkload: true, Hits: "path"}
 
-// HasAllCuts reports whether the plan is that of `--every-workload --hits path`, which
-// has the cases of each cut of the default workloads and actions.
+// HasAllCuts reports whether this is the plan of `--every-workload --hits path`. It has
+// the cases of each cut of the default workloads and actions.
 func (p Plan) HasAllCuts() bool { return p.Options == widest.String() }
 
-// Sealed is the plan with its digest.
+// Sealed returns the plan with its digest.
 func (p Plan) Sealed() Plan {
 	p.Format = Format
 	p.Digest = p.digest()
 	return p
 }
 
-// digest is that of everything that decides what a sweep does.
+// digest returns the digest of all fields but Digest.
 func (p Plan) digest() string {
 	p.Digest = ""
 	text, err := json.Marshal(p)
@@ -136,19 +134,20 @@ func (p Plan) digest() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// mostPlan is how long a plan may be, in bytes. A case has some 200.
-const mostPlan = 1 << 30
+// maxPlanBytes limits the size of a plan's file. A case has some 200 bytes.
+const maxPlanBytes = 1 << 30
 
-// mostValues is how many values a plan may have. One of all options has a tenth.
-const mostValues = 4_000_000
+// maxPlanValues limits the number of JSON values of a plan. The plan of all options has a
+// tenth of them.
+const maxPlanValues = 4_000_000
 
 // Read reads a plan that `--plan-only` has written.
 func Read(file string) (Plan, error) {
-	text, err := foreign.ReadTyped(file, mostPlan)
+	text, err := foreign.ReadTyped(file, maxPlanBytes)
 	if err != nil {
 		return Plan{}, fmt.Errorf("read the plan: %w", err)
 	}
-	if err := foreign.CheckJSON("the plan", text, mostValues); err != nil {
+	if err := foreign.CheckJSON("the plan", text, maxPlanValues); err != nil {
 		return Plan{}, fmt.Errorf("%s: %w", file, err)
 	}
 	if err := CheckFormat(file, text); err != nil {
@@ -161,26 +160,27 @@ func Read(file string) (Plan, error) {
 	return p, p.Check(file)
 }
 
-// CheckFormat refuses the JSON text of a plan of another format, before the rest is read.
-// What is no plan at all the reader of the rest refuses.
+// CheckFormat refuses the JSON text of a plan of another format. It accepts text that is
+// no plan, because the reader that follows refuses it.
 func CheckFormat(file string, text []byte) error {
 	var p struct{ Format *int }
 	if err := json.Unmarshal(text, &p); err != nil || p.Format != nil && *p.Format == Format {
 		return nil
 	}
-	return fmt.Errorf("%s: the plan is another shimquake's: this one reads format %d only; plan and sweep again",
-		file, Format)
+	return fmt.Errorf("%s: another version of shimquake made this plan: this version reads format %d only; "+
+		"plan and sweep again", file, Format)
 }
 
-// Check reports what is wrong with a plan that was read.
+// Check returns what is wrong with a plan that was read.
 func (p Plan) Check(file string) error {
 	if p.digest() != p.Digest {
-		return fmt.Errorf("%s: the plan was changed after it was made: its digest is not %q", file, p.Digest)
+		return fmt.Errorf("%s: the plan was changed after it was made: its content does not match its digest %q",
+			file, p.Digest)
 	}
 	return p.check(file)
 }
 
-// check reports which case cannot be run.
+// check returns the first case that cannot run, and why.
 func (p Plan) check(file string) error {
 	if len(p.Specs) == 0 {
 		return fmt.Errorf("%s: the plan has no cases", file)
@@ -197,7 +197,7 @@ func (p Plan) check(file string) error {
 	return nil
 }
 
-// Write writes the plan to a file, for Read.
+// Write writes the plan to a file that [Read] reads.
 func (p Plan) Write(file string) error {
 	text, err := json.MarshalIndent(p, "", " ")
 	if err == nil {

@@ -19,12 +19,13 @@ const (
 	method = "rpc:shim:Task.Shutdown:entry"
 )
 
-// pass is a pass at a moment.
+// pass returns a pass at a moment.
 func pass(point string, m term.Moment, nth int, path string) Pass {
 	return Pass{Point: failpoints.MustPoint(point), Moment: m, Nth: nth, Path: path}
 }
 
-// traced is two runs of the task workload and one of the pod's; one run has a hit more.
+// traced returns two runs of the task workload and two of the pod's. The second run of
+// the task has one hit more.
 func traced() []Traces {
 	run := []Pass{
 		pass(called, term.AtStatement, 1, "create"), pass(called, term.AtCall, 1, "create"),
@@ -85,8 +86,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// A hit that not all traces have is planned all the same, and marked; so is one of a
-// process that is about to exit.
+// New also plans a hit that not all traces have, and a hit of a process that is about to
+// exit. It marks both.
 func TestPlanMarksTheUnsteady(t *testing.T) {
 	all := traced()
 	last := &all[0].Runs[0][len(all[0].Runs[0])-1]
@@ -151,7 +152,7 @@ func TestThePlanIsTheSameForTheSameTraces(t *testing.T) {
 	}
 }
 
-// What was measured of the default sweep bounds a cut that has none but its cases.
+// A measurement of the default sweep limits a cut that has only its cases.
 func TestWhichCutsTheDefaultSweepBounds(t *testing.T) {
 	whole, err := New(Options{}, traced())
 	if err != nil {
@@ -250,7 +251,7 @@ func TestParseShard(t *testing.T) {
 	}
 }
 
-// What is known of a sweep of pauses holds of one whose cases are all among its own.
+// A fact about the sweep of pauses holds for a sweep with a part of its cases.
 func TestASweepOfPauses(t *testing.T) {
 	for name, c := range map[string]struct {
 		o    Options

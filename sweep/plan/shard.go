@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Shard is a part of a plan: every Of-th case, from the I-th. The zero value is the whole
-// plan.
+// Shard is a part of a plan: every Of-th case, beginning with the I-th. The zero value is
+// the whole plan.
 type Shard struct {
 	I  int `json:"i"` // from 1
 	Of int `json:"of"`
 }
 
-// ParseShard reads i/n; "" is the whole plan.
+// ParseShard reads i/n. An empty text is the whole plan.
 func ParseShard(s string) (Shard, error) {
 	if s == "" {
 		return Shard{1, 1}, nil
@@ -22,7 +22,7 @@ func ParseShard(s string) (Shard, error) {
 	a, err1 := strconv.Atoi(i)
 	b, err2 := strconv.Atoi(of)
 	if !ok || err1 != nil || err2 != nil || a < 1 || b < a {
-		return Shard{}, fmt.Errorf("--shard %q: i/n with i from 1 to n, such as 2/4", s)
+		return Shard{}, fmt.Errorf("--shard %q: want i/n with i from 1 to n, such as 2/4", s)
 	}
 	return Shard{a, b}, nil
 }
@@ -30,7 +30,7 @@ func ParseShard(s string) (Shard, error) {
 // Has reports whether the case with that index in the plan belongs to the shard.
 func (s Shard) Has(i int) bool { return s.Of <= 1 || i%s.Of == s.I-1 }
 
-// Count is how many of a plan's n cases belong to the shard.
+// Count returns how many of a plan's n cases belong to the shard.
 func (s Shard) Count(n int) int {
 	if s.Whole() {
 		return n
@@ -38,13 +38,13 @@ func (s Shard) Count(n int) int {
 	return (n - s.I + s.Of) / s.Of
 }
 
-// Check reports why the shard is none of a plan: one without a case would run nothing,
-// and hold.
+// Check returns an error if the shard has no case of the plan, because an empty run would
+// hold.
 func (s Shard) Check(p Plan) error {
 	if s.Count(len(p.Specs)) > 0 {
 		return nil
 	}
-	return fmt.Errorf("shard %s has no case: the plan has %d only, split it into as many shards at most", s, len(p.Specs))
+	return fmt.Errorf("shard %s has no case: the plan has only %d; use at most that many shards", s, len(p.Specs))
 }
 
 // Whole reports whether the shard is the whole plan.

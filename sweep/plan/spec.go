@@ -11,26 +11,28 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// Spec is one case of a plan: a workload, and the faults that happen in it. In JSON:
+// Spec is one case of a plan: a workload and its faults. In JSON:
 //
 //	{"workload": "task", "faults": [
 //	  {"at": "rpc:shim:Task.Shutdown:entry", "hit": 1, "do": "crash", "path": "delete"}]}
 type Spec struct {
-	// Workload is its name: task, restart or cri.
+	// Workload is the workload's name: task, restart or cri.
 	Workload string `json:"workload"`
-	// Faults are at least one. The last is the one that a plan varies; those before it lead
-	// to it.
+	// Faults has at least one fault. The plan varies the last; the faults before it lead to
+	// its hit.
 	Faults []Fault `json:"faults"`
-	// Unsteady is set where not every trace passed the hit of the last fault, or its process
-	// had been asked to exit by then: one that is traced is slower, and comes further.
+	// Unsteady is set if not every trace has the hit of the last fault, or if its process
+	// had been asked to exit by then. A traced process is slower, and gets further before it
+	// exits.
 	Unsteady bool `json:"unsteady,omitempty"`
-	// Ending is set where it is unsteady for the second reason alone.
+	// Ending is set if the exit request is the only reason for Unsteady.
 	Ending bool `json:"ending,omitempty"`
 }
 
-// Tries is how often the case runs while its fault does not fire. What every trace had a
-// busy machine may not have three times in a row (a shim that finds containerd up again
-// has no second connect), so that only eight times tell that the hit is gone.
+// Tries returns how often the case runs while its fault does not fire. On a busy
+// machine a hit of every trace may be missing three times in a row. For example, a shim
+// that reaches a restarted containerd at once does not connect a second time. Eight
+// misses show that the hit is gone.
 func (s Spec) Tries() int {
 	if s.Unsteady {
 		return 3
@@ -38,19 +40,20 @@ func (s Spec) Tries() int {
 	return 8
 }
 
-// Single is a case of one fault at a pass.
+// Single returns a case with one fault, at a pass.
 func Single(p Pass, action, workload string) Spec {
 	return Spec{Workload: workload, Faults: []Fault{{Point: p.Point, Nth: p.Nth, Action: action, Path: p.Path}}}
 }
 
-// Then is the case in which a second fault happens at a pass after the spec's own.
+// Then returns the case with one more fault, at a pass after the spec's own.
 func (s Spec) Then(p Pass, action string) Spec {
 	second := Single(p, action, s.Workload)
 	second.Faults = append(append([]Fault(nil), s.Faults...), second.Faults...)
 	return second
 }
 
-// On is the spec with the paths on which its faults have fired, where those are known.
+// On returns the spec with the paths on which its faults fired. An empty path changes
+// nothing.
 func (s Spec) On(paths []string) Spec {
 	s.Faults = slices.Clone(s.Faults)
 	for i := range s.Faults {
@@ -61,10 +64,10 @@ func (s Spec) On(paths []string) Spec {
 	return s
 }
 
-// Last is the fault that a plan varies.
+// Last returns the fault that a plan varies.
 func (s Spec) Last() Fault { return s.Faults[len(s.Faults)-1] }
 
-// String is for people: the last fault and the workload, and then the other faults.
+// String returns the last fault, the workload and the other faults, for people.
 func (s Spec) String() string {
 	text := fmt.Sprintf("%s of %s", s.Last(), s.Workload)
 	for _, f := range s.Faults[:len(s.Faults)-1] {
@@ -73,8 +76,8 @@ func (s Spec) String() string {
 	return text
 }
 
-// Key is the same text for cases that do the same. Unsteady says something of one plan
-// only, and is no part of it.
+// Key returns the same text for cases that do the same. Unsteady is no part of it,
+// because it belongs to one plan.
 func (s Spec) Key() string {
 	last := s.Last()
 	text := fmt.Sprintf("%s %d %s %s %s", last.Point, last.Nth, last.Action, last.Path, s.Workload)
@@ -84,16 +87,17 @@ func (s Spec) Key() string {
 	return strings.TrimSuffix(text+" "+last.While, " ")
 }
 
-// Order spreads the cases of a plan evenly and always alike. Neighbours often leak alike,
-// and a leak is waited for: one after the other they would leave the processors idle.
+// Order returns a number by which a sweep orders its cases. It spreads the neighbours
+// of a plan: they often leak alike, and waiting for leaks in a row leaves the
+// processors idle.
 func (s Spec) Order() uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(s.Key())) // a hash takes everything
 	return h.Sum64()
 }
 
-// Simpler compares by how much a reader has to know: fewer faults come first, then hits
-// that every trace has, the simplest action, the cheapest workload and the earliest hit.
+// Simpler orders specs by what a reader must know. Fewer faults come first, then hits of
+// every trace, the simplest action, the cheapest workload and the earliest hit.
 func Simpler(a, b Spec) int {
 	x, y := a.Last(), b.Last()
 	return cmp.Or(
@@ -103,11 +107,11 @@ func Simpler(a, b Spec) int {
 	)
 }
 
-// longestName is how many bytes of the names of functions a case's name has.
+// longestName limits the function names in a case's name, in bytes.
 const longestName = 120
 
-// name is the name of the spec's case: lower-case words joined by dashes. It names a
-// folder, so of several faults it has the functions only, and a digest.
+// name returns the name of the spec's case: lower-case words joined by dashes. It becomes
+// the name of a folder, so several faults are shortened to functions and a digest.
 func (s Spec) name() string {
 	if len(s.Faults) == 1 {
 		f := s.Faults[0]
@@ -125,7 +129,7 @@ func (s Spec) name() string {
 	return fmt.Sprintf("%s-%08x", text[:min(len(text), longestName)], uint32(s.Order()))
 }
 
-// Slug makes a case's name of any text.
+// Slug turns any text into a case's name.
 func Slug(text string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(text) {
@@ -139,11 +143,11 @@ func Slug(text string) string {
 	return strings.Trim(b.String(), "-")
 }
 
-// Case is the case that the spec stands for, on a subject. The error is that of a name
-// that this build does not know.
+// Case returns the spec's case on a subject. It returns an error if this build does not
+// know the workload or a fault.
 func (s Spec) Case(containerd string) (harness.Case, error) {
 	if len(s.Faults) == 0 {
-		return harness.Case{}, errors.New("a case of a sweep needs a fault")
+		return harness.Case{}, errors.New("the case has no faults: a case of a sweep needs a fault")
 	}
 	w, err := workloadNamed(s.Workload)
 	if err != nil {

@@ -47,7 +47,7 @@ func TestSpecsComeBackFromJSON(t *testing.T) {
 	})
 }
 
-// A case is covered where its containers do the same, whatever they end with.
+// A case is covered if its containers do the same, with any exit status.
 func TestSame(t *testing.T) {
 	one := func(c harness.Container) harness.Workload {
 		return harness.Workload{Containers: []harness.Container{c}}
@@ -79,7 +79,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// Two cases that do not the same have two keys, and two names of folders.
+// Different cases have different keys, and different names of folders.
 func TestKeys(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := Spec{Workload: "task", Faults: rapid.SliceOfN(aFault(), 1, 3).Draw(t, "a")}
@@ -93,7 +93,7 @@ func TestKeys(t *testing.T) {
 	})
 }
 
-// What an older shimquake has planned is refused by one line that says what to do.
+// Read refuses the plan of an older shimquake with one line that says what to do.
 func TestPlansThatCannotBeRead(t *testing.T) {
 	whole, err := New(Options{}, traced())
 	if err != nil {
@@ -104,12 +104,12 @@ func TestPlansThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	for says, text := range map[string]string{
-		"another shimquake's": `{"digest":"d","cases":[{"at":"` + method + `","hit":1,"do":"crash"}]}`,
-		"is not a plan":       "hello",
-		"4000000 values":      `{"format":2,"cases":[{}` + strings.Repeat(",{}", 4_000_000) + "]}",
-		"format 2":            strings.Replace(string(text), `"format":2`, `"format":3`, 1),
-		"was changed":         strings.Replace(string(text), `"hit":1`, `"hit":2`, 1),
-		"is unknown":          strings.Replace(string(text), "Shutdown", "Shutdwon", 1),
+		"another version of shimquake": `{"digest":"d","cases":[{"at":"` + method + `","hit":1,"do":"crash"}]}`,
+		"is not a plan":                "hello",
+		"4000000 values":               `{"format":2,"cases":[{}` + strings.Repeat(",{}", 4_000_000) + "]}",
+		"format 2":                     strings.Replace(string(text), `"format":2`, `"format":3`, 1),
+		"was changed":                  strings.Replace(string(text), `"hit":1`, `"hit":2`, 1),
+		"is unknown":                   strings.Replace(string(text), "Shutdown", "Shutdwon", 1),
 	} {
 		file := filepath.Join(t.TempDir(), "plan.json")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -132,7 +132,7 @@ func TestPlansThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// A hit that some trace lacked may well be missed: it is not waited for as long.
+// A hit that some trace lacked may be missed, so the case has fewer tries.
 func TestTries(t *testing.T) {
 	if sure, perhaps := (Spec{}).Tries(), (Spec{Unsteady: true}).Tries(); sure <= perhaps || perhaps < 2 {
 		t.Errorf("%d tries of what every trace had, %d of what one lacked", sure, perhaps)

@@ -9,25 +9,25 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// AtMethod is the moment at which all actions at a method of ttrpc are decided. At a
-// statement there are several moments: see term.Moment.
+// AtMethod is the one moment of a method of ttrpc. A statement has several: see
+// term.Moment.
 const AtMethod term.Moment = "method"
 
-// Pass is a moment at which something can be done.
+// Pass is a moment at which a fault can happen.
 type Pass struct {
 	Point  failpoints.Point
 	Moment term.Moment
-	// Nth is which of the point's moments of that kind it is in the whole case, from 1.
+	// Nth numbers the point's moments of that kind in the whole case, from 1.
 	Nth int
-	// Path is what was going on: create, start, exit, delete or load.
+	// Path names the client's step at that time: create, start, exit, delete or load.
 	Path string
-	// Callee is the function that a call is of: what it can return is decided by that.
+	// Callee is the called function. It decides which errors the call can return.
 	Callee string
-	// Ending is set where its process had been asked to exit, see harness.Pass.
+	// Ending is set if the process had been asked to exit by then, see harness.Pass.
 	Ending bool
 }
 
-// Traces are what a workload was seen to pass, run after run.
+// Traces are the passes of a workload, run by run.
 type Traces struct {
 	Workload string
 	Runs     [][]Pass
@@ -39,25 +39,25 @@ type Engine interface {
 	Trace(context.Context, harness.Case) (harness.Trace, error)
 }
 
-// TraceError is a workload, or a case, that does not hold without a fault: a sweep of it
-// would show nothing.
+// TraceError reports a workload or a case that does not hold without a fault. A sweep of
+// it would show nothing.
 type TraceError struct {
 	Workload string
 	Verdict  harness.Verdict
 }
 
 func (e *TraceError) Error() string {
-	return fmt.Sprintf("%s must hold without a fault before anything is swept:\n%s", e.Workload, e.Verdict)
+	return fmt.Sprintf("%s must hold without a fault before a sweep:\n%s", e.Workload, e.Verdict)
 }
 
-// Hold runs a workload without a fault, and expects that it holds. In a run that is
-// traced less is asked of containerd, as all that it passes is counted.
+// Hold runs a workload without a fault and without a trace, and returns an error if it
+// does not hold. A traced run asks less of containerd, because it counts all hits.
 func Hold(ctx context.Context, e Engine, containerd, name string) error {
 	w, err := workloadNamed(name)
 	if err != nil {
 		return err
 	}
-	if err := ctx.Err(); err != nil { // of those that wait for their turn
+	if err := ctx.Err(); err != nil { // the context ended while the run waited for its turn
 		return err
 	}
 	c := harness.Case{Name: "plain-" + name, Containerd: containerd, Workload: w.Workload}
@@ -72,19 +72,19 @@ func Hold(ctx context.Context, e Engine, containerd, name string) error {
 	return ctx.Err()
 }
 
-// Trace runs a workload without a fault, and returns what it passes.
+// Trace runs a workload without a fault, and returns its passes.
 func Trace(ctx context.Context, e Engine, o Options, name string) ([]Pass, error) {
 	w, err := workloadNamed(name)
 	if err != nil {
 		return nil, err
 	}
-	if err := ctx.Err(); err != nil { // of those that wait for their turn
+	if err := ctx.Err(); err != nil { // the context ended while the run waited for its turn
 		return nil, err
 	}
 	c := harness.Case{Name: "trace-" + name, Containerd: o.Containerd, Workload: w.Workload}
 	t, err := e.Trace(ctx, c)
 	if ended := ctx.Err(); ended != nil {
-		return nil, ended // the workload was taken away, and has not failed
+		return nil, ended // the run was interrupted, and has not failed
 	}
 	if err != nil {
 		return nil, &TraceError{name, t.Verdict}
@@ -108,7 +108,7 @@ func Trace(ctx context.Context, e Engine, o Options, name string) ([]Pass, error
 	return Passes(t), nil
 }
 
-// Passes are the moments of a trace at which something can be done.
+// Passes returns the moments of a trace at which a fault can happen.
 func Passes(t harness.Trace) []Pass {
 	var out []Pass
 	for _, p := range t.Passes {

@@ -7,25 +7,26 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
-// Words for typed errors: what a callee can return besides a bare error, which its caller
-// may take for something else than a failure ("not found": then it is done).
+// Words for typed errors. A caller may handle a typed error in another way than a bare
+// error: for a removal, "not found" means success.
 const (
 	Code  = "code"  // a class of errors of errdefs and gRPC: error(NotFound)
-	Errno = "errno" // of the operating system: error(ENOSPC)
+	Errno = "errno" // an error of the operating system: error(ENOSPC)
 )
 
-// fails is what somebody can answer a call with, and how that is known. A line is there
-// where the error can come while the world is as the fault leaves it: a removal that says
-// NotFound of what it has not removed would be a lie of the callee.
+// fails names the typed errors that a callee can return, and the evidence for them. It
+// lists an error only if the callee can return it in the state that the fault leaves. A
+// removal that removes nothing cannot truthfully return NotFound, for example.
 type fails struct {
 	who     string
 	with    []string
 	because string
 }
 
-// answers are what a shim's methods can be answered with, as containerd gets it: before
-// the shim has done its work (entry), or after it (exit). Methods that change nothing
-// have one side. What the shim's own probe could answer is the same to containerd.
+// answers are the typed errors of a shim's methods, as containerd receives them. The
+// error comes before the shim has done its work (entry) or after it (exit). A method
+// that changes nothing has one side. An error of the shim's own probe looks the same to
+// containerd.
 var answers = []fails{
 	{"Task.Create:entry", []string{"Unavailable"}, broken},
 	{"Task.Create:exit", []string{"Unavailable", "DeadlineExceeded"}, broken + late},
@@ -33,32 +34,32 @@ var answers = []fails{
 	{"Task.Start:exit", []string{"Unavailable", "DeadlineExceeded"}, broken + late},
 	{"Task.Delete:entry", []string{"NotFound", "Unavailable"}, unknown + broken},
 	{"Task.Delete:exit", []string{"NotFound", "Unavailable", "DeadlineExceeded"},
-		"an earlier Delete, whose answer was lost, has removed it (process/deleted_state.go:59); " + broken + late},
+		"an earlier Delete, which lost its response, has removed it (process/deleted_state.go:59); " + broken + late},
 	{"Task.Kill:entry", []string{"NotFound", "Unavailable"}, unknown + broken},
 	{"Task.Kill:exit", []string{"NotFound", "Unavailable", "DeadlineExceeded"},
 		"it had ended when the signal came (process/utils.go:123); " + broken + late},
 	{"Task.Shutdown:entry", []string{"Unavailable"}, broken},
 	{"Task.Shutdown:exit", []string{"Unavailable", "DeadlineExceeded"}, broken + late},
 	{"Task.State:entry", []string{"NotFound", "Unavailable", "DeadlineExceeded"},
-		unknown + broken + "a slow shim: task.state is 2 s (services/tasks/local.go:367)"},
+		unknown + broken + "a slow shim: the timeout task.state is 2 s (services/tasks/local.go:367)"},
 	{"Task.Pids:entry", []string{"NotFound", "Unavailable"}, unknown + broken},
-	{"Task.Connect:entry", []string{"Unavailable"}, broken}, // service.go:596: an unknown id is none of its errors
+	{"Task.Connect:entry", []string{"Unavailable"}, broken}, // service.go:596: it accepts an unknown id
 	{"Task.Wait:entry", []string{"NotFound"}, unknown},
 	{"Task.Wait:exit", []string{"Unavailable"}, broken},
 }
 
-// Reasons of answers.
+// Reasons that several methods share.
 const (
-	unknown = "getContainer says so of a container whose Create has not returned (task/service.go:850); "
+	unknown = "getContainer returns NotFound while the container's Create has not returned (task/service.go:850); "
 	broken  = "the connection to a shim that speaks gRPC breaks (core/runtime/v2/bridge.go); "
-	late    = "the caller's time was up while the answer was under way; "
+	late    = "the caller's deadline passed while the response was in flight; "
 )
 
-// returns are what functions can return, by the end of their package's path and their
-// name. Functions of containerd's own that only pass on what these return are not
-// listed: the calls in them are points themselves.
+// returns are the typed errors of functions, by the end of their package's path and their
+// name. A function of containerd that only passes such an error on is not listed: the
+// call inside it is a point of its own.
 var returns = []fails{
-	{"os.Mkdir", []string{"ENOSPC", "EEXIST"}, "mkdir(2); what an earlier try has left is there"},
+	{"os.Mkdir", []string{"ENOSPC", "EEXIST"}, "mkdir(2); an earlier try has left the directory"},
 	{"os.MkdirAll", []string{"ENOSPC"}, "mkdir(2)"},
 	{"os.OS.MkdirAll", []string{"ENOSPC"}, "mkdir(2)"},
 	{"os.WriteFile", []string{"ENOSPC"}, "open(2), write(2)"},
@@ -68,14 +69,14 @@ var returns = []fails{
 	{"atomicfile.File.Write", []string{"ENOSPC"}, "write(2)"},
 	{"atomicfile.File.Close", []string{"ENOSPC"},
 		"fsync(2), and then it closes nothing (pkg/atomicfile/file.go:108)"},
-	{"os.Symlink", []string{"ENOSPC", "EEXIST"}, "symlink(2); what an earlier try has left is there"},
+	{"os.Symlink", []string{"ENOSPC", "EEXIST"}, "symlink(2); an earlier try has left the link"},
 	{"os.Rename", []string{"ENOSPC"}, "rename(2): the new directory has no room for the entry"},
 	{"mount.All", []string{"ENOSPC"}, "mount(2): fs.mount-max"},
 	{"os.OS.Mount", []string{"ENOSPC"}, "mount(2): fs.mount-max"},
 
 	{"os.Remove", []string{"EBUSY"}, "rmdir(2) of a mount point"},
 	{"os.RemoveAll", []string{"EBUSY"},
-		"the same: ensureRemoveAll tries again for that (cri/server/helpers_linux.go:148)"},
+		"the same: ensureRemoveAll retries on EBUSY (cri/server/helpers_linux.go:148)"},
 	{"mount.UnmountRecursive", []string{"EBUSY"}, "umount2(2), after 50 tries (core/mount/mount_unix.go:96)"},
 	{"os.OS.Unmount", []string{"EBUSY"}, "umount2(2)"},
 
@@ -99,9 +100,9 @@ var returns = []fails{
 	{"oom.Watcher.Add", []string{"EMFILE"}, "eventfd(2)"},
 
 	{"runtime.(*NSMap[...]).Get", []string{"NotFound"},
-		"a shim that was not loaded, or not yet (core/runtime/nsmap.go:57)"},
+		"the shim is not loaded yet, or was never loaded (core/runtime/nsmap.go:57)"},
 	{"runtime.(*NSMap[...]).Add", []string{"AlreadyExists"},
-		"the clean-up of a dead shim is not done (core/runtime/nsmap.go:112)"},
+		"the cleanup after a dead shim has not finished (core/runtime/nsmap.go:112)"},
 	{"client.Container.Task", []string{"NotFound"},
 		"as NSMap.Get, by the tasks service (plugins/services/tasks/local.go)"},
 	{"client.Task.Delete", []string{"NotFound"}, "the same"},
@@ -110,19 +111,23 @@ var returns = []fails{
 	{"client.Task.Wait", []string{"NotFound"}, "the same"},
 	{"tasks/v1.TasksClient.Delete", []string{"NotFound"}, "the same"},
 	{"client.Container.NewTask", []string{"AlreadyExists"},
-		"a task that an earlier try has made (services/tasks/local.go:275)"},
+		"an earlier try has created the task (services/tasks/local.go:275)"},
 	{"client.(*Client).NewContainer", []string{"AlreadyExists"},
-		"an earlier try's (core/metadata/containers.go:151)"},
-	{"core/sandbox.Store.Create", []string{"AlreadyExists"}, "an earlier try's (core/metadata/sandbox.go:310)"},
-	{"leases.Manager.Create", []string{"AlreadyExists"}, "an earlier try's (core/metadata/leases.go:76)"},
-	{"mount.Manager.Activate", []string{"AlreadyExists"}, "an earlier try's (core/mount/manager/manager.go:206)"},
+		"an earlier try has created it (core/metadata/containers.go:151)"},
+	{"core/sandbox.Store.Create", []string{"AlreadyExists"},
+		"an earlier try has created it (core/metadata/sandbox.go:310)"},
+	{"leases.Manager.Create", []string{"AlreadyExists"},
+		"an earlier try has created it (core/metadata/leases.go:76)"},
+	{"mount.Manager.Activate", []string{"AlreadyExists"},
+		"an earlier try has activated it (core/mount/manager/manager.go:206)"},
 	{"core/sandbox.Controller.Stop", []string{"NotFound"},
 		"a sandbox that was not recovered (podsandbox/sandbox_stop.go:39)"},
 	{"core/sandbox.Controller.Status", []string{"NotFound"},
 		"a sandbox that was not recovered (podsandbox/sandbox_status.go:36)"},
 }
 
-// fails are the lines of a pass: a method's by its name and side, a call's by its callee.
+// fails returns the lines for a pass: for a method by name and side, for a call by
+// callee.
 func (p Pass) fails() []fails {
 	list, is := returns, func(who string) bool { return p.Callee == who || strings.HasSuffix(p.Callee, "/"+who) }
 	switch {
@@ -134,7 +139,7 @@ func (p Pass) fails() []fails {
 	return slices.DeleteFunc(slices.Clone(list), func(f fails) bool { return !is(f.who) })
 }
 
-// typed are the errors of a word, Code or Errno, that a pass can fail with.
+// typed returns the typed errors of a word, [Code] or [Errno], that can happen at a pass.
 func (p Pass) typed(word string) []string {
 	var out []string
 	for _, f := range p.fails() {

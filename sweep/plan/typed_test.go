@@ -35,14 +35,14 @@ func TestTypedErrors(t *testing.T) {
 		{stmt, term.AtCall, "os.MkdirAllX", "", ""},
 		{stmt, term.AtCall, "example.org/myos.Mkdir", "", ""},
 		{stmt, term.AtCall, module + "core/runtime/v2.NewBundle", "", ""},
-		{stmt, term.AtCall, module + "client.Container.Delete", "", ""}, // it would be a lie
+		{stmt, term.AtCall, module + "client.Container.Delete", "", ""}, // NotFound would be untrue
 		{stmt, term.AtCall, module + "pkg/atomicfile.File.Close", "", "ENOSPC"},
 		{stmt, term.AtStatement, "os.Mkdir", "", ""},
 		{stmt, term.AtCancel, "os.Mkdir", "", ""},
 
 		{"rpc:containerd:Task.Delete:entry", AtMethod, "", "NotFound Unavailable", ""},
 		{"rpc:containerd:Task.Delete:exit", AtMethod, "", "NotFound Unavailable DeadlineExceeded", ""},
-		{"rpc:containerd:Task.Shutdown:entry", AtMethod, "", "Unavailable", ""}, // it knows no id
+		{"rpc:containerd:Task.Shutdown:entry", AtMethod, "", "Unavailable", ""}, // it takes no container id
 		{"rpc:containerd:Task.State:exit", AtMethod, "", "", ""},
 		{"rpc:containerd:Events.Forward:entry", AtMethod, "", "", ""},
 		{"rpc:shim:Task.Delete:entry", AtMethod, "", "", ""},
@@ -60,8 +60,8 @@ func TestTypedErrors(t *testing.T) {
 	}
 }
 
-// Each line has a reason, and names errors that a term has: a bare text would be swept as
-// one that no callee returns.
+// Each line has a reason, and names typed errors only: a bare text would be an error that
+// no callee returns.
 func TestTheLinesOfTypedErrors(t *testing.T) {
 	seen := map[string]bool{}
 	for _, f := range slices.Concat(answers, returns) {
@@ -85,8 +85,7 @@ func TestTheLinesOfTypedErrors(t *testing.T) {
 	}
 }
 
-// Typed errors at one hit are cases of their own, with names of their own, and are met at
-// the call.
+// Each typed error at a hit is a case with a name of its own, and it happens at the call.
 func TestTypedErrorsArePlanned(t *testing.T) {
 	run := []Pass{
 		{Point: failpoints.MustPoint(called), Moment: term.AtCall, Nth: 1, Path: "create", Callee: "os.Mkdir"},
@@ -108,7 +107,7 @@ func TestTypedErrorsArePlanned(t *testing.T) {
 			bare := f
 			bare.Action = "error(x)"
 			if f.Meeting() != bare.Meeting() {
-				t.Errorf("%s is not met where a bare error is", f)
+				t.Errorf("%s does not happen at the moment of a bare error", f)
 			}
 		}
 	}
@@ -117,8 +116,8 @@ func TestTypedErrorsArePlanned(t *testing.T) {
 	}
 }
 
-// Every line is met by the default sweep of the newest release: a callee that a release
-// has renamed would leave its errors out without a word.
+// The default sweep of the newest release passes a call of every line. If a release
+// renames a callee, its errors would silently be left out.
 func TestEachCalleeIsMet(t *testing.T) {
 	r := runner.Runner{Residues: catalogue.Residues()}
 	if err := r.Prepare(t.Context(), ""); runner.IsUnsupported(err) {

@@ -12,18 +12,19 @@ import (
 	"github.com/shimquake/shimquake/spelling"
 )
 
-// workload is one of those that are swept.
+// workload is a workload that can be swept.
 type workload struct {
 	name string
 	harness.Workload
-	// asked is set for a workload that is only swept where it is asked for.
+	// asked excludes the workload from the default sweep: it runs only if --workload names
+	// it.
 	asked bool
-	// like are the workloads, as words, that this one does all of: what is known to be found
-	// there may be found here.
+	// like names the workloads that this one contains, separated by spaces. Their known
+	// findings may show here, too.
 	like string
 }
 
-// rest is one second longer than containerd gives its own clean-up (shim.cleanup of
+// rest is one second longer than containerd's timeout for its cleanup (shim.cleanup in
 // [timeouts]).
 const rest = 6 * time.Second
 
@@ -32,14 +33,14 @@ const rest = 6 * time.Second
 var podRestart = []string{"run pod", "create all", "at created", "start all", "at running", "end c1", "wait c1",
 	"restart containerd", "end c0", "wait c0", "at exited"}
 
-// The scripts of workloads that more than one has, or that are tested.
+// Scripts that several workloads or a test use.
 var (
 	oneExec  = script.WithRunning("exec c0/e0", "wait c0/e0", "delete c0/e0")
 	deleters = slices.Concat(script.Tasks[:len(script.Tasks)-1], []string{"delete all &", "delete all"})
 )
 
-// workloads are all of them, the cheapest first: a point is swept in the first that
-// reaches it.
+// workloads has all workloads, the cheapest first. A point is swept in the first workload
+// that reaches it.
 var workloads = []workload{
 	{name: "task", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7}}}},
 	{name: "deleters", like: "task", asked: true, Workload: harness.Workload{
@@ -98,8 +99,8 @@ var workloads = []workload{
 		Containers: []harness.Container{{Exit: 3}, {Exit: 7}}, Script: script.Restarting()}},
 	{name: "rest", like: "restart", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7}}, Script: script.WithRunning("restart containerd", "soak 6s")}},
-	// A third container costs a pod a fourth of its CPU time: what only one that is asked to
-	// stop passes is swept with that one alone.
+	// A third container would add a fourth to the CPU time of each pod. So the points that
+	// only a stopped container passes are swept in a workload of one container.
 	{name: "cri", Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
 	{name: "stop", like: "cri", Workload: harness.Workload{
@@ -149,7 +150,7 @@ var workloads = []workload{
 		API: harness.CRI, Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
 }
 
-// WorkloadNames are the names of the workloads, the cheapest first.
+// WorkloadNames returns the names of the workloads, the cheapest first.
 func WorkloadNames() []string {
 	names := make([]string, len(workloads))
 	for i, w := range workloads {
@@ -158,18 +159,18 @@ func WorkloadNames() []string {
 	return names
 }
 
-// DefaultWorkloads are the names of those that are swept when none is asked for.
+// DefaultWorkloads returns the names of the workloads of the default sweep.
 func DefaultWorkloads() []string {
 	return slices.DeleteFunc(WorkloadNames(), func(name string) bool { return workloads[cost(name)].asked })
 }
 
-// cost orders workloads by what a case of them takes.
+// cost returns a workload's place among the workloads, the cheapest first, or -1.
 func cost(name string) int {
 	return slices.IndexFunc(workloads, func(w workload) bool { return w.name == name })
 }
 
-// Like are the workloads whose known findings are known of another, too: itself, and
-// those that it does all of.
+// Like returns the workloads with known findings that may show in the named one: itself,
+// and the workloads that it contains.
 func Like(name string) []string {
 	all := []string{name}
 	if i := cost(name); i >= 0 {
@@ -185,10 +186,9 @@ func workloadNamed(name string) (workload, error) {
 	return workload{}, spelling.Unknown("workload", name, WorkloadNames())
 }
 
-// Same reports whether a case's client does what that of the spec's workload does, with
-// containers that do the same. The number of containers, their ends, the times and how
-// closely the oracle looks do not count. The verbs of the script and every other key
-// count.
+// Same reports whether a case does the same as the spec's workload: the same verbs, with
+// containers that do the same. The number of containers, their exit statuses, the times
+// and Thorough do not count. Every other key counts.
 func (s Spec) Same(c harness.Workload) bool {
 	w, err := workloadNamed(s.Workload)
 	return err == nil && reflect.DeepEqual(clientsPart(w.Workload), clientsPart(c))
@@ -225,7 +225,7 @@ func clientsPart(w harness.Workload) harness.Workload {
 	return w
 }
 
-// API is that of a workload's client.
+// API returns the API of a workload's client, or "" for an unknown name.
 func API(name string) harness.API {
 	if i := cost(name); i >= 0 {
 		return workloads[i].WithDefaults().API
