@@ -280,21 +280,3 @@ func reduce(c harness.Case, smaller func(harness.Case) []harness.Case,
 	}
 	return c, nil
 }
-
-// smaller returns workloads with less in them than w, the smallest first.
-func smaller(w harness.Workload) []harness.Workload {
-	var out []harness.Workload
-	if w.API == harness.CRI || len(w.Containers) > 1 {
-		first := w.Containers[0]
-		first.Execs = nil // only the steps of a script run them
-		out = append(out, harness.Workload{Containers: []harness.Container{first}})
-	}
-	if w.API == harness.CRI && len(w.Containers) > 1 {
-		for i := range w.Containers {
-			less := w
-			less.Containers = w.Containers[i : i+1]
-			out = append(out, less)
-		}
-	}
-	return out
-}

@@ -1,0 +1,102 @@
+package sweep
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shimquake/shimquake/harness"
+)
+
+// scripted is a workload with more than its findings need.
+func scripted() harness.Case {
+	return harness.Case{Name: "scripted", Workload: harness.Workload{
+		Grouped: true, Debug: true,
+		Containers: []harness.Container{
+			{Exit: 3, Lines: 50}, {Exit: 7, TTY: true, Execs: []harness.ExecSpec{{Exit: 2}, {Stays: true}}}, {Stays: true}},
+		Script: []string{"create all", "start all but c0", "start c0 &", "wait c1/e0 &", "join", "wait c2 &",
+			"repeat 6 pause c1; resume c1; pause c2; resume c2", "exec c1/e0 c1/e1", "wait c1/e0", "join", "end all but c2",
+			"wait c0 c1"},
+	}}
+}
+
+// A script loses its steps, containers, execs, rounds and properties, but for what the
+// finding needs.
+func TestSimplifyOfAScript(t *testing.T) {
+	has := func(c harness.Case, step string) bool {
+		steps, _ := c.Workload.Steps()
+		return slices.Contains(steps.Lines(), step)
+	}
+	for name, tt := range map[string]struct {
+		shows func(harness.Case) bool
+		want  harness.Workload
+	}{
+		"a kind of step": {
+			func(c harness.Case) bool { return c.Workload.Scripted() && slices.Contains(c.Workload.Script, "join") },
+			harness.Workload{Containers: []harness.Container{{Exit: 7}}, Script: []string{"join"}},
+		},
+		"the second exec of the second container": {
+			func(c harness.Case) bool {
+				steps, _ := c.Workload.Steps()
+				return c.Workload.Scripted() && slices.ContainsFunc(steps.Lines(), func(s string) bool {
+					return strings.HasPrefix(s, "exec") && slices.ContainsFunc(c.Workload.Containers,
+						func(k harness.Container) bool { return slices.Contains(k.Execs, harness.ExecSpec{Stays: true}) })
+				})
+			},
+			harness.Workload{Containers: []harness.Container{{Exit: 7, Execs: []harness.ExecSpec{{Stays: true}}}},
+				Script: []string{"exec c0/e0"}},
+		},
+		"a step of a repeat": {
+			func(c harness.Case) bool { return len(c.Workload.Containers) > 2 && has(c, "resume c2") },
+			harness.Workload{Containers: []harness.Container{{Exit: 3}, {Exit: 7}, {}}, Script: []string{"resume c2"}},
+		},
+		"properties": {
+			func(c harness.Case) bool {
+				return c.Workload.Grouped && slices.ContainsFunc(c.Workload.Containers,
+					func(k harness.Container) bool { return k.TTY })
+			},
+			harness.Workload{Grouped: true, Containers: []harness.Container{{Exit: 7, TTY: true}}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := scripted()
+			if err := c.Check(); err != nil {
+				t.Fatal(err)
+			}
+			got, err := simplify(c, func(c harness.Case) (bool, error) { return tt.shows(c), nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := harness.Case{Name: got.Name, Workload: tt.want}
+			if got.String() != want.String() {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+			if again := scripted(); c.String() != again.String() {
+				t.Errorf("the case itself has changed:\n%s", c)
+			}
+		})
+	}
+}
+
+// The join of a concurrent step goes with it, if the join waits for no other step.
+func TestWithoutLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"a & b join c":          "b c",
+		"a & b & join c":        "b & join c",
+		"a & b c":               "b c",
+		"a b & join":            "b & join",
+		"a & b & join c & join": "b & join c & join",
+	} {
+		var lines []string
+		for _, w := range strings.Fields(text) {
+			if w == "&" {
+				lines[len(lines)-1] += " &"
+			} else {
+				lines = append(lines, w)
+			}
+		}
+		if got := strings.Join(withoutLine(lines, 0), " "); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
