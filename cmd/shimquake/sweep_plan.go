@@ -27,8 +27,7 @@ func (f *sweepFlags) make(ctx context.Context, r *runner.Runner) (plan.Plan, err
 	return plan.Make(ctx, r, f.Options, f.parallel)
 }
 
-// sweptScripts is the length of the scripts that run before a sweep: 461 scripts, in a
-// minute of two CPUs.
+// sweptScripts is the length of the scripts that run before a sweep: 596 scripts.
 const sweptScripts = 3
 
 // holdPlain runs the cases without a fault, which must hold. It prints the cases that

@@ -100,6 +100,15 @@ func (r *Reader) Close() {
 	_ = is.Close() // what is left of it is a leak, and found as such
 }
 
+// Discard removes the FIFOs of a process that does not exist: nothing comes from them.
+func (r *Reader) Discard() {
+	if is := r.set(nil); is != nil {
+		is.Cancel()
+		is.Wait()
+		_ = is.Close() // a FIFO that stays is a leak, and found as such
+	}
+}
+
 // Outputs are what was read.
 func (r *Reader) Outputs() harness.Outputs {
 	if r.Terminal {

@@ -101,6 +101,24 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// A SIGKILL for a stopped container is refused, but not in the node's PID namespace.
+func TestKillOfAStoppedTask(t *testing.T) {
+	c := Config{Task: Process{State: Stopped}}
+	for _, tt := range []struct {
+		call Call
+		want harness.Response
+	}{
+		{Call{Verb: "kill", Of: c0, Signal: "SIGKILL"}, absent},
+		{Call{Verb: "kill", Of: c0, Signal: "SIGKILL", SharedPID: true}, done},
+		{Call{Verb: "kill", Of: c0, Signal: "SIGTERM", SharedPID: true}, absent},
+		{Call{Verb: "pause", Of: c0, SharedPID: true}, no},
+	} {
+		if got, next := c.Do(tt.call); got != tt.want || next.State(c0) != Stopped {
+			t.Errorf("%+v: %s, %s", tt.call, got, next.State(c0))
+		}
+	}
+}
+
 // More in flight than can be followed is said to be.
 func TestFollowHasALimit(t *testing.T) {
 	var ops []Op

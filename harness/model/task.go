@@ -66,6 +66,8 @@ type Call struct {
 	// Several deletes may succeed (seen on v2.4.2). A create may find the bundle of the
 	// other. The error of mkdir has no code (NewBundle of core/runtime/v2/bundle.go).
 	Beside bool
+	// SharedPID is set if the container has no PID namespace of its own.
+	SharedPID bool
 	// Absent reports that the object's command does not exist, and AtOnce that its process
 	// comes to its end without an `end` step.
 	Absent, AtOnce bool
@@ -112,6 +114,9 @@ func (c Config) cell(call Call) Cell {
 	if !call.Of.IsExec() {
 		if call.Absent && call.Verb == "create" && own == None {
 			return refused
+		}
+		if call.Verb == "kill" && call.Signal == "SIGKILL" && call.SharedPID && own == Stopped {
+			return to(Stopped) // runc kills all processes of the cgroup, and there are none (Container.Signal of runc)
 		}
 		return tasks[call.Verb][own]
 	}

@@ -27,7 +27,7 @@ func CallOf(w harness.Workload, steps script.Script, n int, verb string, of scri
 	case verb == "close-io":
 		verb = "end"
 	}
-	return Call{Verb: verb, Of: of, Absent: absent, Signal: signal, AtOnce: atOnce}
+	return Call{Verb: verb, Of: of, Absent: absent, Signal: signal, SharedPID: spec.SharedPID, AtOnce: atOnce}
 }
 
 // Expected has the possible results of a step on one of its objects.

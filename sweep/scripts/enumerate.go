@@ -13,8 +13,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// Longest is the most steps of a script that is enumerated. Of length 4 there are some
-// 2,000, of length 5 some 8,500.
+// Longest is the largest length of an enumerated script.
 const Longest = 5
 
 var (
@@ -22,7 +21,7 @@ var (
 	exec = script.ExecOf(0, 0)
 )
 
-// alphabet are the steps that scripts are made of.
+// alphabet has the steps of which scripts are made.
 var alphabet = []script.Step{
 	{Verb: "create", Of: []script.Object{task}}, {Verb: "start", Of: []script.Object{task}},
 	{Verb: "end", Of: []script.Object{task}}, {Verb: "kill", Of: []script.Object{task}, Arg: "SIGKILL"},
@@ -33,38 +32,112 @@ var alphabet = []script.Step{
 	{Verb: "restart", Arg: "containerd"},
 }
 
-// mostRefused is how many steps of a script containerd refuses: two refusals in one
-// script find what two scripts with one each find.
+// mostRefused is the number of steps of a script that containerd may refuse. Two refusals
+// in one script find nothing that two scripts with one each do not find.
 const mostRefused = 1
 
-// Enumerate returns the cases of all scripts with so many steps. They begin with a
-// running container, and with an exec that is not added yet. The two steps before that do
-// not count. A wait that does not count stands behind each step that ends a process:
-// without it the next step would race with the end.
+// Enumerate returns the cases of all scripts of a length. Steps that prepare the first
+// step do not count. A wait behind each step that ends a process does not count, either:
+// without it the next step would race with the end. The n-th script has the n-th
+// combination of properties.
 func Enumerate(length int) []harness.Case {
-	e := enumerator{length: length}
-	e.walk(prefix{config: model.Config{Task: model.Process{State: model.Running}}})
+	e := enumerator{length: length, rows: covering()}
+	for _, k := range kinds {
+		task := model.Process{State: k.from, Released: k.early}
+		e.walk(prefix{kind: k, config: model.Config{Task: task}})
+	}
 	return e.cases
+}
+
+// kind is a kind of scripts: the state of the task in which they begin, and their
+// processes.
+type kind struct {
+	name string // in the names of cases; "": the first kind
+	from model.State
+	exec harness.ExecSpec
+	// early has the container come to its end as soon as it is started.
+	early bool
+	// shorter is how many steps less than asked for the scripts have.
+	shorter int
+	// has reports whether a script of this kind differs from all scripts of other kinds.
+	has func(prefix) bool
+}
+
+// kinds are the kinds of scripts.
+var kinds = []kind{
+	{from: model.Running, exec: harness.ExecSpec{Stays: true}, has: func(prefix) bool { return true }},
+	{name: "created", from: model.Created, exec: harness.ExecSpec{Stays: true}, shorter: 1,
+		has: func(p prefix) bool { return p.counted[0].Verb != "start" }},
+	{name: "early", from: model.Created, exec: harness.ExecSpec{Stays: true}, early: true, shorter: 1,
+		has: func(p prefix) bool { return p.counted.Has("start", task) }},
+	{name: "exec-exits", from: model.Running, exec: harness.ExecSpec{Exit: 3},
+		has: func(p prefix) bool { return p.starts }},
+	{name: "exec-terminated", from: model.Running, exec: harness.ExecSpec{Signal: "SIGTERM"},
+		has: func(p prefix) bool { return p.starts && p.counted.Has("kill", exec) }},
+	{name: "exec-background", from: model.Running, exec: harness.ExecSpec{Exit: 9, Background: true},
+		has: func(p prefix) bool { return p.starts && p.counted.Has("delete", exec) }},
+	{name: "exec-absent", from: model.Running, exec: harness.ExecSpec{NoSuchCommand: true},
+		has: func(p prefix) bool { return p.starts }},
+}
+
+// exits reports whether the exec ends as soon as it is started.
+func (k kind) exits() bool { return !k.exec.Stays && k.exec.Signal == "" && !k.exec.NoSuchCommand }
+
+// can reports whether the script can have a container.
+func (p prefix) can(c harness.Container) bool {
+	writes := c.Lines > 0 || c.TTY || c.Stdin > 0
+	switch {
+	case (p.early || p.exits()) && c.Stdin > 0: // a process that ends at once reads no input
+		return false
+	case p.early && c.Signal != "", p.exec.Background && writes:
+		return false
+	case p.deletesCreated && writes: // it takes harness.IODrain (Init.delete of process/init.go)
+		return false
+	case p.counted.Has("pause", task) && c.SharedPID:
+		// On a hybrid cgroup v1 it cannot be killed while it is paused. runc writes
+		// cgroup.kill and does not thaw it (signalAllProcesses of runc v1.5.2).
+		return false
+	}
+	return true
+}
+
+// call returns the call of a step for the model.
+func (k kind) call(step script.Step, of script.Object) model.Call {
+	c := model.Call{Verb: step.Verb, Of: of, Signal: step.Arg, AtOnce: k.early}
+	if of.IsExec() {
+		c.AtOnce, c.Absent = k.exits(), k.exec.NoSuchCommand
+	}
+	return c
 }
 
 type enumerator struct {
 	length int
+	rows   []row
+	next   int // the index of the row of the next script
 	cases  []harness.Case
 }
 
 // prefix is the beginning of a script.
 type prefix struct {
+	kind
 	config  model.Config  // after it
 	counted script.Script // the steps that count
 	all     script.Script // all steps
-	refused int           // steps that containerd refuses
-	twice   bool          // an exec that runs is started
+	refused int           // the number of refused steps
+	// starts is set if a step starts an exec for the first time.
+	starts bool
+	// twice is set if a step starts a running exec.
+	twice bool
+	// deletesCreated is set if a step deletes a task that was not started.
+	deletesCreated bool
 }
 
-// walk goes on with each step that can come next.
+// walk continues a script with each possible next step.
 func (e *enumerator) walk(p prefix) {
-	if len(p.counted) == e.length {
-		e.cases = append(e.cases, p.makeCase())
+	if len(p.counted) >= max(e.length-p.shorter, 1) {
+		if p.has(p) {
+			e.cases = append(e.cases, p.makeCase(e.workload(p)))
+		}
 		return
 	}
 	for _, step := range alphabet {
@@ -74,23 +147,42 @@ func (e *enumerator) walk(p prefix) {
 	}
 }
 
-// then returns the beginning with one more step that counts. It reports false for a step
-// that changes nothing, and for a step with an unknown response.
+// workload returns the workload of the next script: that of the next row that the script
+// can have.
+func (e *enumerator) workload(p prefix) (w harness.Workload) {
+	for range e.rows {
+		w = e.rows[e.next%len(e.rows)].workload()
+		if e.next++; p.can(w.Containers[0]) {
+			break
+		}
+	}
+	return w
+}
+
+// then returns the beginning with one more step that counts. It reports false if the step
+// changes nothing, or if its response is unknown.
 func (p prefix) then(step script.Step) (prefix, bool) {
 	of := task
 	if len(step.Of) > 0 {
 		of = step.Of[0]
 	}
-	if step.Verb == "end" && p.config.State(of) != model.Running {
+	if step.Verb == "end" && (p.config.State(of) != model.Running || p.early) {
 		return p, false // the client alone does it: nothing can be refused
 	}
-	response, next := p.config.Do(model.Call{Verb: step.Verb, Of: of, Signal: step.Arg})
+	if step.Verb == "kill" && of == exec && p.exec.Signal != "" {
+		step.Arg = p.exec.Signal
+	}
+	if step.Verb == "start" && of == exec {
+		p.starts = p.starts || p.config.State(exec) == model.Created
+		p.twice = p.twice || p.config.State(exec) == model.Running
+	}
+	p.deletesCreated = p.deletesCreated || step.Verb == "delete" && of == task && p.config.State(task) == model.Created
+	response, next := p.config.Do(p.call(step, of))
 	switch {
 	case response == "":
 		return p, false
 	case response != harness.Done:
 		p.refused++
-		p.twice = p.twice || step.Verb == "start" && of == exec && p.config.State(exec) == model.Running
 	case next == p.config && step.Verb != "restart":
 		return p, false
 	}
@@ -104,17 +196,29 @@ func (p prefix) then(step script.Step) (prefix, bool) {
 	return p, true
 }
 
-// countedTwice is the bug exec-counted-twice, which a second start of an exec meets. The
-// exit of the exec may come before the shim ends, which is harmless.
-var countedTwice = harness.Bad{
-	Releases: ">= 1.7.0", Issue: "no issue known: exec-counted-twice",
-	By: finding.MustMatches("shim what=shim-ended exit=2"),
-	May: finding.MustMatches("socket socket=silent", "event event=repeated topic=/tasks/exit of=exec",
-		"event event=missing topic=/tasks/exit of=exec"),
-}
+// The bugs that scripts show. A second start of an exec shows exec-counted-twice. The
+// exec may exit before the shim ends, which is harmless. The delete of a created task
+// shows delete-of-a-created-task, which is a race.
+var (
+	countedTwice = harness.Bad{
+		Releases: ">= 1.7.0", Issue: "no issue known: exec-counted-twice",
+		By: finding.MustMatches("shim what=shim-ended exit=2"),
+		May: finding.MustMatches("socket socket=silent", "event event=repeated topic=/tasks/exit of=exec",
+			"event event=missing topic=/tasks/exit of=exec"),
+	}
+	deletedCreated = harness.Bad{
+		Releases: ">= 1.7.0", Issue: "no issue known: delete-of-a-created-task", OneOf: true,
+		By: finding.MustMatches("event event=no-time", "event event=late topic=/tasks/exit after=/tasks/delete",
+			"shim what=shim-ended exit=2"), // it sends the exit on a closed channel (task/service.go:691 of v1.7.35)
+	}
+)
 
-func (p prefix) makeCase() harness.Case {
-	var words []string
+// makeCase returns the case of a script in a workload.
+func (p prefix) makeCase(w harness.Workload) harness.Case {
+	words := []string{"script"}
+	if p.name != "" {
+		words = append(words, p.name)
+	}
 	for _, s := range p.counted {
 		word := s.Verb
 		if len(s.Of) > 0 && s.Of[0].IsExec() {
@@ -122,22 +226,26 @@ func (p prefix) makeCase() harness.Case {
 		}
 		words = append(words, word)
 	}
-	container := harness.Container{Execs: []harness.ExecSpec{{Stays: true}}}
-	if p.all.Has("end", task) {
-		container.Exit = 7
-	} else {
-		container.Stays = true
+	w.Containers[0].Execs = []harness.ExecSpec{p.exec}
+	w.Containers[0].Stays = !p.early && !p.all.Has("end", task)
+	if p.exec.Background {
+		w.CallTimeout = 2 * harness.IODrain
 	}
+	w.Script = []string{"create all"}
+	if p.from == model.Running {
+		w.Script = append(w.Script, "start all")
+	}
+	w.Script = append(w.Script, p.all.Lines()...)
 	c := harness.Case{
-		Name:  "script-" + strings.Join(words, "-"),
-		About: fmt.Sprintf("An enumerated script of %d steps.", len(p.counted)),
-		Workload: harness.Workload{
-			Containers: []harness.Container{container},
-			Script:     append([]string{"create c0", "start c0"}, p.all.Lines()...),
-		},
+		Name:     strings.Join(words, "-"),
+		About:    fmt.Sprintf("An enumerated script of %d steps.", len(p.counted)),
+		Workload: w,
 	}
-	if p.twice {
+	switch {
+	case p.twice:
 		c.Bad = []harness.Bad{countedTwice}
+	case p.deletesCreated:
+		c.Bad = []harness.Bad{deletedCreated}
 	}
 	return c
 }

@@ -1,6 +1,8 @@
 package scripts
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/shimquake/shimquake/harness"
@@ -8,7 +10,7 @@ import (
 
 // Every script can be run, and each is another.
 func TestEnumerate(t *testing.T) {
-	for length, want := range map[int]int{1: 12, 2: 92, 3: 461, 4: 2029} {
+	for length, want := range map[int]int{1: 22, 2: 104, 3: 596, 4: 2905} {
 		seen := map[string]bool{}
 		cases := Enumerate(length)
 		for _, c := range cases {
@@ -27,4 +29,68 @@ func TestEnumerate(t *testing.T) {
 			t.Fatalf("%s: %v", c, err)
 		}
 	}
+}
+
+// Each two values that a case can have are in one combination, and there are few of them.
+func TestCovering(t *testing.T) {
+	chosen := covering()
+	missing := map[pair]bool{}
+	for _, r := range rows() {
+		for _, p := range r.pairs() {
+			missing[p] = true
+		}
+	}
+	for _, r := range chosen {
+		for _, p := range r.pairs() {
+			delete(missing, p)
+		}
+	}
+	if len(missing) > 0 || len(chosen) > 30 {
+		t.Errorf("%d combinations, without %v", len(chosen), missing)
+	}
+}
+
+// Each value of a property is in a script with each verb.
+func TestEachPropertyMeetsEachVerb(t *testing.T) {
+	have := map[string]bool{}
+	texts := map[string]row{}
+	for _, r := range covering() {
+		texts[bare(r.workload())] = r
+	}
+	for _, c := range Enumerate(3) {
+		r, ok := texts[bare(c.Workload)]
+		if !ok {
+			t.Fatalf("no combination is that of\n%s", c)
+		}
+		steps, err := c.Workload.Steps()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range steps[1:] {
+			for p, value := range r {
+				have[fmt.Sprint(p, value, step.Verb, step.Of)] = true
+			}
+		}
+	}
+	sharedPID := len(properties) - 1
+	for p := range properties {
+		for value := range properties[p] {
+			for _, step := range alphabet {
+				if p == sharedPID && value == 1 && (step.Verb == "pause") {
+					continue // see can
+				}
+				if !have[fmt.Sprint(p, value, step.Verb, step.Of)] {
+					t.Errorf("no script has value %d of property %d and %s", value, p, step)
+				}
+			}
+		}
+	}
+}
+
+// bare is the text of a workload without what belongs to its script.
+func bare(w harness.Workload) string {
+	w.Containers = slices.Clone(w.Containers)
+	w.Containers[0].Execs, w.Containers[0].Stays = nil, false
+	w.Script, w.CallTimeout = nil, 0
+	return harness.Case{Name: "bare", Workload: w}.String()
 }

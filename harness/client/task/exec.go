@@ -41,6 +41,10 @@ func (c *Client) add(ctx context.Context, of script.Object, _ string) error {
 	if harness.ResponseOf(callerr.Of(err)) != harness.Done && !c.mayBe(err) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		if r := c.outputs[e]; r != nil {
+			r.Discard()
+			delete(c.outputs, e)
+		}
 		i.Execs = i.Execs[:len(i.Execs)-1]
 	}
 	return err
