@@ -141,7 +141,7 @@ docs: ## generate docs/bugs/, the table of bugs in README, docs/history.schema.j
 	@$(GO) go run ./repro/statement/write repro/statement/statements.jsonl.gz
 
 filings: ## (root) record the runs of the issues in catalogue/filing/issues/ that changed (BUGS, their ids: these)
-	@$(GO) run ./cmd/filings catalogue/filing/issues/recorded.jsonl $(BUGS)
+	@$(GO) go run ./cmd/filings catalogue/filing/issues/recorded.jsonl $(BUGS)
 
 setup: ## (root) install the system packages that are missing
 	@scripts/setup

@@ -32,6 +32,9 @@ var files embed.FS
 // Filing has the words of an issue, written by people.
 type Filing struct {
 	Bug catalogue.Bug `yaml:"-"`
+	// SameAs is the id of a bug with the same root cause. The issue of that bug covers
+	// this one, so all other fields are empty.
+	SameAs string `yaml:"sameAs,omitempty"`
 	// Description says in a paragraph what happens, and on which node.
 	Description string `yaml:"description"`
 	// Steps are Markdown: what a user does with ctr, crictl or some lines of Go.
@@ -114,10 +117,20 @@ func All() (map[string]Filing, error) {
 	return all, nil
 }
 
-// Has reports whether there is a filing of a bug.
-func Has(id string) bool {
-	_, err := files.Open("issues/" + id + ".yaml")
-	return err == nil
+// IssueOf returns the id of the bug whose issue covers a bug, which is its own or that of
+// SameAs. It is empty if no issue does.
+func IssueOf(id string) string {
+	text, err := files.ReadFile("issues/" + id + ".yaml")
+	if err != nil {
+		return ""
+	}
+	var f struct {
+		SameAs string `yaml:"sameAs"`
+	}
+	if err := yaml.Unmarshal(text, &f); err != nil || f.SameAs == "" {
+		return id // All returns the error
+	}
+	return f.SameAs
 }
 
 func parse(id string, text []byte, patch string) (Filing, error) {
@@ -137,6 +150,9 @@ func parse(id string, text []byte, patch string) (Filing, error) {
 		return Filing{}, err
 	}
 	f.Bug, f.Patch = b, patch
+	if f.SameAs != "" {
+		return f.Filing, nil
+	}
 	if f.Run != nil {
 		f.Filing.Run, err = harness.ParseCaseAt(id+".yaml", tree, "$.run")
 	} else if c, ok := b.Case(); ok {
@@ -194,6 +210,10 @@ func Of(b catalogue.Bug) (Filing, Recorded, error) {
 	if !ok {
 		return f, Recorded{}, fmt.Errorf("nobody has written an issue of %s: add catalogue/filing/issues/%s.yaml, then "+
 			"make filings", b.ID, b.ID)
+	}
+	if f.SameAs != "" {
+		return f, Recorded{}, fmt.Errorf("%s has the root cause of %s, whose issue covers it: shimquake show %s --issue",
+			b.ID, f.SameAs, f.SameAs)
 	}
 	text, err := files.ReadFile("issues/recorded.jsonl")
 	if err != nil {

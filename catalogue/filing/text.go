@@ -84,8 +84,8 @@ func patch(f Filing, r Recorded) string {
 	if f.Patch == "" {
 		return "No change of containerd is needed."
 	}
-	return "To hit the moment each time, this change of containerd " + r.Release + " only waits or fails where a busy " +
-		"or broken node does:\n\n```diff\n" + strings.TrimSpace(f.Patch) + "\n```"
+	return "To hit the moment each time, this change of containerd " + r.Release + " only waits, fails or dies where a " +
+		"busy or broken node does:\n\n```diff\n" + strings.TrimSpace(f.Patch) + "\n```"
 }
 
 func block(head, language string, lines []string) string {

@@ -43,6 +43,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	maps.DeleteFunc(all, func(_ string, f filing.Filing) bool { return f.SameAs != "" })
 	maps.DeleteFunc(records, func(id string, _ filing.Recorded) bool { _, is := all[id]; return !is })
 	if len(ids) == 0 {
 		for id, f := range all {

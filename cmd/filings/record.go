@@ -64,7 +64,11 @@ func record(ctx context.Context, f filing.Filing) (r filing.Recorded, err error)
 	}
 	var v harness.Verdict
 	var left []finding.Finding
-	for i := 0; i < tries && len(left) < len(f.Bug.Left) && ctx.Err() == nil; i++ {
+	wanted := len(f.Bug.Left)
+	if f.Bug.OneOf {
+		wanted = 1
+	}
+	for i := 0; i < tries && len(left) < wanted && ctx.Err() == nil; i++ {
 		last := run.Run(ctx, c)
 		if some := repro.Shows(f.Bug, last); i == 0 || len(some) > len(left) {
 			v, left = last, some
@@ -77,6 +81,7 @@ func record(ctx context.Context, f filing.Filing) (r filing.Recorded, err error)
 		_, is, _ := strings.Cut(wording.Of(x), ": ")
 		r.Left = append(r.Left, shown(is))
 	}
+	r.Left = slices.Compact(r.Left)
 	return r, read(&r, v.Evidence, run.Run(ctx, without).Evidence, f)
 }
 
@@ -216,6 +221,7 @@ var ofHarness = []struct {
 }{
 	{regexp.MustCompile(`/var/lib/shimquake/worlds/\w+/root`), "/var/lib/containerd"},
 	{regexp.MustCompile(`/var/lib/shimquake/worlds/\w+/containerd\.sock`), "/run/containerd/containerd.sock"},
+	{regexp.MustCompile(`/var/lib/shimquake/worlds/\w+/programs-\d+`), "/usr/local/bin"},
 	{regexp.MustCompile(`/var/cache/shimquake/[^/\s]+/bin`), "/usr/local/bin"},
 	{regexp.MustCompile(`/shimquake/w[0-9a-f]{8}`), ""},
 	{regexp.MustCompile(`containerd/v2@v[\w.-]+`), "containerd/v2"},
