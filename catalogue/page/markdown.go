@@ -2,7 +2,6 @@ package page
 
 import (
 	"fmt"
-	"path"
 	"strings"
 
 	"github.com/shimquake/shimquake/catalogue"
@@ -17,7 +16,7 @@ const first = 5
 // Markdown is a bug's page.
 func Markdown(x catalogue.Bug) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n%s (%s)\n\n", x.Title, x.ID, madeFrom("../../catalogue/bugs/"+x.ID+".yaml"))
+	fmt.Fprintf(&b, "# %s\n\n`%s` (made by `make docs` from [its file](../../catalogue/bugs/%s.yaml))\n\n", x.Title, x.ID, x.ID)
 	for _, s := range sections(x) {
 		text := s.text
 		if s.label == "upstream" {
@@ -36,10 +35,6 @@ func Markdown(x catalogue.Bug) string {
 	return b.String()
 }
 
-func madeFrom(file string) string {
-	return fmt.Sprintf("made by `make docs` from [%s](%s)", path.Base(file), file)
-}
-
 func links(all []catalogue.Thread, none string) string {
 	if len(all) == 0 {
 		return none
@@ -54,8 +49,8 @@ func links(all []catalogue.Thread, none string) string {
 // Index is the page of all bugs, the worst first.
 func Index(bugs []catalogue.Bug) string {
 	var b strings.Builder
-	b.WriteString("# Bugs of containerd's shim lifecycle\n\nMade by `make docs` from `catalogue/bugs/`; " +
-		"what was seen on which release is in [matrix.md](matrix.md).\n\n" +
+	b.WriteString("# Bugs of containerd's shim lifecycle\n\nMade by `make docs` from `catalogue/bugs/`. " +
+		"[matrix.md](matrix.md) has the results of runs on each release.\n\n" +
 		"## The five that matter most\n\n")
 	b.WriteString(Table(bugs[:min(first, len(bugs))], ""))
 	var last catalogue.Severity
@@ -65,7 +60,7 @@ func Index(bugs []catalogue.Bug) string {
 			fmt.Fprintf(&b, "\n## %s: %s\n\n| bug | what you see | kind | releases | shown |\n|---|---|---|---|---|\n",
 				strings.ToUpper(string(last[:1]))+string(last[1:]), last.Means())
 		}
-		fmt.Fprintf(&b, "| [%s](%s.md) | %s | %s | %s | %s |\n", x.ID, x.ID, x.Title, x.Kind, short(x), shown(x))
+		fmt.Fprintf(&b, "| [`%s`](%s.md) | %s | %s | %s | %s |\n", x.ID, x.ID, x.Title, x.Kind, short(x), shown(x))
 	}
 	return b.String()
 }

@@ -27,8 +27,8 @@ func TestPagesAreFresh(t *testing.T) {
 	}
 }
 
-// A page that is changed, one that is missing and one that is too many are each seen, and
-// made right.
+// Stale reports a changed page, a missing page and a page without a bug. Write corrects
+// all three.
 func TestStale(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "README.md"), []byte("a\n"+Begin+"\n"+End+"\nz\n"), 0o644); err != nil {
@@ -103,9 +103,9 @@ func TestTheWorstComeFirst(t *testing.T) {
 	}
 }
 
-// The matrix is of a real run. Every bug that has a case is in it, and each cell says
-// what the catalogue expects today and saw no other thing: what was run before the
-// catalogue was corrected is run again (shimquake matrix --markdown).
+// The matrix is of a real run. It has every bug with a case. Each cell has the result
+// that the catalogue expects today. After a correction of the catalogue, run the bug
+// again (shimquake matrix --markdown).
 func TestTheMatrixIsOfTodaysCatalogue(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, Matrix))
 	if err != nil {
@@ -125,7 +125,7 @@ func stale(text string, bugs []catalogue.Bug) (rows int, stale []string) {
 	due := map[string]catalogue.Bug{}
 	for _, b := range bugs {
 		if len(b.Cases) > 0 {
-			due[fmt.Sprintf("[%s](%[1]s.md)", b.ID)] = b
+			due[fmt.Sprintf("[`%s`](%[1]s.md)", b.ID)] = b
 		}
 	}
 	var releases []string
@@ -154,7 +154,7 @@ func stale(text string, bugs []catalogue.Bug) (rows int, stale []string) {
 	return rows, stale
 }
 
-// fresh reports whether a cell is as expected. What differs is in capitals.
+// fresh reports whether a cell is as expected. A different result is in capitals.
 func fresh(is string, want matrix.Expected) bool {
 	if is == string(matrix.NoPoint) {
 		return want != matrix.Bad
@@ -167,16 +167,16 @@ func TestStaleCells(t *testing.T) {
 		"1.7": {Unknown: "its case does not come there"}, "2.3": {Bad: "v2.3.7"}, "2.4": {Fixed: "v2.4.0"}}}
 	const head = "# Bugs\n\n| bug | v1.7.35 | v2.3.7 | v2.4.2 |\n|---|---|---|---|\n"
 	for row, want := range map[string]int{
-		"| [b](b.md) | - | bad, shown | ok, held |\n":          0,
-		"| [b](b.md) | ?, shown | bad, shown 1/2 | - |\n":      0,
-		"| [b](b.md) | ok, held | bad, shown | ok, held |\n":   1, // it is not known any more
-		"| [b](b.md) | - | - | ok, held |\n":                   1, // bad, and nothing says so
-		"| [b](b.md) | - | bad, NOPOINT | ok, held |\n":        1,
-		"| [b](b.md) | - | bad, HELD | ok, SHOWN |\n":          2,
-		"| [b](b.md) | ?, INVALID | bad, shown | ok, held |\n": 1,
-		"| [b](b.md) | - | not run | ok, held |\n":             1,
-		"| [b](b.md) | - | bad, shown |\n":                     2, // a column less, so it has no row
-		"| [c](c.md) | - | bad, shown | ok, held |\n":          2,
+		"| [`b`](b.md) | - | bad, shown | ok, held |\n":          0,
+		"| [`b`](b.md) | ?, shown | bad, shown 1/2 | - |\n":      0,
+		"| [`b`](b.md) | ok, held | bad, shown | ok, held |\n":   1, // it is not known any more
+		"| [`b`](b.md) | - | - | ok, held |\n":                   1, // bad, and nothing says so
+		"| [`b`](b.md) | - | bad, NOPOINT | ok, held |\n":        1,
+		"| [`b`](b.md) | - | bad, HELD | ok, SHOWN |\n":          2,
+		"| [`b`](b.md) | ?, INVALID | bad, shown | ok, held |\n": 1,
+		"| [`b`](b.md) | - | not run | ok, held |\n":             1,
+		"| [`b`](b.md) | - | bad, shown |\n":                     2, // a column less, so it has no row
+		"| [`c`](c.md) | - | bad, shown | ok, held |\n":          2,
 		"": 1,
 	} {
 		if _, got := stale(head+row, []catalogue.Bug{b}); len(got) != want {
@@ -185,17 +185,16 @@ func TestStaleCells(t *testing.T) {
 	}
 }
 
-// What nobody has looked at is reported as that, and not as free of the bug.
+// An untested release is reported as untested, and not as free of the bug.
 func TestReleasesSayWhatIsNotKnown(t *testing.T) {
 	got := Releases(affected.Releases{
 		"1.7": {Seen: "v1.7.35"}, "2.0": {Unknown: "its case does not come there"}, "2.1": {Held: "v2.1.9"},
 		"2.2": {Since: "v2.2.3", Held: "v2.2.2", Bad: "v2.2.9"}, "2.3": {Seen: "v2.3.1", Bad: "v2.3.7", Fixed: "v2.3.8"},
 	})
-	want := "affected: 1.7 (seen on v1.7.35), 2.2 (v2.2.3 to v2.2.9), 2.3 (seen on v2.3.1 to v2.3.7)\n" +
+	want := "affected: v1.7.35 (seen), 2.2 (v2.2.3 to v2.2.9), 2.3 (seen on v2.3.1 to v2.3.7)\n" +
 		"not affected: 2.1 (v2.1.9), 2.2 (to v2.2.2), 2.3 (from v2.3.8)\n" +
-		"may be affected: before 1.7 (not looked at), 1.7 before v1.7.35 (not looked at), " +
-		"2.0 (its case does not come there), " +
-		"2.3 before v2.3.1 (not looked at)"
+		"may be affected: before 1.7, v1.7.35 (not tested), 2.0 (its case does not come there), " +
+		"before v2.3.1 (not tested)"
 	if got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}

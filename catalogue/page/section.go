@@ -13,7 +13,7 @@ import (
 // section is a part of a bug's page. Its text may have several lines.
 type section struct{ label, text string }
 
-// sections are what there is to say of a bug, in the order in which people ask for it.
+// sections returns the parts of a bug's page, in the order in which people ask for them.
 func sections(x catalogue.Bug) (all []section) {
 	add := func(label, text string) {
 		if text != "" {
@@ -32,41 +32,44 @@ func sections(x catalogue.Bug) (all []section) {
 	add("known by", known(x))
 	add("tried", x.Tried)
 	add("show it", commands(x))
-	if filing.Has(x.ID) {
-		add("file it", "`shimquake show --issue "+x.ID+"`")
+	if id := filing.IssueOf(x.ID); id != "" {
+		add("file it", "`shimquake show --issue "+id+"`")
 	}
 	return all
 }
 
-// Releases are the branches, those of one kind together: "affected: 1.6 (to v1.6.23),
-// ...". Of what nobody has looked at it is said that it may.
+// Releases returns the branches as text, with equal notes put together: "affected: 1.6,
+// 1.7 (to v1.7.35)". A release that was not tested may be affected.
 func Releases(r affected.Releases) string {
-	var has, not, unknown []string
+	var has, not, unknown notes
 	branches := r.Branches()
 	if len(branches) > 0 && branches[0] != affected.Oldest {
-		unknown = append(unknown, "before "+branches[0]+" (not looked at)")
+		unknown.add("before "+branches[0], untested)
 	}
 	for _, name := range branches {
 		b := r[name]
-		if b.Has() {
-			has = append(has, fmt.Sprintf("%s (%s)", name, span(b)))
+		switch {
+		case b.Seen != "" && b.Seen == b.Last():
+			has.add(b.Seen, "seen")
+		case b.Has():
+			has.add(name, span(b))
 		}
 		if b.Seen != "" {
-			unknown = append(unknown, fmt.Sprintf("%s before %s (not looked at)", name, b.Seen))
+			unknown.add("before "+b.Seen, untested)
 		}
 		if b.Unknown != "" {
-			unknown = append(unknown, fmt.Sprintf("%s (%s)", name, b.Unknown))
+			unknown.add(name, b.Unknown)
 		}
 		if free := without(b); free != "" {
-			not = append(not, fmt.Sprintf("%s (%s)", name, free))
+			not.add(name, free)
 		}
 	}
-	text := "affected: " + strings.Join(has, ", ")
+	text := "affected: " + has.String()
 	if len(not) > 0 {
-		text += "\nnot affected: " + strings.Join(not, ", ")
+		text += "\nnot affected: " + not.String()
 	}
 	if len(unknown) > 0 {
-		text += "\nmay be affected: " + strings.Join(unknown, ", ")
+		text += "\nmay be affected: " + unknown.String()
 	}
 	if r.Open() {
 		text += "\nnot fixed"
@@ -74,13 +77,36 @@ func Releases(r affected.Releases) string {
 	return text
 }
 
+const untested = "not tested"
+
+// notes has releases with a note each.
+type notes [][2]string
+
+func (n *notes) add(release, note string) { *n = append(*n, [2]string{release, note}) }
+
+// String returns "A, B (NOTE), before C, D (OTHER)": neighbours with the same note share
+// it.
+func (n notes) String() string {
+	const before = "before "
+	var parts []string
+	for i, x := range n {
+		text := x[0]
+		if i > 0 && n[i-1][1] == x[1] && strings.HasPrefix(n[i-1][0], before) {
+			text = strings.TrimPrefix(text, before)
+		}
+		if i+1 == len(n) || n[i+1][1] != x[1] {
+			text += " (" + x[1] + ")"
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
+}
+
 // span says from which to which release a branch is known to have the bug.
 func span(b affected.Branch) string {
 	switch {
 	case b.Since != "":
 		return b.Since + " to " + b.Bad
-	case b.Seen == b.Last():
-		return "seen on " + b.Seen
 	case b.Seen != "":
 		return "seen on " + b.Seen + " to " + b.Bad
 	}
@@ -130,10 +156,10 @@ func symptoms(x catalogue.Bug) string {
 // shownKeys is how many statements that a bug logs its page has.
 const shownKeys = 4
 
-// left are the facts, as a sweep and a verdict have them.
+// left returns the facts, in the words of a sweep and a verdict.
 func left(x catalogue.Bug) string {
 	if r := x.Residue; r != nil {
-		return finding.Match{Class: r.Class, Facts: r.Match}.String() + "; it violates nothing: " + r.Says
+		return code(finding.Match{Class: r.Class, Facts: r.Match}) + ". It violates nothing: " + r.Says
 	}
 	word := "\n"
 	if x.OneOf {
@@ -146,38 +172,45 @@ func left(x catalogue.Bug) string {
 	return text
 }
 
-func texts[T fmt.Stringer](all []T) []string {
+func texts(all []finding.Match) []string {
 	out := make([]string, len(all))
 	for i, x := range all {
-		out[i] = x.String()
+		out[i] = code(x)
 	}
 	return out
 }
+
+func code(m finding.Match) string { return "`" + m.String() + "`" }
 
 func threads(all []catalogue.Thread) string {
 	if len(all) == 0 {
 		return "no issue known"
 	}
-	return strings.Join(texts(all), ", ")
+	out := make([]string, len(all))
+	for i, x := range all {
+		out[i] = x.String()
+	}
+	return strings.Join(out, ", ")
 }
 
+// known returns the ways in which a bug is known, and the runs on a line of their own.
 func known(x catalogue.Bug) string {
 	var ways []string
 	for _, w := range x.Verified.By {
 		ways = append(ways, string(w))
 	}
 	text := strings.Join(ways, ", ")
-	if x.Verified.How != "" {
-		text += ": " + x.Verified.How
-	}
 	if o := x.Odds.String(); o != "" {
 		text = "shown " + o + "; " + text
+	}
+	if x.Verified.How != "" {
+		text += "\n" + x.Verified.How
 	}
 	return text
 }
 
-// commands show the bug on the last release that has it, and the fix on the first that
-// has it not.
+// commands returns commands that show the bug on its last release, and the fix on the
+// first fixed one.
 func commands(x catalogue.Bug) string {
 	if len(x.Cases) == 0 {
 		return ""

@@ -313,7 +313,7 @@ func TestTableFits(t *testing.T) {
 		}
 	}
 	text := tab.Markdown(time.Now())
-	if !strings.Contains(text, "| [b](b.md) | ?, held |") {
+	if !strings.Contains(text, "| [`b`](b.md) | ?, held |") {
 		t.Errorf("%s", text)
 	}
 }

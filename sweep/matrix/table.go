@@ -219,7 +219,7 @@ func (t Table) Markdown(day time.Time) string {
 	}
 	fmt.Fprintf(&b, "| bug | %s |\n|---|%s\n", strings.Join(heads, " | "), strings.Repeat("---|", len(t.Releases)))
 	for _, x := range t.Bugs {
-		fmt.Fprintf(&b, "| [%s](%s.md) |", x.ID, x.ID)
+		fmt.Fprintf(&b, "| [`%s`](%s.md) |", x.ID, x.ID)
 		for _, r := range t.Releases {
 			fmt.Fprintf(&b, " %s |", t.word(x, r))
 		}
