@@ -13,22 +13,22 @@ import (
 	"github.com/shimquake/shimquake/oracle/wording"
 )
 
-// Bad says which releases are known to violate a case, and how. It excuses nothing:
-// `shimquake run` calls such a verdict violated. It is what suites and the nightly run
-// over old releases compare with, so that a release that is suddenly better, or worse, is
-// reported.
+// Bad describes releases that are known to violate a case, and their findings. It
+// excuses nothing: `shimquake run` still calls such a verdict violated. The suites and
+// the nightly run over old releases compare their verdicts with it. So they report a
+// release that became better or worse.
 type Bad struct {
 	// Releases is a range of semantic versions: "< 2.4.0".
 	Releases string
-	// By are what violates: each of them is found, and everything that is found is like one
-	// of them. What a leaked shim keeps, and that its id cannot be used again, goes without
-	// saying (compare.Companions).
+	// By are the expected violations. The case must show each of them, and each of its
+	// violations must match one. Consequences of a leaked shim need no entry: the files that
+	// it keeps open and the id that it blocks (compare.Companions).
 	By []finding.Match
-	// OneOf says that luck decides which of By is found: one is enough.
+	// OneOf makes one match of By enough, if chance decides which of them shows.
 	OneOf bool
-	// May is what may be found besides: what a race within containerd decides about.
+	// May are violations that may show in addition, because a race in containerd decides.
 	May []finding.Match
-	// Issue is where it is known from: "containerd#8981", or words.
+	// Issue is the source of this knowledge: "containerd#8981", or words.
 	Issue string
 }
 
@@ -37,7 +37,7 @@ func (b Bad) check() error {
 		return fmt.Errorf("bad: releases %q: %w", b.Releases, err)
 	}
 	if len(b.By) == 0 || b.Issue == "" {
-		return errors.New("bad: by (what violates, such as shim task=none) and issue are needed")
+		return errors.New("bad: by (the violations, such as shim task=none) and issue are needed")
 	}
 	for _, m := range slices.Concat(b.By, b.May) {
 		if _, err := finding.ParseMatch(m.String()); err != nil {
@@ -47,7 +47,8 @@ func (b Bad) check() error {
 	return nil
 }
 
-// BadOn is what is known of a release, "v2.3.7"; nil where the case must hold.
+// BadOn returns the known violations of a release ("v2.3.7"), or nil if the case must
+// hold.
 func (c Case) BadOn(version string) *Bad {
 	v, err := semver.NewVersion(version)
 	if err != nil {
@@ -62,9 +63,9 @@ func (c Case) BadOn(version string) *Bad {
 	return nil
 }
 
-// AsKnown compares the verdict with what is known of the release. The error says what is
-// different: nil means that a case without a known bug held, or that one with a known bug
-// was violated just so.
+// AsKnown compares the verdict with the known violations of the release, and returns the
+// difference as an error. It returns nil if a case without known violations held, or if
+// exactly the known violations showed.
 func (v Verdict) AsKnown() error {
 	bad := v.Case.BadOn(v.Version)
 	if bad == nil {
@@ -75,7 +76,7 @@ func (v Verdict) AsKnown() error {
 	}
 	if v.Outcome != Violated {
 		return fmt.Errorf(
-			"%s is known to violate this case (%s), and it is %s now: is the range %q still true?\n%s",
+			"%s is known to violate this case (%s), but the verdict is %s: is the range %q still true?\n%s",
 			v.Version,
 			bad.Issue,
 			v.Outcome,
@@ -86,7 +87,7 @@ func (v Verdict) AsKnown() error {
 	lacks, other := bad.Differences(v.Violations())
 	if len(lacks)+len(other) > 0 {
 		return fmt.Errorf(
-			"%s violates this case in another way than is known (%s): missing [%s], besides: %s\n%s",
+			"%s does not violate this case as known (%s): missing [%s], unexpected [%s]\n%s",
 			v.Version,
 			bad.Issue,
 			strings.Join(lacks, "; "),
@@ -97,7 +98,8 @@ func (v Verdict) AsKnown() error {
 	return nil
 }
 
-// Differences are what is known and was not found, and what was found and is not known.
+// Differences returns the known violations that were not found, and the findings that are
+// not known.
 func (b Bad) Differences(found []finding.Finding) (lacks, other []string) {
 	for _, m := range b.By {
 		if !slices.ContainsFunc(found, m.Like) {
@@ -122,7 +124,7 @@ func (b Bad) Differences(found []finding.Finding) (lacks, other []string) {
 	return lacks, other
 }
 
-// bad is what the text form stands for.
+// bad converts the text form.
 func (t badText) bad() (b Bad, err error) {
 	b.Releases, b.Issue, b.OneOf = string(t.Releases), string(t.Issue), t.OneOf
 	if b.By, err = parseMatches(t.By); err == nil {

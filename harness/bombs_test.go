@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// repeated is a text without an end.
+// repeated is an endless text.
 type repeated struct {
 	text string
 	at   int
@@ -25,8 +25,8 @@ func (r *repeated) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A history that would take the machine's memory is refused by an error that names the
-// limit, wherever it comes from.
+// A history that would exhaust the machine's memory is refused, and the error names the
+// limit.
 func TestHistoriesAreBounded(t *testing.T) {
 	many := func(n int, text string) io.Reader { return io.LimitReader(&repeated{text: text}, int64(n*len(text))) }
 	after := func(head string, then io.Reader, end ...string) io.Reader {
@@ -56,7 +56,7 @@ func TestHistoriesAreBounded(t *testing.T) {
 				t.Errorf("%.300v; want %q", err, tt.says)
 			}
 			if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 512 {
-				t.Errorf("it took %d MiB", took)
+				t.Errorf("EachKept allocated %d MiB", took)
 			}
 		})
 	}

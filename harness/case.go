@@ -1,7 +1,7 @@
-// Package harness runs Cases: a subject (which containerd, shim and runc), a workload
-// (what the client does) and a plan (what breaks). A Runner returns the Verdict: held,
-// violated or invalid, with the evidence. There is no other engine: suites, sweeps, the
-// catalogue and the command line all run Cases.
+// Package harness defines Cases and their verdicts. A case has a subject (containerd,
+// shim and runc), a workload (the client's steps) and a plan (the faults). A Runner
+// returns the Verdict, which is held, violated or invalid, with the evidence. Suites,
+// sweeps, the catalogue and the command line all run Cases; there is no other engine.
 package harness
 
 import (
@@ -21,9 +21,9 @@ import (
 type Case struct {
 	// Name identifies the case in reports: lower-case words joined by dashes.
 	Name string
-	// About says in a sentence what the case shows.
+	// About is a sentence about what the case shows.
 	About string
-	// Issues are containerd's issues that it belongs to, by number.
+	// Issues are the numbers of containerd's issues that the case belongs to.
 	Issues []int
 	// Containerd is the subject: a release, bin:DIR or src:DIR. Empty: the default release.
 	Containerd string
@@ -33,29 +33,29 @@ type Case struct {
 	Bad []Bad
 }
 
-// API is the client's way to containerd.
+// API is the API through which the client uses containerd.
 type API string
 
-// The ways.
+// The APIs.
 const (
 	TaskAPI API = "task" // containerd's own API, with a client that retries as dockerd does
-	// Ctr is containerd's own API as ctr uses it: the client removes containers by the Go
-	// library alone, whose Task.Delete asks for the task's status first, and sends nothing
-	// where there is none.
+	// Ctr is containerd's own API as ctr uses it: the client removes containers only by the
+	// Go library. Its Task.Delete asks for the task's status first, and sends no request if
+	// there is no task.
 	Ctr API = "ctr"
 	CRI API = "cri" // a pod, with a client that retries as kubelet does
 )
 
-// Network is the network that a pod is in.
+// Network is the network of a pod.
 type Network string
 
 // The networks.
 const (
 	NodeNetwork Network = "node" // the world's own
-	PodNetwork  Network = "pod"  // a network namespace of its own, which CNI sets up
+	PodNetwork  Network = "pod"  // a network namespace of its own, set up by CNI
 )
 
-// Workload is what the client does: create, start, wait, delete. The zero value is one
+// Workload holds the client's steps: create, start, wait, delete. The zero value is one
 // container that exits with 0, by the task API.
 type Workload struct {
 	API API `yaml:"api,omitempty"`
@@ -72,9 +72,9 @@ type Workload struct {
 	// Deadline is the time limit of the lifecycle, and of the removal after it. Up to 1h
 	// each. Default: 60s each.
 	Deadline time.Duration `yaml:"deadline,omitempty"`
-	// Settle is the time between the client's last call and the search for leaks, up to 1h.
-	// Default: 6s. containerd gives its own clean-up of a dead shim 5s (shim.cleanup of
-	// [timeouts]).
+	// Settle is the time between the client's last call and the search for leaks, up to
+	// 1h. Default: 6s. containerd's timeout for the cleanup after a dead shim is 5s
+	// (shim.cleanup in [timeouts]).
 	Settle time.Duration `yaml:"settle,omitempty"`
 	// Thorough restarts containerd and uses the first id again with runc's shim. This costs
 	// another lifecycle. CRI cases always do it, because a leak can make a restart fail.
@@ -82,8 +82,8 @@ type Workload struct {
 	// NoRestart uses the first id again without a restart of containerd. So an entry in
 	// containerd's memory can block the id.
 	NoRestart bool `yaml:"noRestart,omitempty"`
-	// Fakeshim runs the workload on shims/fakeshim with these words (misbehaviours) in place
-	// of the runc shim. Task API only. "plain" is the shim without any.
+	// Fakeshim runs the workload on shims/fakeshim with these misbehaviours, in place of the
+	// runc shim. Task API only. "plain" is the shim without misbehaviours.
 	Fakeshim string `yaml:"fakeshim,omitempty"`
 	// Network is node or pod. With pod each pod has a network namespace of its own, and a
 	// CNI plugin records each call (fixtures/cni). CRI only. Default: node.
@@ -91,16 +91,16 @@ type Workload struct {
 	// Debug sets the log level of containerd and its shims to debug. They make further
 	// sockets at that level. Default: info.
 	Debug bool `yaml:"debug,omitempty"`
-	// Bystander runs a task beside the faults, and with CRI also a pod. Nothing may affect
-	// them: see History.Bystanders. Their hits are not counted.
+	// Bystander runs another task, and with CRI also another pod, that no fault targets.
+	// Nothing may affect them: see History.Bystanders. Their hits are not counted.
 	Bystander bool `yaml:"bystander,omitempty"`
 }
 
-// Controllers are the cgroup controllers that cases take of the machine.
+// Controllers are the cgroup controllers that cases need.
 var Controllers = []Controller{
-	// A case with the fake shim, too: it uses its id again with runc.
+	// A case with the fake shim needs it, too: it uses its id again with runc.
 	{"devices", "run containers", func(Case) bool { return true }},
-	// A pod's containers have CPU shares, which runc refuses to drop.
+	// A pod's containers have CPU shares, and runc fails without the controller.
 	{"cpu", "run pods", func(c Case) bool { return c.Workload.API == CRI }},
 	{"freezer", "pause containers", func(c Case) bool {
 		steps, _ := c.Workload.Steps() // an error is a problem of the case
@@ -114,11 +114,11 @@ var Controllers = []Controller{
 // Controller is a cgroup controller.
 type Controller struct {
 	Name   string
-	For    string // what the machine cannot do without it
+	For    string // the ability that needs it
 	Wanted func(Case) bool
 }
 
-// WithDefaults fills the documented defaults in.
+// WithDefaults returns the workload with the documented defaults filled in.
 func (w Workload) WithDefaults() Workload {
 	if w.API == "" {
 		w.API = TaskAPI
@@ -141,7 +141,7 @@ func (w Workload) WithDefaults() Workload {
 	return w
 }
 
-// Check reports what is wrong with the case before anything runs.
+// Check returns the errors of the case, before anything runs.
 func (c Case) Check() error {
 	var errs []error
 	for _, p := range c.problems() {
@@ -150,7 +150,7 @@ func (c Case) Check() error {
 	return errors.Join(errs...)
 }
 
-// fieldError is what is wrong with one field, by its path in the text form.
+// fieldError is an error of one field, with its path in the text form.
 type fieldError struct {
 	path string
 	err  error
@@ -202,7 +202,7 @@ func (c Case) problems() (all []fieldError) {
 			add(fmt.Sprintf("plan[%d].at", i), fmt.Errorf("%s: only a CRI workload has a sandbox (api: cri)", f.At))
 		}
 		if f.At.Who == "node" && w.Bystander {
-			add(fmt.Sprintf("plan[%d].at", i), fmt.Errorf("%s: nothing is spared by it: leave out bystander", f.At))
+			add(fmt.Sprintf("plan[%d].at", i), fmt.Errorf("%s: a reboot ends bystanders, too: leave out bystander", f.At))
 		}
 	}
 	for i, b := range c.Bad {
@@ -217,12 +217,12 @@ func (w Workload) checkNetwork() error {
 	case w.Network != "" && !slices.Contains(known, string(w.Network)):
 		return spelling.Unknown("network", string(w.Network), known)
 	case w.Network != "" && w.API != CRI:
-		return errors.New("network: only a pod has one here: add api: cri")
+		return errors.New("network: only a pod has a network here: add api: cri")
 	}
 	return nil
 }
 
-// fakeshimWords are the misbehaviours, without the word that stands for none.
+// fakeshimWords returns the misbehaviours, or "" for the word "plain".
 func (c Case) fakeshimWords() string {
 	if c.Workload.Fakeshim == "plain" {
 		return ""
@@ -230,7 +230,7 @@ func (c Case) fakeshimWords() string {
 	return c.Workload.Fakeshim
 }
 
-// RootDisk is the size in MiB of the disk that containerd's root needs, or 0 for a tmpfs.
+// RootDisk returns the size in MiB of the disk for containerd's root, or 0 for a tmpfs.
 func (c Case) RootDisk() int {
 	for _, f := range c.Plan {
 		if f.At.Kind != failpoints.IO {
@@ -244,8 +244,8 @@ func (c Case) RootDisk() int {
 	return 0
 }
 
-// Holds reports whether the payload of a container must stay until a fault of the running
-// state has been, or until it is let go. A script lets it go by an `end` step.
+// Holds reports whether a container's payload must wait before it ends. It waits for an
+// `end` step of a script, or for a fault of the running state.
 func (c Case) Holds(i *Instance) bool {
 	k := i.Spec
 	if c.Workload.Scripted() {
@@ -257,7 +257,7 @@ func (c Case) Holds(i *Instance) bool {
 		slices.ContainsFunc(c.Plan, func(f failpoints.Fault) bool { return f.At.State() == "running" })
 }
 
-// Misbehaviours are the words that the fake shim is asked for, one by one.
+// Misbehaviours returns the misbehaviours of the fake shim, one by one.
 func (c Case) Misbehaviours() []string {
 	if c.fakeshimWords() == "" {
 		return nil
@@ -269,12 +269,12 @@ func (c Case) Misbehaviours() []string {
 	return words
 }
 
-// Faultless reports that nothing is to be broken: the case must go as a plain lifecycle
-// does.
+// Faultless reports whether the case has no faults and no misbehaviours, so that it must
+// go as a plain lifecycle.
 func (c Case) Faultless() bool { return len(c.Plan) == 0 && len(c.Misbehaviours()) == 0 }
 
-// OnlyProbed reports whether probes decide all faults of the plan, so that their moments
-// are among the hits.
+// OnlyProbed reports whether probes make all faults of the plan happen, so that their
+// times are among the hits.
 func (c Case) OnlyProbed() bool {
 	return !slices.ContainsFunc(c.Plan, func(f failpoints.Fault) bool { return !f.At.Kind.Probed() })
 }

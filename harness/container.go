@@ -13,27 +13,27 @@ import (
 	"github.com/shimquake/shimquake/spelling"
 )
 
-// OOM is which process of a container is OOM-killed.
+// OOM names the process of a container that the kernel OOM-kills.
 type OOM string
 
 // The processes.
 const (
 	OOMInit  OOM = "init"  // the container ends with it, by SIGKILL (137)
-	OOMChild OOM = "child" // the container runs on, and ends by its own exit
+	OOMChild OOM = "child" // the container keeps running, and ends by its own exit
 )
 
-// Segfault is what a payload that dies of SIGSEGV leaves.
+// Segfault says whether a payload that dies of SIGSEGV leaves a core.
 type Segfault string
 
-// What it leaves.
+// The ends by SIGSEGV.
 const (
-	// SegfaultCore: its core, in the world's folder of records, where the machine writes
-	// cores to files (core_pattern) and allows them (RLIMIT_CORE); else none.
+	// SegfaultCore leaves a core in the world's folder of records. It leaves none if the
+	// machine does not write cores to files (core_pattern) or forbids them (RLIMIT_CORE).
 	SegfaultCore Segfault = "core"
 	SegfaultBare Segfault = "bare" // no core
 )
 
-// Container is a container with a known end.
+// Container is a container with a known exit status.
 type Container struct {
 	// Exit is the exit status of the payload.
 	Exit int `yaml:"exit,omitempty"`
@@ -61,34 +61,32 @@ type Container struct {
 	// SharedPID shares the PID namespace of the node, or of the pod with CRI. Children
 	// outlive the init there, and must be killed.
 	SharedPID bool `yaml:"sharedPID,omitempty"`
-	// Stays has the container of a script run until something ends it.
+	// Stays lets the container of a script run until something else ends it.
 	Stays bool `yaml:"stays,omitempty"`
-	// TTY gives the container a terminal, whose other end its shim holds. By the task API
-	// its exec and that of ExecSignal have one, too, what is written to them is read, and
-	// the windows of the container and of that of ExecSignal are given another size. With
-	// CRI a bystander has one where the first container has.
+	// TTY gives the container a terminal, and its shim holds the other end. By the task
+	// API its execs have one, too. The client reads the terminals, and resizes them. With
+	// CRI the bystander has a terminal if the first container has one.
 	TTY bool `yaml:"tty,omitempty"`
-	// Lines is the number of lines that the payload writes to each of its outputs before its
-	// end. They are numbered and written at once. Its Exec writes them, too. They are read
-	// from FIFOs, or with CRI from the container's log and the response of ExecSync. Up to
+	// Lines is the number of numbered lines that the payload writes to each of its outputs
+	// before its end, all at once. Its execs write them, too. The client reads them from
+	// FIFOs. With CRI it reads the container's log and the response of ExecSync. Up to
 	// 20000.
 	Lines int `yaml:"lines,omitempty"`
-	// Log makes the shim write Lines to a file or to a logger (binary) in place of FIFOs,
-	// one for the container and for each exec. Task API only. A file has at most
-	// LogFileLines, so that the two streams do not mix.
+	// Log makes the shim write Lines to a file or to a logger (binary) in place of FIFOs. The
+	// container and each exec have their own. Task API only. A file has at most LogFileLines,
+	// so that the two streams do not mix.
 	Log Log `yaml:"log,omitempty"`
 	// Unread leaves the Lines unread until the deletion, as after the death of a client. The
 	// shim waits for a reader for IODrain, and then deletes the container. Task API only,
 	// with at most UnreadLines and a callTimeout of twice IODrain. No other output is read.
 	Unread bool `yaml:"unread,omitempty"`
-	// Stdin is how many numbered lines are written to the standard input of the payload, and
-	// of its Exec, which read to the end, write what they have read to their output, and
-	// exit: no trigger lets them. The input is written in two parts, as by two clients that
-	// attach one after the other, and is then closed by CloseIO. By CRI the steps of a
-	// script write it. Up to 20000.
+	// Stdin is the number of numbered lines that the client writes to the standard input
+	// of the payload and of its execs. They copy their input to their output, and exit at
+	// its end. The client writes it in two parts, as two clients that attach one after the
+	// other, and closes it by CloseIO. By CRI the steps of a script write it. Up to 20000.
 	Stdin int `yaml:"stdin,omitempty"`
-	// Memory is how many MiB of memory the container may have, from 16 to 256, without any
-	// swap. Default: no limit of its own. Not with fakeshim.
+	// Memory limits the container's memory to 16 to 256 MiB, without swap. Default: no limit
+	// of its own. Not with fakeshim.
 	Memory int `yaml:"memory,omitempty"`
 	// Execs are the execs that the steps of a script run, up to 4: c0/e0, c0/e1, ...
 	Execs []ExecSpec `yaml:"execs,omitempty"`
@@ -97,13 +95,13 @@ type Container struct {
 	OOM OOM `yaml:"oom,omitempty"`
 }
 
-// AbsentCommand is a program that there is not.
+// AbsentCommand is a program that does not exist.
 const AbsentCommand = "/shimquake-absent-command"
 
-// StopGrace is how long a payload that ignores SIGTERM is given.
+// StopGrace is the grace period of a payload that ignores SIGTERM.
 const StopGrace = time.Second
 
-// Want is the exit status that the payload has unless a fault kills it.
+// Want returns the payload's exit status if no fault kills it.
 func (c Container) Want() uint32 {
 	switch {
 	case c.Signal == "SIGKILL" || c.IgnoresTerm || c.OOM == OOMInit:
@@ -116,38 +114,38 @@ func (c Container) Want() uint32 {
 	return uint32(c.Exit)
 }
 
-// Signals are those that a container can be ended with.
+// Signals are the signals that can end a container.
 var Signals = map[string]unix.Signal{
 	"SIGKILL": unix.SIGKILL, "SIGTERM": unix.SIGTERM, payload.StopSignal: unix.SIGUSR1,
 }
 
-// execSignals are those that an exec can be ended with.
+// execSignals are the signals that can end an exec.
 var execSignals = []string{"SIGTERM", payload.StopSignal}
 
-// maxChildren is few enough for a world's limit on processes.
+// maxChildren stays below a world's limit on processes.
 const maxChildren = 100
 
-// problems are what is wrong with the i-th container of a workload.
+// problems returns the errors of a workload's i-th container.
 func (c Container) problems(i int, w Workload) []error {
 	all := []error{c.check(i), c.checkBesides(w)}
 	alone := reflect.DeepEqual(c, Container{NoSuchCommand: true})
 	if c.NoSuchCommand && (!alone || w.Fakeshim != "") {
-		all = append(all, errors.New("noSuchCommand: it never runs: leave out all else, and fakeshim"))
+		all = append(all, errors.New("noSuchCommand: the payload never runs: leave out all other keys, and fakeshim"))
 	}
 	if c.Floods && w.API != CRI {
-		all = append(all, errors.New("floods: only a pod has a log here: add api: cri"))
+		all = append(all, errors.New("floods: only the log of a pod takes endless output: add api: cri"))
 	}
 	if c.Memory > 0 && w.Fakeshim != "" {
-		all = append(all, errors.New("memory: by runc's shim only: leave out fakeshim"))
+		all = append(all, errors.New("memory: only runc's shim limits memory: leave out fakeshim"))
 	}
 	if c.Stays && !w.Scripted() {
-		all = append(all, errors.New("stays: in a script: add script"))
+		all = append(all, errors.New("stays: only a script has a container that stays: add script"))
 	}
 	if c.Signal == payload.StopSignal && w.API != CRI {
-		all = append(all, errors.New("signal: SIGUSR1: only CRI asks an image for its signal: add api: cri"))
+		all = append(all, errors.New("signal: SIGUSR1: only CRI uses the stop signal of an image: add api: cri"))
 	}
 	if c.TTY && w.API == CRI && c.Stdin > 0 {
-		all = append(all, errors.New("tty: its stdin is of the task API only: leave it or api: cri out"))
+		all = append(all, errors.New("tty: with stdin by the task API only: leave out stdin or api: cri"))
 	}
 	all = append(all, c.checkUnread(w))
 	if c.TTY && w.API != CRI && (c.HoldStdout || c.Stdin > 0 || w.Fakeshim != "") {
@@ -161,16 +159,16 @@ func (c Container) check(i int) error {
 		return fmt.Errorf("containers[%d]: exit %d is not between 0 and 255", i, c.Exit)
 	}
 	if _, ok := Signals[c.Signal]; c.Signal != "" && !ok {
-		return fmt.Errorf("containers[%d]: signal %q: SIGKILL and SIGTERM are sent, and SIGUSR1 by CRI", i, c.Signal)
+		return fmt.Errorf("containers[%d]: signal %q: want SIGKILL, SIGTERM, or by CRI SIGUSR1", i, c.Signal)
 	}
 	if c.Signal != "" && c.Exit != 0 {
-		return fmt.Errorf("containers[%d]: it ends by exit or by signal, not by both", i)
+		return fmt.Errorf("containers[%d]: a container ends by exit or by signal, not by both", i)
 	}
 	if c.IgnoresTerm && c.Signal != "SIGTERM" {
-		return fmt.Errorf("containers[%d]: ignoresTerm needs the signal that is ignored: signal: SIGTERM", i)
+		return fmt.Errorf("containers[%d]: ignoresTerm: without the signal that it ignores: add signal: SIGTERM", i)
 	}
 	if c.Floods && (c.Signal != "" || c.HoldStdout) {
-		return fmt.Errorf("containers[%d]: floods: only one that ends by itself: leave out signal and holdStdout", i)
+		return fmt.Errorf("containers[%d]: floods: only a container that ends by itself: leave out signal and holdStdout", i)
 	}
 	if c.Lines < 0 || c.Lines > payload.MaxLines || c.Lines > 0 && (c.HoldStdout || c.Floods) {
 		return fmt.Errorf("containers[%d]: lines: %d: 1 to %d, and not with holdStdout or floods", i, c.Lines,
@@ -201,25 +199,26 @@ func (c Container) checkSegfault(i int) error {
 	return nil
 }
 
-// What a container may be limited to: runc itself needs some MiB in it, and a world has
-// 2 GiB for all.
+// The limits of Memory in MiB: runc itself needs some MiB in it, and a world has 2 GiB
+// for all containers.
 const minMemory, maxMemory = 16, 256
 
 func (c Container) checkMemory(i int) error {
 	known := []string{string(OOMInit), string(OOMChild)}
 	switch {
 	case c.Memory != 0 && (c.Memory < minMemory || c.Memory > maxMemory):
-		return fmt.Errorf("containers[%d]: memory: %d: %d to %d MiB can be given", i, c.Memory, minMemory, maxMemory)
+		return fmt.Errorf("containers[%d]: memory: %d: want %d to %d MiB", i, c.Memory, minMemory, maxMemory)
 	case c.OOM == "":
 		return nil
 	case !slices.Contains(known, string(c.OOM)):
 		return spelling.Unknown("oom", string(c.OOM), known)
 	case c.Memory == 0:
-		return fmt.Errorf("containers[%d]: oom needs a limit that it comes to, such as memory: 32", i)
+		return fmt.Errorf("containers[%d]: oom: without a limit to exceed: add one, such as memory: 32", i)
 	case c.Signal != "" || c.Floods || c.HoldStdout:
-		return fmt.Errorf("containers[%d]: oom: only one that ends by itself: leave out signal, floods, holdStdout", i)
+		return fmt.Errorf("containers[%d]: oom: only a container that ends by itself: leave out signal, floods, holdStdout",
+			i)
 	case c.OOM == OOMInit && c.Exit != 0:
-		return fmt.Errorf("containers[%d]: oom: init is killed, and exits with nothing: leave out exit", i)
+		return fmt.Errorf("containers[%d]: oom: init: the kernel kills the init, so it has no exit: leave out exit", i)
 	}
 	return nil
 }

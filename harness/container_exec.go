@@ -7,12 +7,13 @@ import (
 	"time"
 )
 
-// IODrain is how long runc's shim waits for the output of what has exited until it
-// deletes it all the same (execProcess.delete and Init.delete of v2.4.2).
+// IODrain is runc's shim's timeout for the output of an exited process. After it the shim
+// deletes the process (execProcess.delete and Init.delete of v2.4.2).
 const IODrain = 10 * time.Second
 
-// Drains is how long a call of the workload may wait for who holds the output of an
-// exec, or does not read that of a container.
+// Drains returns how long a call of the workload may wait for IODrain. A delete waits
+// if a child holds an exec's output, or if the client does not read a container's
+// output.
 func (w Workload) Drains(c Call) time.Duration {
 	of, named := ObjectNamed(c.Of)
 	if !named || c.Verb != "delete" || of.Container >= len(w.Containers) {
@@ -27,13 +28,13 @@ func (w Workload) Drains(c Call) time.Duration {
 
 func (e ExecSpec) isBackground() bool { return e.Background }
 
-// checkBesides reports what the client or the shim of a workload cannot do.
+// checkBesides returns an error if the workload's client or shim cannot do this.
 func (c Container) checkBesides(w Workload) error {
 	switch {
 	case (len(c.Execs) > 0 || c.Lines > 0 || c.Stdin > 0) && w.Fakeshim != "":
-		return errors.New("execs, lines, stdin: by runc's shim only: leave out fakeshim")
+		return errors.New("execs, lines, stdin: only runc's shim has them: leave out fakeshim")
 	case c.Log != "" && w.API == CRI:
-		return errors.New("log: by the task API only: leave out api: cri")
+		return errors.New("log: only by the task API: leave out api: cri")
 	case w.API != CRI && w.CallTimeout < 2*IODrain && slices.ContainsFunc(c.Execs, ExecSpec.isBackground):
 		return fmt.Errorf("background: its Delete takes %s: add callTimeout: %s", IODrain, 2*IODrain)
 	}

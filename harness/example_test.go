@@ -6,7 +6,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// A case is a few lines of YAML. What is wrong with one is reported with its place.
+// A case is a few lines of YAML. Each error has its place.
 func ExampleParseCase() {
 	c, err := harness.ParseCase("leak.yaml", []byte(`
 name: my-leak

@@ -12,16 +12,16 @@ import (
 	"github.com/shimquake/shimquake/foreign"
 )
 
-// MostHistories is how long a file of histories may be, in bytes. Each history is read by
-// itself; that of a case has some 10 KiB there.
+// MostHistories limits the size of a file of histories, in bytes. Each history is read by
+// itself, and has some 10 KiB there.
 const MostHistories = 64 << 30
 
 // HistoriesFile is the name of a file of histories: JSON lines, each a Kept and
 // compressed by itself. gzip and zcat take it for one file.
 const HistoriesFile = "histories.jsonl.gz"
 
-// ErrNoHistory says that no history is kept where one is looked for.
-var ErrNoHistory = errors.New("no history is there")
+// ErrNoHistory reports that a part of a file has no history.
+var ErrNoHistory = errors.New("no history there")
 
 // Part is a part of a file, in bytes.
 type Part struct {
@@ -29,18 +29,18 @@ type Part struct {
 	Len int64 `json:"len"`
 }
 
-// End is where what comes after it begins.
+// End returns the offset after the part.
 func (p Part) End() int64 { return p.At + p.Len }
 
-// Histories is a file of histories to which more are added, also by several goroutines.
+// Histories is a file of histories to which goroutines add more.
 type Histories struct {
 	mu   sync.Mutex
 	file *os.File
 	end  int64
 }
 
-// OpenHistories opens a file of histories for more, and makes it where there is none.
-// Who goes on with a file cuts it first.
+// OpenHistories opens a file of histories, or creates it, so that more can be added. A
+// resumed sweep calls Cut first.
 func OpenHistories(name string) (h *Histories, err error) {
 	h = &Histories{}
 	h.file, err = foreign.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o644)
@@ -53,22 +53,22 @@ func OpenHistories(name string) (h *Histories, err error) {
 	return h, nil
 }
 
-// Cut cuts off what stands behind the last history that a journal names: a killed program
-// may have torn it, and no more could be read of the whole file than up to there.
+// Cut truncates the file after the last history that a journal names. A killed program
+// may have left a torn history there, and a reader of the whole file would stop at it.
 func (h *Histories) Cut(end int64) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if end > h.end {
-		return nil // it is cut off already: whoever looks for what is missing says so
+		return nil // histories are missing; a reader of those reports it
 	}
 	if err := h.file.Truncate(end); err != nil {
-		return fmt.Errorf("cut what is torn off the histories: %w", err)
+		return fmt.Errorf("cut a torn history off: %w", err)
 	}
 	h.end = end
 	return nil
 }
 
-// Add writes a packed history, and says where it stands.
+// Add writes a packed history, and returns its place.
 func (h *Histories) Add(packed []byte) (Part, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -80,7 +80,7 @@ func (h *Histories) Add(packed []byte) (Part, error) {
 	return at, nil
 }
 
-// Keep writes the history of a verdict, and says where it stands.
+// Keep writes the history of a verdict, and returns its place.
 func (h *Histories) Keep(v Verdict) (Part, error) {
 	if v.History == nil {
 		return Part{}, nil
@@ -92,13 +92,13 @@ func (h *Histories) Keep(v Verdict) (Part, error) {
 	return h.Add(packed)
 }
 
-// Name is the file's.
+// Name returns the file's name.
 func (h *Histories) Name() string { return h.file.Name() }
 
 // Close closes the file.
 func (h *Histories) Close() error { return h.file.Close() }
 
-// Pack compresses a history. Speed counts: it is a hundredth of what the case took.
+// Pack compresses a history. Speed matters: it takes a hundredth of the case's time.
 func (k Kept) Pack() ([]byte, error) {
 	text, err := k.Encode()
 	if err != nil {
@@ -118,11 +118,10 @@ func (k Kept) Pack() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// MostHistory is how long a history may be, in bytes: a file that says it is longer is no
-// history.
+// MostHistory limits the size of one history, in bytes.
 const MostHistory = 64 << 20
 
-// Unpack reads one history of a file of histories; name is its name in errors.
+// Unpack reads one history of a file of histories. Errors begin with name.
 func Unpack(f io.ReaderAt, name string, at Part) (k Kept, err error) {
 	if at.Len <= 0 || at.At < 0 {
 		return k, fmt.Errorf("%s: %w", name, ErrNoHistory)

@@ -6,14 +6,14 @@ import (
 	"github.com/shimquake/shimquake/oracle/callerr"
 )
 
-// AskedWhile is the state of a container, asked for while a process was held at a point.
+// AskedWhile is a status call for a container while a process was held at a point.
 type AskedWhile struct {
 	Of   string          `json:"of"`   // the container's id
 	Held string          `json:"held"` // the point
 	At   time.Time       `json:"at"`
 	Took time.Duration   `json:"tookNs"`
 	As   string          `json:"as,omitempty"`  // the status, such as RUNNING
-	Err  *callerr.Failed `json:"err,omitempty"` // why there is none
+	Err  *callerr.Failed `json:"err,omitempty"` // why there is no status
 }
 
 // StandIn is another process with the pid of a process that has ended and is not deleted.
@@ -21,6 +21,6 @@ type AskedWhile struct {
 type StandIn struct {
 	Of  string `json:"of"` // the object of the script
 	PID int    `json:"pid"`
-	// Hit reports whether something has ended it.
+	// Hit reports whether a signal ended it.
 	Hit bool `json:"hit,omitempty"`
 }

@@ -6,28 +6,29 @@ import (
 	"github.com/shimquake/shimquake/oracle/callerr"
 )
 
-// Break is where a client breaks its connection to CRI's streaming server.
+// Break is the moment at which a client breaks its connection to CRI's streaming server.
 type Break string
 
-// Where it does.
+// The moments.
 const (
-	BreaksInput  Break = "input"  // when its part of the input was read
-	BreaksOutput Break = "output" // when it has read some of the output
+	BreaksInput  Break = "input"  // after the container has read the client's part of the input
+	BreaksOutput Break = "output" // after the client has read some of the output
 )
 
-// Attach is a client that has attached to a container by CRI, and its stream.
+// Attach is the stream of a client that attached to a container by CRI.
 type Attach struct {
-	// Breaks is where it breaks its connection; "": it stays until the container's end.
+	// Breaks is the moment at which the client breaks its connection. "" means that it stays
+	// until the container's end.
 	Breaks Break `json:"breaks,omitempty"`
-	// Begun is when it asked for it. Broke is when it has broken its connection; the zero
-	// time: it did not come to it.
+	// Begun is the time of the request. Broke is the time at which the client broke its
+	// connection, or zero if it did not.
 	Begun time.Time `json:"begun,omitzero"`
 	Broke time.Time `json:"broke,omitzero"`
-	// Ended is when its stream had ended, which had Patience after the container's end; the
-	// zero time: it had not. Err is why it has not ended well.
+	// Ended is the end of the stream, or zero if it did not end within Patience after the
+	// container's end. Err is why the stream ended with an error.
 	Ended    time.Time       `json:"ended,omitzero"`
 	Patience time.Duration   `json:"patienceNs,omitempty"`
 	Err      *callerr.Failed `json:"err,omitempty"`
-	// Outputs are what one that stays has read.
+	// Outputs has the output that a client that stays has read.
 	Outputs *Outputs `json:"outputs,omitempty"`
 }

@@ -10,153 +10,157 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// Instance is one container of the workload, as its client knew it and as its payload
-// noted it.
+// Instance is one container of the workload: what its client knew, and what its payload
+// recorded.
 type Instance struct {
 	Name string    `json:"name"`         // of its files in the world
-	ID   string    `json:"id,omitempty"` // containerd's; "" while the client knows none
+	ID   string    `json:"id,omitempty"` // containerd's; "" if the client knows none
 	Spec Container `json:"spec"`
-	PID  uint32    `json:"pid,omitempty"` // of its init; 0 while the client knows none
-	// Called is its name in CRI, where that is not Name.
+	PID  uint32    `json:"pid,omitempty"` // of its init; 0 if the client knows none
+	// Called is its name in CRI, if that is not Name.
 	Called string `json:"called,omitempty"`
-	// WithPod reports that nothing in the script ends it: it runs until its pod is stopped.
+	// WithPod reports that the script does not end it: it runs until its pod is stopped.
 	WithPod bool `json:"withPod,omitempty"`
-	// Begun is when the client first asked for it. The others are when it heard of
-	// success; the zero time: it was not.
+	// Begun is the time of the client's first request for it. The others are the times at
+	// which the client received a success, or zero if it received none.
 	Begun   time.Time `json:"begun,omitzero"`
 	Created time.Time `json:"created,omitzero"`
 	Started time.Time `json:"started,omitzero"`
 	Waited  time.Time `json:"waited,omitzero"`
 	Deleted time.Time `json:"deleted,omitzero"`
-	// Gone is when its client was about to remove what there was, and the kernel had no
-	// process of it any more; the zero time: it had one, or nobody has looked.
+	// Gone is set if the kernel had no process of it any more before the client removed
+	// everything. It is zero if there was a process, or if the harness did not look.
 	Gone time.Time `json:"gone,omitzero"`
-	// Reported reports whether the client heard of its exit, and Status what it heard
-	// last.
+	// Reported reports whether the client received its exit, and Status is the last status
+	// that it received.
 	Reported bool   `json:"reported,omitempty"`
 	Status   uint32 `json:"status,omitempty"`
-	// MustTell are the observers that tell its exit when nothing is broken.
+	// MustTell are the observers that must report its exit in a run without a fault.
 	MustTell []exit.Observer `json:"mustTell,omitempty"`
 	// Payload is its own record.
 	Payload payload.Truth `json:"payload"`
-	// Outputs are what was read of its output; nil where it was not asked to write.
+	// Outputs describes the output that the client read, or is nil if there is none to read.
 	Outputs *Outputs `json:"outputs,omitempty"`
-	// Input is what was written to its standard input; nil where it has none.
+	// Input describes its standard input, or is nil if it has none.
 	Input *Input `json:"input,omitempty"`
-	// OutputsAtExit are what its log had when CRI first said that it has exited; nil where
-	// it did not say so, or keeps none.
+	// OutputsAtExit is the content of its log when CRI first reported it as exited. It is
+	// nil if CRI did not report that, or if there is no log.
 	OutputsAtExit *Outputs `json:"outputsAtExit,omitempty"`
-	// Attaches are the clients that have attached to it.
+	// Attaches are the clients that attached to it.
 	Attaches []Attach `json:"attaches,omitempty"`
-	// Execs are the processes that were run in it besides.
+	// Execs are its execs.
 	Execs []Exec `json:"execs,omitempty"`
-	// OOMKills is how many processes of it the kernel had OOM-killed, by the count of its
-	// cgroup before it was deleted; nil where nobody has read that.
+	// OOMKills is the number of its processes that the kernel OOM-killed: the counter of its
+	// cgroup before the deletion. It is nil if the counter was not read.
 	OOMKills *int `json:"oomKills,omitempty"`
 }
 
-// CRIName is the name of a container in CRI.
+// CRIName returns the name of the container in CRI.
 func (i *Instance) CRIName() string { return cmp.Or(i.Called, i.Name) }
 
-// Exec is a process that is run in a container besides its init, as its client knew it
-// and as it noted itself. What its client heard of its exit is in History.Reported.
+// Exec is an exec of a container: what its client knew, and what it recorded itself. The
+// reports of its exit are in History.Reported.
 type Exec struct {
-	// ID is containerd's, within the container. That of an exec by CRI no client is told: it
-	// is that of its events, and "" where none has come.
+	// ID is containerd's id, within the container. CRI does not return the id of an exec, so
+	// it is taken from the events, and "" if there are none.
 	ID string `json:"id"`
-	// Name is of its files in the world; "": its id is.
+	// Name is the name of its files in the world. "" means that they have its ID.
 	Name string `json:"name,omitempty"`
-	// Want is the status that it exits with unless a fault kills it; Held is one that the
-	// end of its container kills.
+	// Want is its exit status if no fault kills it. Held reports that the end of its
+	// container kills it.
 	Want uint32 `json:"want"`
 	Held bool   `json:"held,omitempty"`
-	// Stays is one that a script runs until something ends it.
+	// Stays reports that it runs until something else ends it.
 	Stays bool `json:"stays,omitempty"`
-	// Triggered is one that exits by itself when an `end` step of the script lets it.
+	// Triggered reports that it exits by itself at an `end` step of the script.
 	Triggered bool `json:"triggered,omitempty"`
-	// Background is one that leaves a child behind, which holds its output.
+	// Background reports that it leaves a child, which holds its output.
 	Background bool `json:"background,omitempty"`
-	// Absent is one whose command does not exist: its start is to be refused.
+	// Absent reports that its command does not exist: its start must be refused.
 	Absent bool `json:"absent,omitempty"`
-	// Signal is the number of the signal that is to end it; 0: it ends otherwise. Signalled
-	// is when the client heard that it was sent; the zero time: it was not. Who has not
-	// ended Patience later is sent SIGKILL.
+	// Signal is the number of the signal that ends it, or 0 if none does. Signalled is the
+	// time at which the client's kill call succeeded, or zero. If the exec still runs after
+	// Patience, the client sends SIGKILL.
 	Signal    int           `json:"signal,omitempty"`
 	Signalled time.Time     `json:"signalled,omitzero"`
 	Patience  time.Duration `json:"patienceNs,omitempty"`
-	PID       uint32        `json:"pid,omitempty"` // as Start has reported it
-	// Begun is when the client first asked for it. The others are when it heard of
-	// success; the zero time: it was not.
+	PID       uint32        `json:"pid,omitempty"` // as Start reported it
+	// Begun is the time of the client's first request for it. The others are the times at
+	// which the client received a success, or zero if it received none.
 	Begun   time.Time `json:"begun,omitzero"`
 	Added   time.Time `json:"added,omitzero"`
 	Started time.Time `json:"started,omitzero"`
 	Waited  time.Time `json:"waited,omitzero"`
 	Deleted time.Time `json:"deleted,omitzero"`
-	// Kept is what containerd called it when it was deleted, and asked for once more; "": it
-	// knew of none.
+	// Kept is the state that containerd reported for it after its deletion, or "" if
+	// containerd did not know it any more.
 	Kept string `json:"kept,omitempty"`
 	// Payload is its own record.
 	Payload payload.Truth `json:"payload"`
-	// Outputs are what was read of its output; nil where it was not asked to write.
+	// Outputs describes the output that the client read, or is nil if there is none to read.
 	Outputs *Outputs `json:"outputs,omitempty"`
-	// Input is what was written to its standard input; nil where it has none.
+	// Input describes its standard input, or is nil if it has none.
 	Input *Input `json:"input,omitempty"`
-	// Sync is what came of its call of CRI's; nil of one by the task API.
+	// Sync is its call of CRI, or nil by the task API.
 	Sync *ExecSync `json:"sync,omitempty"`
 }
 
-// ExecSync is a call of CRI's that runs an exec until its end: an ExecSync, or an Exec
-// and its stream.
+// ExecSync is a call of CRI that runs an exec until its end: an ExecSync, or an Exec and
+// its stream.
 type ExecSync struct {
-	// Streamed is by Exec, with a client of CRI's streaming server.
+	// Streamed reports that the call was Exec, with a client of CRI's streaming server.
 	Streamed bool `json:"streamed,omitempty"`
-	// Breaks has its client go away while the exec runs: it cancels its call, or breaks its
-	// connection. Broke is when it did; the zero time: it did not come to it.
+	// Breaks reports that the client cancels its call, or breaks its connection, while the
+	// exec runs. Broke is the time at which it did, or zero if it did not.
 	Breaks bool      `json:"breaks,omitempty"`
 	Broke  time.Time `json:"broke,omitzero"`
-	// Timeout is what the exec was given until it is killed; 0: all the time.
+	// Timeout is the time after which CRI must kill the exec, or 0 for no limit.
 	Timeout time.Duration `json:"timeoutNs,omitempty"`
-	// Answered is when there was an answer, Err its error, and Status what it said of the
-	// exit without one.
+	// Answered is the time of the response and Err its error. Without an error, Status is
+	// the exit status that it reported.
 	Answered time.Time       `json:"answered,omitzero"`
 	Err      *callerr.Failed `json:"err,omitempty"`
 	Status   uint32          `json:"status,omitempty"`
-	// Beats are those of the exec's heart after it was answered that its time is over, or
-	// after its client has gone and there was time to kill it.
+	// Beats counts the exec's heartbeats after the time at which CRI must have killed it.
+	// That is the response that reports its timeout, or some time after its client broke
+	// off.
 	Beats int `json:"beats,omitempty"`
-	// Left is what lay in containerd's directories for its container afterwards, and had not
-	// before.
+	// Left are files that are new in containerd's directories of its container after the
+	// call.
 	Left []inventory.Belonging `json:"left,omitempty"`
 }
 
-// Input is the standard input of a container's init, or of an exec, as its client has
-// written and closed it. When the payload has seen its end is in its own record.
+// Input is the standard input of a container's init, or of an exec: what its client
+// wrote, and when it closed it. The payload's own record has the time at which it read
+// the end.
 type Input struct {
-	// Lines is how many numbered lines, from 1, the client had to write, and Wrote how many
-	// of them were taken.
+	// Lines is the number of numbered lines, from 1, that the client had to write. Wrote is
+	// the number that it could write.
 	Lines int `json:"lines"`
 	Wrote int `json:"wrote,omitempty"`
-	// Closing is when CloseIO was first asked for, and Closed when the client heard of its
-	// success, from when on Patience was had with the payload; the zero time: never. By CRI
-	// they are before and after its client has closed it, or has broken its connection.
+	// Closing is the time of the first CloseIO request, and Closed the time of its success.
+	// They are zero if that did not happen. By CRI they are the times before and after the
+	// client closed the input or broke its connection. The payload must read the end within
+	// Patience after Closed.
 	Closing  time.Time     `json:"closing,omitzero"`
 	Closed   time.Time     `json:"closed,omitzero"`
 	Patience time.Duration `json:"patienceNs,omitempty"`
-	// Open is one that no client closes, and that is not to end before its container.
+	// Open reports that no client closes the input, so that it must not end before its
+	// container.
 	Open bool `json:"open,omitempty"`
-	// Read is what the payload has kept of what it has read.
+	// Read is the payload's own copy of its input.
 	Read Output `json:"read"`
 }
 
-// Record is the name of an exec's files in the world.
+// Record returns the name of an exec's files in the world.
 func (i Instance) Record(e Exec) string { return i.Name + "-" + cmp.Or(e.Name, e.ID) }
 
-// Timed reports whether an exec is to be killed when its time is over.
+// Timed reports whether CRI must kill the exec after a timeout.
 func (e Exec) Timed() bool { return e.Sync != nil && e.Sync.Timeout > 0 }
 
-// Orphaned reports whether the client of an exec is to go away, and the exec to end then.
+// Orphaned reports whether the exec's client breaks off, so that the exec must end then.
 func (e Exec) Orphaned() bool { return e.Sync != nil && e.Sync.Breaks }
 
-// Called is what an exec is called in reports of it: containerd's id, or its name where
-// that is not known.
+// Called returns the name of an exec in reports: containerd's id, or its own name if the
+// id is not known.
 func (e Exec) Called() string { return cmp.Or(e.ID, e.Name) }

@@ -4,7 +4,7 @@ package harness
 type Reference struct {
 	Version string  `json:"containerd"`
 	Outcome Outcome `json:"verdict"`
-	// Why is what it shows otherwise, for people.
+	// Why is why the reference did not hold, for people.
 	Why string `json:"why,omitempty"`
 }
 

@@ -16,10 +16,10 @@ const (
 	Refused  Response = "refused"
 	NotFound Response = "not-found"
 	Exists   Response = "exists"
-	Lost     Response = "lost" // there was none
+	Lost     Response = "lost" // no response arrived
 )
 
-// ResponseOf is the kind of the response that a call of containerd's API has got.
+// ResponseOf returns the kind of the response to a call of containerd's API.
 func ResponseOf(f *callerr.Failed) Response {
 	switch {
 	case f == nil:
@@ -34,21 +34,21 @@ func ResponseOf(f *callerr.Failed) Response {
 	return Refused
 }
 
-// Observed is a value that containerd has reported of an object. The client asks for it
-// behind each step of a script.
+// Observed is a value that containerd reported for an object. The client asks for it
+// after each step of a script.
 type Observed struct {
 	// Step is the number of the step, from 1.
 	Step int       `json:"step"`
 	At   time.Time `json:"at"`
-	// Took is how long it took until the response arrived.
+	// Took is the time until the response arrived.
 	Took time.Duration `json:"tookNs"`
 	// Of is the object: c0, c0/e0.
 	Of string `json:"of"`
 	// Field is state, or list.
 	Field string `json:"field"`
-	// Value is the state, as the API names it; "": containerd has no such object.
+	// Value is the state, as the API names it, or "" if containerd has no such object.
 	Value string `json:"value,omitempty"`
-	// Err is why containerd did not say.
+	// Err is why there is no value.
 	Err *callerr.Failed `json:"err,omitempty"`
 }
 

@@ -31,9 +31,9 @@ const oldestFormat = 2
 //
 //	{"shimquake": "history", "format": 3, "digest": "...", "verdict": {...}, "history": {...}}
 //
-// The verdict is that of the shimquake that ran the case; another one may judge the
-// history otherwise. The digest is that of the history, so that one that was edited is
-// not taken for what happened.
+// The verdict is from the shimquake that ran the case; another version may judge the
+// history in another way. The digest covers the history, so that an edited history is
+// refused.
 type Kept struct {
 	Verdict Verdict
 	History History
@@ -47,14 +47,14 @@ type keptText struct {
 	History   json.RawMessage `json:"history"`
 }
 
-// mostValues is how many values a history may have. A case whose client asks all the time
-// has 100,000.
+// mostValues limits the number of JSON values of a history. A case whose client asks for
+// statuses all the time has 100,000.
 const mostValues = 1_000_000
 
-// marker says that a JSON object is a Kept.
+// marker identifies a JSON object as a Kept.
 const marker = "history"
 
-// Encode is the JSON form, in one line.
+// Encode returns the JSON form, in one line.
 func (k Kept) Encode() ([]byte, error) {
 	history, err := json.Marshal(k.History)
 	if err != nil {
@@ -71,8 +71,8 @@ func (k Kept) Encode() ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// DecodeKept reads the JSON form. Errors are of type *InputError and say what is wrong in
-// one line: it is cut off, was edited, is of another version, or no history at all.
+// DecodeKept reads the JSON form. Errors are of type *InputError, and have one line: the
+// text is cut off, was edited, has another version, or is no history at all.
 func DecodeKept(name string, text []byte) (Kept, error) {
 	fail := func(format string, args ...any) (Kept, error) {
 		return Kept{}, &InputError{File: name, Err: fmt.Errorf(format, args...)}
@@ -88,19 +88,19 @@ func DecodeKept(name string, text []byte) (Kept, error) {
 	case t.Shimquake != marker:
 		return fail("no history of shimquake: it has no \"shimquake\": %q", marker)
 	case t.Format < oldestFormat || t.Format > HistoryFormat:
-		return fail("its form has version %d, and this shimquake reads %d to %d: judge it with the one that wrote it",
+		return fail("format %d: this shimquake reads formats %d to %d; judge the history with the shimquake that wrote it",
 			t.Format, oldestFormat, HistoryFormat)
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, t.History); err != nil {
-		return fail("no whole history: %w", err)
+		return fail("the history is incomplete: %w", err)
 	}
 	if got := digest(compact.Bytes()); got != t.Digest {
-		return fail("it was changed after it was written: its digest is %s, not %s", got, quote.Line(t.Digest))
+		return fail("the history was changed after it was written: its digest is %s, not %s", got, quote.Line(t.Digest))
 	}
 	k, err := t.decode()
 	if err != nil && t.Format < HistoryFormat {
-		return fail("%w: an older shimquake wrote it: judge it with that one", err)
+		return fail("%w: an older shimquake wrote it: judge it with that version", err)
 	}
 	if err != nil {
 		return fail("%w", err)
@@ -111,10 +111,10 @@ func DecodeKept(name string, text []byte) (Kept, error) {
 	return k, nil
 }
 
-// decode reads the history and the verdict. An unknown key is an error, because it may be
-// one that a newer shimquake judges. A history of an older format may have keys that were
-// removed with their rules, and its verdict may have findings of such rules: both are
-// left out. A case that needs a removed key is an error in every format.
+// decode reads the history and the verdict. An unknown key is an error, because a newer
+// shimquake may judge it. In an older format decode leaves out keys that were removed
+// with their rules, and findings of such rules. A case that needs a removed key is an
+// error in every format.
 func (t keptText) decode() (k Kept, err error) {
 	read := strict
 	if t.Format < HistoryFormat {
@@ -156,7 +156,7 @@ func unmarshalOldVerdict(text []byte, into *Verdict) error {
 	return nil
 }
 
-// EachKept reads histories, one JSON object after the other, and calls visit for each.
+// EachKept reads histories, one JSON object after another, and calls visit for each.
 func EachKept(name string, from io.Reader, visit func(Kept) error) error {
 	bounded := foreign.NewReader("the history", from, MostHistory)
 	d := json.NewDecoder(bounded)
@@ -184,18 +184,18 @@ func EachKept(name string, from io.Reader, visit func(Kept) error) error {
 	}
 }
 
-// notWhole says in a line what is wrong with a text that is no JSON.
+// notWhole returns an error of one line for a text that is not JSON.
 func notWhole(err error) error {
 	if long := (*foreign.LimitError)(nil); errors.As(err, &long) {
 		return err
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("it ends before its history does: was it cut off?")
+		return errors.New("the file ends before its history does: was it cut off?")
 	}
-	return fmt.Errorf("no history: `shimquake run --keep` writes those, as JSON (%w)", err)
+	return fmt.Errorf("no history: `shimquake run --keep` writes histories, as JSON (%w)", err)
 }
 
-// strict reads JSON with no other fields than are known.
+// strict reads JSON, and refuses unknown fields.
 func strict(text []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -207,7 +207,7 @@ func digest(text []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// check reports what no run writes, so that a judge need not look for it.
+// check returns an error for values that no run writes, so that the judge can rely on it.
 func (h *History) check() error {
 	flushed := Flushed{}
 	if h.Flushed != nil {
@@ -226,12 +226,12 @@ func (h *History) check() error {
 	}
 	for _, f := range h.Firings {
 		if f.Fault < -1 || f.Fault >= len(h.Case.Plan) {
-			return fmt.Errorf("firing %q is of fault %d, of %d", f.Text, f.Fault, len(h.Case.Plan))
+			return fmt.Errorf("firing %q is of fault %d, but the plan has %d", f.Text, f.Fault, len(h.Case.Plan))
 		}
 	}
 	for _, c := range h.Calls {
 		if c.Unprovoked && c.Err == nil {
-			return fmt.Errorf("call %s failed without an error", c.Verb)
+			return fmt.Errorf("call %s is unprovoked, but has no error", c.Verb)
 		}
 	}
 	return nil

@@ -24,7 +24,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// aKept has something in every list.
+// aKept returns a Kept with an entry in every list.
 func aKept() Kept {
 	at, status := time.Unix(1_000_000, 42).UTC(), uint32(7)
 	h := History{
@@ -88,13 +88,13 @@ func TestAHistoryThatIsNoneIsRefused(t *testing.T) {
 		"cut off": {string(whole[:len(whole)/2]), "was it cut off?"},
 		"empty":   {"", "was it cut off?"},
 		"edited": {strings.Replace(string(whole), `"count":1`, `"count":2`, 1),
-			"it was changed after it was written"},
-		"another version":   {strings.Replace(string(whole), `"format":3`, `"format":9`, 1), "its form has version 9"},
+			"was changed after it was written"},
+		"another version":   {strings.Replace(string(whole), `"format":3`, `"format":9`, 1), "format 9"},
 		"another program's": {`{"kind": "Pod", "apiVersion": "v1"}`, "no history of shimquake"},
 		"no JSON":           {"containerd: started\n", "no history"},
 		"a field too many":  {edited(t, 3, `{"case":{"name":"x"},"colour":1}`, `{}`), `unknown field "colour"`},
 		"an old case that needs a removed key": {edited(t, 2, `{"case":{"name":"x","workload":{"stores":true}}}`, `{}`),
-			"an older shimquake wrote it: judge it with that one"},
+			"an older shimquake wrote it: judge it with that version"},
 		"an old verdict that is none": {edited(t, 2, `{"case":{"name":"x"}}`, `{"findings":[{"facts":1}]}`),
 			"its verdict cannot be read"},
 		"flushed too much": {edited(t, 3, `{"case":{"name":"x"},"flushed":{"events":9}}`, `{}`),
@@ -109,15 +109,16 @@ func TestAHistoryThatIsNoneIsRefused(t *testing.T) {
 	}
 }
 
-// edited returns a Kept of this format, history and verdict, with a digest that fits.
+// edited returns the text of a Kept with this format, history and verdict, and with a
+// matching digest.
 func edited(t *testing.T, format int, history, verdict string) string {
 	t.Helper()
 	return fmt.Sprintf(`{"shimquake":"history","format":%d,"digest":"%s","verdict":%s,"history":%s}`,
 		format, digest([]byte(history)), verdict, history)
 }
 
-// A history of the format before is read without the keys that were removed, and its
-// verdict without the findings of rules that were removed.
+// The reader of a history of an older format drops removed keys, and findings of removed
+// rules.
 func TestAnOldHistoryIsRead(t *testing.T) {
 	history := `{"case":{"name":"x"},"containerd":"v2.4.2","stored":{"labels":[1]},` +
 		`"instances":[{"name":"c0","spec":{"Exit":7,"Busy":false},"payload":{"Runs":1,"EOFAt":"0001-01-01T00:00:00Z"}}]}`
@@ -139,7 +140,7 @@ func TestAnOldHistoryIsRead(t *testing.T) {
 	}
 }
 
-// A container's JSON has the keys of a case, and brings each value back.
+// A container's JSON has the keys of a case, and each value survives a round trip.
 func TestAContainerComesBack(t *testing.T) {
 	text, err := json.Marshal(Container{Exit: 7, IgnoresTerm: true})
 	if err != nil || string(text) != `{"exit":7,"ignoresTerm":true}` {

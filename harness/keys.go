@@ -15,8 +15,8 @@ import (
 	"github.com/shimquake/shimquake/spelling"
 )
 
-// mapping is what a mapping of a case file may hold: the types of its values, by its keys
-// in their order.
+// mapping describes a mapping of a case file: its keys in their order, and the types of
+// their values.
 type mapping struct {
 	keys  []string
 	types map[string]reflect.Type
@@ -43,9 +43,9 @@ func keysOf(t reflect.Type, path string, into map[string]mapping) map[string]map
 	return into
 }
 
-// keys reports the unknown keys below node, each with the nearest right one, and
-// durations that are none. The YAML library's own strict mode stops at the first, and
-// knows no names to suggest. It stops after mostWrong.
+// keys returns an error for each unknown key below node, with the nearest known key, and
+// for each invalid duration. It stops after mostWrong errors. The strict mode of the YAML
+// library stops at the first, and suggests no names.
 func (p caseParser) keys(node ast.Node, path string) (errs []error) {
 	switch n := node.(type) {
 	case *ast.MappingNode:
@@ -69,7 +69,7 @@ func (p caseParser) keys(node ast.Node, path string) (errs []error) {
 func (p caseParser) key(v *ast.MappingValueNode, path string) []error {
 	m, nested := caseKeys[path]
 	if !nested {
-		return nil // the decoder says what is wrong with its type
+		return nil // the decoder reports its wrong type
 	}
 	name := v.Key.GetToken().Value
 	if steps, was := inScript[name]; was && !slices.Contains(m.keys, name) {
@@ -99,7 +99,7 @@ func (p caseParser) here(node ast.Node, err error) *InputError {
 	return &InputError{File: p.file, Line: at.Line, Column: column, Err: err}
 }
 
-// anyDuration takes a duration for what it is; keys has reported one that is none.
+// anyDuration reads any text as a duration, because keys has reported invalid ones.
 var anyDuration = yaml.CustomUnmarshaler(func(d *time.Duration, text []byte) error {
 	*d, _ = time.ParseDuration(strings.Trim(string(text), " \n\"'"))
 	return nil

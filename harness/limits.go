@@ -13,8 +13,8 @@ import (
 	"github.com/shimquake/shimquake/foreign"
 )
 
-// The most that the text form of a case may have. No case of the catalogue has more than
-// a tenth of it, but for 36 containers.
+// The limits of a case's text form. Cases of the catalogue stay below a tenth of them,
+// except for one with 36 containers.
 const (
 	mostText   = 256 << 10 // bytes
 	mostTokens = 10_000
@@ -24,11 +24,11 @@ const (
 	mostName   = 200 // bytes
 )
 
-// mostTime is how long each duration of a workload may be.
+// mostTime limits each duration of a workload.
 const mostTime = time.Hour
 
-// parseYAML parses the text form of a case, after it has checked the limits. The time and
-// the memory of the library grow with the square of levels and keys.
+// parseYAML checks the limits, and then parses the text form of a case. The library needs
+// time and memory that grow with the square of levels and keys.
 func (p caseParser) parseYAML(text []byte) (*ast.File, error) {
 	if len(text) > mostText {
 		return nil, p.at("", &foreign.LimitError{Name: "the case", Most: mostText, Unit: foreign.Bytes})
@@ -44,18 +44,18 @@ func (p caseParser) parseYAML(text []byte) (*ast.File, error) {
 	return tree, nil
 }
 
-// checkTokens reports aliases, and lists and mappings that are too deep.
+// checkTokens returns an error for aliases, and for lists and mappings that are too deep.
 func (p caseParser) checkTokens(tokens token.Tokens) error {
 	if len(tokens) > mostTokens {
 		return p.token(tokens[mostTokens],
-			fmt.Errorf("it has more than %d words and signs, the most that is read", mostTokens))
+			fmt.Errorf("the file has more than %d words and signs, the limit", mostTokens))
 	}
 	var columns []int // of the blocks around the token
 	flow := 0
 	for _, t := range tokens {
 		switch t.Type {
 		case token.AnchorType, token.AliasType, token.MergeKeyType:
-			return p.token(t, errors.New("anchors and aliases are not read: write the value twice"))
+			return p.token(t, errors.New("anchors and aliases are not supported: write the value twice"))
 		case token.SequenceStartType, token.MappingStartType:
 			flow++
 		case token.SequenceEndType, token.MappingEndType:
@@ -68,7 +68,7 @@ func (p caseParser) checkTokens(tokens token.Tokens) error {
 			columns = append(columns, t.Position.Column)
 		}
 		if flow+len(columns) > mostLevels {
-			return p.token(t, fmt.Errorf("it is nested deeper than %d levels, the most that is read", mostLevels))
+			return p.token(t, fmt.Errorf("the file is nested deeper than %d levels, the limit", mostLevels))
 		}
 	}
 	return nil
@@ -79,7 +79,7 @@ func (p caseParser) token(t *token.Token, err error) error {
 	return &InputError{File: p.file, Line: t.Position.Line, Column: t.Position.Column, Err: err}
 }
 
-// checkLists reports lists that are too long to be looked at one by one.
+// checkLists returns an error for each list that is too long.
 func (p caseParser) checkLists(ct caseText) (errs []error) {
 	check := func(path, what string, n int) {
 		if n > mostListed {

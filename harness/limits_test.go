@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A case that would take the machine's memory or time is refused by an error that names
-// the limit.
+// A case that would exhaust the machine's memory or take too long is refused, and the
+// error names the limit.
 func TestCasesAreBounded(t *testing.T) {
 	n := strings.Repeat
 	for name, tt := range map[string]struct{ text, says string }{
@@ -78,7 +78,7 @@ func unknownKeys(n int) string {
 	return b.String()
 }
 
-// aliases is a text of nine lines with a thousand million values.
+// aliases returns a text of nine lines that expands to a thousand million values.
 func aliases() string {
 	text := "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
 	for c := 'b'; c < 'j'; c++ {

@@ -6,39 +6,38 @@ import (
 	"slices"
 )
 
-// Logged is a message of containerd's log, and how often it is there.
+// Logged is a message of containerd's log, with its number.
 type Logged struct {
-	Level   string `json:"level,omitempty"` // of those after which it cannot go on; see Fatal
-	Message string `json:"message"`         // of the first of them
+	Level   string `json:"level,omitempty"` // set if the message is fatal, see Fatal
+	Message string `json:"message"`         // the first of the similar messages
 	Times   int    `json:"times"`
 }
 
 // fatal are the levels above error (logrus).
 var fatal = []string{"fatal", "panic"}
 
-// Fatal reports whether containerd says that it cannot go on.
+// Fatal reports whether containerd ends after the message.
 func (l Logged) Fatal() bool { return slices.Contains(fatal, l.Level) }
 
-// oftenLogged is how often a message is logged before a history keeps it.
+// oftenLogged is the number of similar messages from which on a history keeps them.
 const oftenLogged = 200
 
-// sameMessage is how many bytes of two messages are alike before they are the same: what
-// is of one container only comes later.
+// sameMessage is the length of the common prefix of similar messages, in bytes. The parts
+// that belong to one container come later in a message.
 const sameMessage = 20
 
-// mostMessages is how many different messages of a log are counted.
+// mostMessages limits the number of different messages that are counted.
 const mostMessages = 1 << 16
 
-// LoggedIn lists the messages of a log that are fatal, and those that are logged often,
-// in the order of the alphabet. The list is complete unless the log has more than
-// mostMessages different ones.
+// LoggedIn returns the fatal and the frequent messages of a log, in alphabetical order.
+// The list is complete unless the log has more than mostMessages different messages.
 func LoggedIn(log []byte) (out []Logged, complete bool) {
 	complete = true
 	all := map[string]*Logged{}
 	for line := range bytes.Lines(log) {
 		head, message, ok := bytes.Cut(line, []byte(" msg="))
 		if !ok {
-			continue // of a goroutine's dump
+			continue // a line of a goroutine dump
 		}
 		_, level, _ := bytes.Cut(head, []byte("level="))
 		l := &Logged{Level: string(level)}
@@ -63,7 +62,7 @@ func LoggedIn(log []byte) (out []Logged, complete bool) {
 	return out, complete
 }
 
-// messageOf is the text of a logged message, up to its end or that of a line.
+// messageOf returns the text of a logged message, up to its end or the end of the line.
 func messageOf(after []byte) string {
 	quoted, ok := bytes.CutPrefix(after, []byte{'"'})
 	if !ok {

@@ -23,7 +23,8 @@ func TestLoggedIn(t *testing.T) {
 	}
 }
 
-// A log of messages that all differ is counted in bounded memory, and that is said.
+// LoggedIn needs bounded memory for a log of different messages, and reports that its
+// list is incomplete.
 func TestLoggedInIsBounded(t *testing.T) {
 	var log []byte
 	for n := range 2 * mostMessages {

@@ -1,6 +1,7 @@
 package harness
 
-// Outlived is a process that outlived the init of its container. Its shim was to kill it.
+// Outlived is a process that outlived the init of its container. The shim must kill such
+// processes.
 type Outlived struct {
 	Container string `json:"container"`
 	PID       int    `json:"pid"`

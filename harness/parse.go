@@ -18,7 +18,8 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// The text form of a case. Fields stand in the order in which a person would tell them.
+// The text form of a case. The fields are in the order in which a person would write
+// them.
 type caseText struct {
 	Name       string      `yaml:"name"`
 	About      freeText    `yaml:"about,omitempty"`
@@ -43,8 +44,8 @@ type badText struct {
 	Issue    freeText `yaml:"issue"`
 }
 
-// freeText is a text that a person chose. The YAML library writes some, such as "? x", in
-// a form that it cannot read: those are quoted.
+// freeText is a text that a person chose. It is quoted if the YAML library writes it in a
+// form that it cannot read, such as "? x".
 type freeText string
 
 // MarshalYAML is for the YAML library.
@@ -61,10 +62,10 @@ func (t freeText) MarshalYAML() ([]byte, error) {
 	return plain, nil
 }
 
-// InputError is a case file that cannot be run, with the place where it is wrong.
+// InputError is an error of a case file, with its place.
 type InputError struct {
 	File         string
-	Line, Column int // from 1; 0 where the whole file is meant
+	Line, Column int // from 1; 0 for the whole file
 	Err          error
 }
 
@@ -77,9 +78,9 @@ func (e *InputError) Error() string {
 
 func (e *InputError) Unwrap() error { return e.Err }
 
-// ParseCase reads the text form of a case. Its errors, all that the file has, are of type
-// *InputError, joined; each names file, line, column and, for a wrong name, the nearest
-// right one.
+// ParseCase reads the text form of a case. It returns all errors of the file, joined, of
+// type *InputError. Each has its file, line and column, and for an unknown name the
+// nearest known one.
 func ParseCase(file string, text []byte) (Case, error) {
 	p := caseParser{file: file, root: "$"}
 	tree, err := p.parseYAML(text)
@@ -93,7 +94,7 @@ func ParseCase(file string, text []byte) (Case, error) {
 	return p.parse(tree.Docs[0].Body)
 }
 
-// ParseCaseAt reads the case that stands at a path ("$.case") of a file of another kind.
+// ParseCaseAt reads the case at a path ("$.case") of another kind of file.
 func ParseCaseAt(file string, tree *ast.File, path string) (Case, error) {
 	p := caseParser{file: file, tree: tree, root: path}
 	at, err := yaml.PathString(path)
@@ -125,7 +126,7 @@ func (p caseParser) parse(node ast.Node) (Case, error) {
 	return p.build(ct, errs)
 }
 
-// String is the text form of the case, which ParseCase reads.
+// String returns the text form of the case. ParseCase reads it.
 func (c Case) String() string {
 	text, err := yaml.Marshal(c.text())
 	if err != nil { // strings, numbers and lists only
@@ -134,17 +135,17 @@ func (c Case) String() string {
 	return string(text)
 }
 
-// MarshalJSON is an object with the keys and values of the text form.
+// MarshalJSON returns an object with the keys and values of the text form.
 func (c Case) MarshalJSON() ([]byte, error) { return yaml.YAMLToJSON([]byte(c.String())) }
 
-// UnmarshalJSON reads such an object: JSON is YAML, too.
+// UnmarshalJSON reads the object of MarshalJSON, because JSON is also YAML.
 func (c *Case) UnmarshalJSON(text []byte) (err error) {
 	*c, err = ParseCase("case", text)
 	return err
 }
 
-// MarshalJSON is an object with the keys of the text form, those with a value. So a key
-// that no case of a history uses can be removed, and the history is still read.
+// MarshalJSON returns an object with those keys of the text form that have a value. So a
+// key can be removed from this program, and histories that do not use it are still read.
 func (c Container) MarshalJSON() ([]byte, error) {
 	values, v := map[string]any{}, reflect.ValueOf(c)
 	for i, f := range reflect.VisibleFields(v.Type()) {
@@ -182,10 +183,10 @@ func (c Case) text() caseText {
 	return ct
 }
 
-// caseParser knows where in a file a case stands.
+// caseParser knows the place of a case in a file.
 type caseParser struct {
 	file string
-	tree *ast.File // nil: nothing has a place
+	tree *ast.File // nil if errors have no place
 	root string    // the YAML path of the case
 }
 
@@ -209,7 +210,7 @@ func (p caseParser) build(ct caseText, errs []error) (Case, error) {
 		errs = append(errs, err...)
 		c.Plan = append(c.Plan, f)
 	}
-	if len(errs) == 0 { // what could not be read would be found wrong once more
+	if len(errs) == 0 { // otherwise fields that could not be read would be reported twice
 		for _, e := range c.problems() {
 			errs = append(errs, p.at(e.path, firstLine(e.err)))
 		}
@@ -218,8 +219,7 @@ func (p caseParser) build(ct caseText, errs []error) (Case, error) {
 }
 
 // errNoAction is the error for a fault without do.
-var errNoAction = errors.New("the fault says where (at:), and not what happens there: add do:, such as do: " +
-	"1*error(injected)")
+var errNoAction = errors.New("the fault has a point (at:), but no action: add do:, such as do: 1*error(injected)")
 
 func (p caseParser) fault(ft faultText, path string) (f failpoints.Fault, errs []error) {
 	var err error
@@ -251,8 +251,8 @@ func PlaceAt(file string, tree *ast.File, path string, err error) error {
 // PlaceYAML places an error of the YAML library.
 func PlaceYAML(file string, err error) error { return caseParser{file: file}.wrap(err) }
 
-// at places an error at a path below the case; "" is the case itself. Of a key that is
-// not there the nearest key above it has the place.
+// at places an error at a path below the case; "" is the case itself. For a missing key
+// it uses the place of the nearest key above.
 func (p caseParser) at(path string, err error) error {
 	for p.tree != nil && path != "" {
 		yp, perr := yaml.PathString(p.root + "." + path)
@@ -267,7 +267,8 @@ func (p caseParser) at(path string, err error) error {
 	return &InputError{File: p.file, Err: err}
 }
 
-// begin is where a node begins: the library calls the colon the place of a mapping.
+// begin returns the place at which a node begins. The library's own place of a mapping is
+// its colon.
 func begin(node ast.Node) *token.Position {
 	switch n := node.(type) {
 	case *ast.MappingNode:
@@ -280,7 +281,7 @@ func begin(node ast.Node) *token.Position {
 	return node.GetToken().Position
 }
 
-// wrap places an error of the YAML library, whose own text shows the lines around it.
+// wrap places an error of the YAML library, and drops the excerpt from its text.
 func (p caseParser) wrap(err error) error {
 	e := &InputError{File: p.file, Err: errors.New(firstLine(err).Error())}
 	var ye yaml.Error
@@ -296,7 +297,7 @@ func (p caseParser) wrap(err error) error {
 	return e
 }
 
-// kindWords names what a key takes.
+// kindWords names the kind of value that a key takes.
 func kindWords(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Bool:

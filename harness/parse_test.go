@@ -55,8 +55,7 @@ func TestParseCase(t *testing.T) {
 	}
 }
 
-// Each line of the whole case, spoilt in one place, is an error with that place and the
-// right word.
+// Each test spoils the case in one place. The error names the place, and the right word.
 func TestParseCaseErrors(t *testing.T) {
 	for _, test := range []struct {
 		name, old, with string
@@ -81,28 +80,28 @@ func TestParseCaseErrors(t *testing.T) {
 		{"a type", "exit: 7", "exit: seven", 9, 13, "want a number"},
 		{"a list in place of a text", "name: shutdown-error-once", "name: [a]", 1, 7, "want text"},
 		{"an api", "api: task", "api: taks", 6, 8, `did you mean "task"?`},
-		{"a signal", "SIGTERM", "SIGTEMR", 10, 7, "SIGKILL and SIGTERM"},
+		{"a signal", "SIGTERM", "SIGTEMR", 10, 7, "want SIGKILL, SIGTERM"},
 		{"an exit status", "exit: 7", "exit: 256", 9, 7, "not between 0 and 255"},
 		{"a signal of an image", "exit: 7", "signal: SIGUSR1", 9, 7, "api: cri"},
-		{"a signal that nobody sends", "exit: 7", "ignoresTerm: true", 9, 7, "signal: SIGTERM"},
-		{"one that stays, and no script", "exit: 7", "stays: true", 9, 7, "add script"},
+		{"a signal that the client does not send", "exit: 7", "ignoresTerm: true", 9, 7, "signal: SIGTERM"},
+		{"a container that stays without a script", "exit: 7", "stays: true", 9, 7, "add script"},
 		{"a key that a step has replaced", "exit: 7", "late: true", 9, 7, "start c1, behind restart containerd"},
 		{"too little memory", "exit: 7", "memory: 8", 9, 7, "16 to 256 MiB"},
-		{"nothing to run out of", "exit: 7", "oom: child", 9, 7, "such as memory: 32"},
+		{"an OOM kill without a limit", "exit: 7", "oom: child", 9, 7, "such as memory: 32"},
 		{"another process", "exit: 7", "{memory: 32, oom: shim}", 9, 8, "init"},
-		{"one that is killed and exits", "exit: 7", "{exit: 7, memory: 32, oom: init}", 9, 8, "leave out exit"},
-		{"one that is killed twice", "exit: 7", "{signal: SIGKILL, memory: 32, oom: child}", 9, 8, "leave out signal"},
-		{"what no death leaves", "exit: 7", "segfault: cor", 9, 7, `did you mean "core"?`},
-		{"one that dies and exits", "exit: 7", "{exit: 7, segfault: core}", 9, 8, "in place of exit"},
+		{"an init that is killed and exits", "exit: 7", "{exit: 7, memory: 32, oom: init}", 9, 8, "leave out exit"},
+		{"a container that is killed twice", "exit: 7", "{signal: SIGKILL, memory: 32, oom: child}", 9, 8, "leave out signal"},
+		{"an unknown kind of segfault", "exit: 7", "segfault: cor", 9, 7, `did you mean "core"?`},
+		{"a container that segfaults and exits", "exit: 7", "{exit: 7, segfault: core}", 9, 8, "in place of exit"},
 		{"a terminal that is held", "exit: 7", "{tty: true, holdStdout: true}", 9, 8, "holdStdout"},
 		{"a log of nothing", "exit: 7", "log: file", 9, 7, "it needs lines"},
 		{"another log", "exit: 7", "{lines: 3, log: fiel}", 9, 8, `did you mean "file"?`},
-		{"one that never runs and exits", "exit: 7", "{exit: 7, noSuchCommand: true}", 9, 8, "leave out all else"},
-		{"an output that nobody reads", "exit: 7", "{lines: 7000, unread: true}", 9, 8, "callTimeout: 20s"},
-		{"a key of a container that is steps now", "exit: 7", "lateKill: true", 9, 7, "write script: reuse-pid c0"},
+		{"an absent command with an exit", "exit: 7", "{exit: 7, noSuchCommand: true}", 9, 8, "leave out all other keys"},
+		{"an output that the client does not read", "exit: 7", "{lines: 7000, unread: true}", 9, 8, "callTimeout: 20s"},
+		{"a key of a container that steps have replaced", "exit: 7", "lateKill: true", 9, 7, "write script: reuse-pid c0"},
 		{"a key that only CRI has", "exit: 7", "heldExec: true", 9, 7, "write script: exec c0/e0"},
 		{"too many children", "exit: 7", "children: 101", 9, 7, "1 to 100"},
-		{"children beside one that holds the output", "- exit: 7", "- {children: 1, holdStdout: true}", 9, 8, "holdStdout"},
+		{"children beside a child that holds the output", "- exit: 7", "- {children: 1, holdStdout: true}", 9, 8, "holdStdout"},
 		{"a name", "name: shutdown-error-once", "name: Shutdown Error", 1, 7, "lower-case"},
 		{"a long name", "name: shutdown-error-once", "name: " + strings.Repeat("x", 201), 1, 7, "201 letters: up to 200"},
 		{"no name", "name: shutdown-error-once\n", "", 0, 0, "name"},
@@ -138,7 +137,7 @@ func TestParseCaseErrors(t *testing.T) {
 	}
 }
 
-// All that is wrong with a file is reported in one go.
+// ParseCase returns all errors of a file at once.
 func TestParseCaseReportsAllErrors(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text  string
@@ -200,7 +199,7 @@ func aFault(api API) *rapid.Generator[failpoints.Fault] {
 	}).Filter(func(f failpoints.Fault) bool { return (f.At.Who != "sandbox" || api == CRI) && f.Check() == nil })
 }
 
-// aClause draws what points of a kind take, in all its forms.
+// aClause draws an action that points of a kind take, in all its forms.
 func aClause(k failpoints.Kind) *rapid.Generator[term.Clause] {
 	return rapid.Custom(func(t *rapid.T) term.Clause {
 		c := rapid.SampledFrom(rapid.SampledFrom(k.Actions()).Draw(t, "action").Samples()).Draw(t, "sample")
@@ -221,8 +220,8 @@ var enums = map[string][]string{
 	"script":     {"create c0", "start all", "at running", "kill c0 SIGKILL", "wait all &", "join", "restart containerd"},
 }
 
-// fill draws the fields of a struct, in any order. What a field must not be beside those
-// that were drawn before is left out.
+// fill draws the fields of a struct, in any order. It leaves out each value that the
+// earlier fields exclude.
 func fill(t *rapid.T, v reflect.Value, check func() error) {
 	for _, f := range rapid.Permutation(reflect.VisibleFields(v.Type())).Draw(t, "order") {
 		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
@@ -243,10 +242,10 @@ func draw(t *rapid.T, key string, at reflect.Value, check func() error) {
 	case reflect.Int64: // a duration
 		at.SetInt(int64(aDuration().Draw(t, key)))
 	case reflect.String:
-		at.SetString(rapid.SampledFrom(enums[key]).Draw(t, key)) // it panics where enums has no such key
+		at.SetString(rapid.SampledFrom(enums[key]).Draw(t, key)) // SampledFrom panics if enums lacks the key
 	case reflect.Slice:
 		if key == "script" && rapid.IntRange(0, 7).Draw(t, "scripted") > 0 {
-			break // most keys are none of a script's
+			break // most keys exclude a script
 		}
 		if n := rapid.IntRange(0, 3).Draw(t, key); n > 0 { // a file without the key gives nil
 			at.Set(reflect.MakeSlice(at.Type(), n, n))
@@ -268,8 +267,8 @@ func aWorkload() *rapid.Generator[Workload] {
 	})
 }
 
-// TestEveryKeyIsDrawn fails if no drawn case has a key: then no test writes and reads it.
-// The rarest key needs several others beside it.
+// TestEveryKeyIsDrawn fails if no drawn case has some key, because then no test writes
+// and reads it. The rarest key needs several other keys.
 func TestEveryKeyIsDrawn(t *testing.T) {
 	missing := map[string]bool{}
 	for _, path := range []string{".workload", ".workload.containers"} {
@@ -296,8 +295,8 @@ func TestEveryKeyIsDrawn(t *testing.T) {
 	}
 }
 
-// aDuration draws long durations, too: unread needs a callTimeout of 20s, and rapid draws
-// small numbers of a range far more often than great ones.
+// aDuration also draws long durations: unread needs a callTimeout of 20s, and rapid
+// prefers the small numbers of a range.
 func aDuration() *rapid.Generator[time.Duration] {
 	return rapid.Map(
 		rapid.OneOf(rapid.IntRange(0, 10_000_000), rapid.IntRange(20_000_000, 60_000_000)),
@@ -305,11 +304,12 @@ func aDuration() *rapid.Generator[time.Duration] {
 	)
 }
 
-// matches are some, with every kind of value.
+// matches has every kind of value.
 var matches = finding.MustMatches("shim", "shim task=none bundle=gone", "event event=late topic=/tasks/exit",
 	"exit-code by=cri-status status=made-up-255 true=7", "containerd what=death exit=1")
 
-// some makes an empty list the nil that a file without the key gives.
+// some draws a list. It returns nil for an empty list, as ParseCase does for a missing
+// key.
 func some[T any](t *rapid.T, g *rapid.Generator[T], name string) []T {
 	all := rapid.SliceOfN(g, 0, 3).Draw(t, name)
 	if len(all) == 0 {
@@ -341,8 +341,8 @@ func aCase(t *rapid.T) Case {
 	return c
 }
 
-// A case is the same after it was written and read: minimise, sweep and evidence rely on
-// it.
+// A case is the same after it was written and read. The minimiser, sweeps and evidence
+// rely on it.
 func TestCaseRoundTrip(t *testing.T) { rapid.Check(t, roundTrip) }
 
 func FuzzCaseRoundTrip(f *testing.F) { f.Fuzz(rapid.MakeFuzz(roundTrip)) }
@@ -361,8 +361,7 @@ func roundTrip(t *rapid.T) {
 	}
 }
 
-// Whatever a file holds, reading it ends with a case that checks or with an error that
-// says where.
+// For any content of a file ParseCase returns a valid case, or an error with a place.
 func FuzzParseCase(f *testing.F) {
 	f.Add(whole)
 	f.Add("name: x\nplan:\n- at: io:root:running\n  do: 1*pressure(1MiB/s,1MiB)\n")

@@ -12,40 +12,40 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 )
 
-// Trace is what a workload passes on its way.
+// Trace holds the hits of a workload.
 type Trace struct {
 	// Passes are in the order of time, see History.Passes.
 	Passes  []Pass
 	Verdict Verdict
 }
 
-// Pass is one passing of a point.
+// Pass is a hit of a point, with what is needed to plan a fault there.
 type Pass struct {
 	Point failpoints.Point
-	// Path is what was going on: create, start, exit or delete, by the client's call; load
-	// while containerd starts.
+	// Path is the step of the client during the hit: create, start, exit or delete. It is
+	// load while containerd starts.
 	Path string
-	// Call reports whether the call in a statement was passed, and not the statement itself.
+	// Call reports whether this is the call in a statement, and not the statement itself.
 	Call bool
-	// Callee is the function that a call is of, as package runtime names it.
+	// Callee is the called function, as package runtime names it.
 	Callee string
-	// Ctx is who can end the context at a statement: probe.ByCaller, probe.ByTimeout, or
-	// nobody.
+	// Ctx is the owner that can end the context at a statement: probe.ByCaller,
+	// probe.ByTimeout, or "".
 	Ctx string
-	// Nth counts, from 1, the passings of the point at which an action is decided: of calls
-	// those of the call, of statements those of the statement. NthCancel and NthDeadline
-	// count those at which the context can be cancelled, or its deadline can pass; 0 where
-	// it cannot.
+	// Nth counts, from 1, the hits of the point at which an action can happen: calls and
+	// statements are counted apart. NthCancel counts the hits at which the context can be
+	// cancelled, and NthDeadline those at which its deadline can pass. They are 0 if that is
+	// impossible here.
 	Nth, NthCancel, NthDeadline int
-	// Ending is set where its process had been asked for the last time to exit, and may do
-	// so before it comes here.
+	// Ending is set after the last request to its process to exit. The process may exit
+	// before it gets here.
 	Ending bool
 }
 
-// Passes are what a history's processes have passed, in the order of time, from the start
-// of containerd until the client was done. What the oracle's own questions pass is not
-// among them, but it is counted. The run must have traced (runner.Trace): otherwise only
-// methods and the statements near an armed one are known.
+// Passes returns the hits of a history's processes in the order of time, from the start
+// of containerd until the client was done. Hits of the oracle's own calls are counted,
+// but left out. The run must have traced (runner.Trace). Otherwise only methods and the
+// statements near an armed one are known.
 func (h *History) Passes() ([]Pass, error) {
 	hits := slices.DeleteFunc(slices.Clone(h.Hits), func(hit failpoints.Hit) bool { return hit.Time.After(h.Done) })
 	slices.SortStableFunc(hits, func(a, b failpoints.Hit) int { return a.Time.Compare(b.Time) })
@@ -60,7 +60,7 @@ func (h *History) Passes() ([]Pass, error) {
 	for n, hit := range hits {
 		at, err := failpoints.ParsePoint(hit.Point)
 		if err != nil {
-			return nil, fmt.Errorf("a process passed a point of another name than this build knows: %w", err)
+			return nil, fmt.Errorf("a process passed a point that this build does not know: %w", err)
 		}
 		last, ending := asked[hit.PID]
 		p := Pass{Point: at, Path: phases.at(hit.Time), Call: hit.Call, Callee: hit.Callee, Ctx: hit.Ctx,
@@ -87,7 +87,7 @@ func (h *History) Passes() ([]Pass, error) {
 	return out, nil
 }
 
-// askedToExit are the last hits of Shutdown, by the pids of the shims.
+// askedToExit returns the index of the last Shutdown hit of each shim, by its pid.
 func askedToExit(hits []failpoints.Hit) map[int]int {
 	last := map[int]int{}
 	for n, hit := range hits {
@@ -98,14 +98,13 @@ func askedToExit(hits []failpoints.Hit) map[int]int {
 	return last
 }
 
-// The path of what nobody's workload does, the oracle's looks before and meanwhile, and
-// that of a containerd that starts.
+// Paths outside the client's calls.
 const (
-	asking = "asking"
-	load   = "load"
+	asking = "asking" // the oracle looks
+	load   = "load"   // containerd starts
 )
 
-// phases are the beginnings of what goes on, in their order.
+// phases has the beginning of each phase of a run, in their order.
 type phases []phase
 
 type phase struct {
@@ -124,9 +123,9 @@ func (ps phases) at(t time.Time) string {
 	return path
 }
 
-// paths are what the client's calls are to their container. What is done to one that runs
-// is on its way to the exit, an exec from its beginning to its end, too: what befalls the
-// container meanwhile is what befalls one that waits for its end.
+// paths has the path of each call of the client. A call about a running container belongs
+// to its exit, and so does a whole exec. A fault then finds the container in the same
+// state as while it waits for its end.
 var paths = map[string]string{
 	"create": "create", "RunPodSandbox": "create", "CreateContainer": "create",
 	"start": "start", "StartContainer": "start",
@@ -141,12 +140,12 @@ var paths = map[string]string{
 	"look": asking,
 }
 
-// PathOf is what a client is at in a call, of its container: create, start, exit, delete;
-// "" where that is not known.
+// PathOf returns the path of a client's call: create, start, exit or delete. It returns
+// "" for an unknown call.
 func PathOf(verb string) string { return paths[verb] }
 
-// PathAt is what was going on at a time: create, start, exit or delete, by the client's
-// call; load while containerd starts. It is "" while the oracle asks.
+// PathAt returns the path at a time: create, start, exit or delete during the client's
+// calls, and load while containerd starts. It returns "" while the oracle looks.
 func (h *History) PathAt(t time.Time) string {
 	if path := h.phases().at(t); path != asking {
 		return path
@@ -154,8 +153,8 @@ func (h *History) PathAt(t time.Time) string {
 	return ""
 }
 
-// phases learns from the client's calls what was going on when. A containerd that has
-// ended loads until it answers again.
+// phases derives the phases of the run from the client's calls. After its death
+// containerd loads until it responds again.
 func (h *History) phases() phases {
 	var ps phases
 	if !h.BeforeBegan.IsZero() {
@@ -175,8 +174,8 @@ func (h *History) phases() phases {
 	return ps.loading(h.Deaths)
 }
 
-// loading puts containerd's deaths among the client's calls. From its death until it
-// answers containerd loads, whatever the client tries meanwhile.
+// loading inserts containerd's deaths. From its death until it responds containerd loads,
+// and calls of the client in between do not count.
 func (ps phases) loading(deaths []daemon.Death) phases {
 	calls := slices.Clone(ps)
 	for _, d := range deaths {

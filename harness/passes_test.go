@@ -32,9 +32,9 @@ func TestContainerdLoadsUntilItAnswers(t *testing.T) {
 	}
 }
 
-// A fault while an exec is added, run or deleted befalls a container that runs, whatever
-// the exec is at: what is known of such a one is known of it.
-func TestAnExecIsOfAContainerThatRuns(t *testing.T) {
+// A fault during a call about an exec meets a running container. So it has the same path
+// and the same known findings as a fault while the client waits for the container.
+func TestAnExecBelongsToARunningContainer(t *testing.T) {
 	for verb, want := range map[string]string{
 		"exec": "exit", "add": "exit", "ExecSync": "exit",
 		"pause": "exit", "resume": "exit", "kill": "exit",
@@ -46,8 +46,8 @@ func TestAnExecIsOfAContainerThatRuns(t *testing.T) {
 	}
 }
 
-// A shim that was asked to exit may do so before it comes any further; one that has
-// another container is asked again.
+// A shim may exit after its last Shutdown request. A shim with another container gets one
+// more request.
 func TestPassesOfAShimThatEnds(t *testing.T) {
 	const shutdown, exit = "rpc:shim:Task.Shutdown:entry", "rpc:shim:Task.Shutdown:exit"
 	h := History{Done: time.UnixMilli(100)}

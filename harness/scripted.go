@@ -14,21 +14,22 @@ import (
 
 // ExecSpec is an exec of a container that the steps of a script run.
 type ExecSpec struct {
-	// Exit is the status that it exits with by itself, when its `end` step lets it, or at
-	// once where the script has none.
+	// Exit is its exit status. It exits at its `end` step, or at once if the script has
+	// none.
 	Exit int `yaml:"exit,omitempty" json:"exit,omitempty"`
-	// Signal, SIGTERM or SIGUSR1, in place of Exit, is sent by its `end` step.
+	// Signal is the signal that its `end` step sends, in place of an Exit: SIGTERM or
+	// SIGUSR1.
 	Signal string `yaml:"signal,omitempty" json:"signal,omitempty"`
-	// Stays has it run until something ends it, at the latest its container.
+	// Stays lets it run until something else ends it, at the latest its container.
 	Stays bool `yaml:"stays,omitempty" json:"stays,omitempty"`
-	// Background has it leave a child behind, which holds its output, as sh -c 'sleep 60 &'
-	// does. By the task API its Delete takes IODrain, and needs a callTimeout of twice that.
+	// Background makes it leave a child that holds its output, as sh -c 'sleep 60 &' does.
+	// By the task API its Delete takes IODrain, and needs a callTimeout of twice that.
 	Background bool `yaml:"background,omitempty" json:"background,omitempty"`
-	// NoSuchCommand gives it AbsentCommand to run, which runc refuses.
+	// NoSuchCommand gives it a missing command, which runc refuses.
 	NoSuchCommand bool `yaml:"noSuchCommand,omitempty" json:"noSuchCommand,omitempty"`
 }
 
-// Steps is the script of the workload, or without one the lifecycle.
+// Steps returns the script of the workload, or the default lifecycle if it has none.
 func (w Workload) Steps() (script.Script, error) {
 	w = w.WithDefaults()
 	by, lines := script.Task, w.Script
@@ -55,7 +56,7 @@ func (w Workload) Scripted() bool { return len(w.Script) > 0 }
 // Modelled reports whether package model knows the responses to the script.
 func (w Workload) Modelled() bool { return w.Scripted() && w.API != CRI }
 
-// MostExecs is the most execs of a container that the model keeps apart.
+// MostExecs is the largest number of execs of a container that the model keeps apart.
 const MostExecs = 4
 
 // Restarts reports whether the client restarts containerd.
@@ -64,7 +65,7 @@ func (w Workload) Restarts() bool {
 	return steps.Uses("restart")
 }
 
-// Soaks is how long the client lets containers run on, all in all.
+// Soaks returns the sum of the workload's soak steps.
 func (w Workload) Soaks() (all time.Duration) {
 	steps, _ := w.Steps() // an error is a problem of the case
 	for _, s := range steps {
@@ -76,7 +77,7 @@ func (w Workload) Soaks() (all time.Duration) {
 	return all
 }
 
-// scriptProblems are what is wrong with a script, and with what stands beside it.
+// scriptProblems returns the errors of a script, and of keys that need or exclude one.
 func (w Workload) scriptProblems() (all []fieldError) {
 	add := func(path string, err error) { all = append(all, fieldError{path, err}) }
 	for n, c := range w.Containers {
@@ -88,7 +89,7 @@ func (w Workload) scriptProblems() (all []fieldError) {
 			add(at+".execs", fmt.Errorf("%d execs: up to %d", len(c.Execs), MostExecs))
 		}
 		if len(c.Execs) > 1 && w.API == CRI {
-			add(at+".execs", errors.New("execs: one of a container by CRI, whose events do not tell several apart"))
+			add(at+".execs", errors.New("execs: by CRI at most one for each container: its events do not name the exec"))
 		}
 		for m, e := range c.Execs {
 			if err := e.check(); err != nil {
@@ -103,7 +104,7 @@ func (w Workload) scriptProblems() (all []fieldError) {
 		return all
 	}
 	if w.Fakeshim != "" {
-		add("workload.script", errors.New("a script is of runc's shim: leave out fakeshim"))
+		add("workload.script", errors.New("script: only with runc's shim: leave out fakeshim"))
 	}
 	steps, err := w.Steps()
 	for _, s := range steps {
@@ -140,14 +141,14 @@ func (e ExecSpec) check() error {
 	case e.Signal != "" && !slices.Contains(execSignals, e.Signal):
 		return spelling.Unknown("signal", e.Signal, execSignals)
 	case e.NoSuchCommand && e != ExecSpec{NoSuchCommand: true}:
-		return errors.New("noSuchCommand: it never runs: leave out all else")
+		return errors.New("noSuchCommand: the exec never runs: leave out all other keys")
 	case e.Signal != "" && (e.Exit != 0 || e.Stays) || e.Stays && e.Exit != 0:
 		return errors.New("an exec ends by exit, by signal, or stays until something ends it")
 	}
 	return nil
 }
 
-// Want is the exit status that the exec has unless something else ends it.
+// Want returns the exec's exit status if nothing else ends it.
 func (e ExecSpec) Want() uint32 {
 	if e.Stays {
 		return Container{Signal: "SIGKILL"}.Want()
@@ -158,13 +159,13 @@ func (e ExecSpec) Want() uint32 {
 // objectName is the name of an object, or of a later use of its id: c0, c0-2, c0-2/e0.
 var objectName = regexp.MustCompile(`^c(\d{1,3})(?:-\d+)?(?:/e(\d{1,3})(?:-\d+)?)?$`)
 
-// ObjectNamed is the object of a script's step that a call or an observation is of.
+// ObjectNamed returns the script's object that a call or an observation names.
 func ObjectNamed(name string) (script.Object, bool) {
 	found := objectName.FindStringSubmatch(name)
 	if found == nil {
 		return script.Object{}, false
 	}
-	n, _ := strconv.Atoi(found[1]) // of digits, and of few
+	n, _ := strconv.Atoi(found[1]) // the pattern allows at most three digits
 	if found[2] == "" {
 		return script.Container(n), true
 	}

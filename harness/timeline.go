@@ -9,7 +9,7 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// Entry is one thing that happened, in words.
+// Entry is one entry of a timeline, in words.
 type Entry struct {
 	At   time.Time
 	Who  string // client, harness, containerd, shim, event, oracle
@@ -18,8 +18,8 @@ type Entry struct {
 	Err  string
 }
 
-// Timeline tells a history to a person: what the client, the probes, containerd's deaths
-// and its events say, by time.
+// Timeline returns the calls of the client, the hits, and containerd's deaths and events
+// in the order of time, in words for people.
 func (h *History) Timeline() []Entry {
 	var all []Entry
 	for _, c := range h.Calls {
@@ -68,7 +68,7 @@ func (h *History) Timeline() []Entry {
 		all = append(all, e)
 	}
 	for _, d := range h.Deaths {
-		what := fmt.Sprintf("ended with %d, answers again after %s", d.Code, d.BackIn.Round(time.Millisecond))
+		what := fmt.Sprintf("ended with %d, responds again after %s", d.Code, d.BackIn.Round(time.Millisecond))
 		if d.BackIn == 0 {
 			what = fmt.Sprintf("ended with %d", d.Code)
 		}
@@ -82,7 +82,8 @@ func (h *History) Timeline() []Entry {
 	return all
 }
 
-// TimelineText is the timeline, a line an entry, with the time since its first.
+// TimelineText returns the timeline with one line for each entry and the time since the
+// first.
 func (h *History) TimelineText() string {
 	var b quote.Text
 	all := h.Timeline()

@@ -10,17 +10,21 @@ import (
 	"github.com/shimquake/shimquake/oracle/rate"
 )
 
-// Outcome is the answer of a Verdict.
+// Outcome is the result of a Verdict.
 type Outcome string
 
 // The outcomes.
 const (
-	Held     Outcome = "held"     // every fault fired, and everything held
-	Violated Outcome = "violated" // something did not hold, and that is proven
-	Invalid  Outcome = "invalid"  // a fault did not fire, or the machine cannot run the case: nothing is known
+	// Held: every fault fired, and no rule was violated.
+	Held Outcome = "held"
+	// Violated: a rule was violated, and that is proven.
+	Violated Outcome = "violated"
+	// Invalid: nothing is known, because a fault did not fire or the machine cannot run the
+	// case.
+	Invalid Outcome = "invalid"
 )
 
-// Verdict is what a History shows. judge.Judge makes it, of the History and nothing else.
+// Verdict is the judgement of a History. judge.Judge makes it from the History alone.
 type Verdict struct {
 	Case    Case    `json:"-"`
 	Name    string  `json:"case"`
@@ -29,44 +33,45 @@ type Verdict struct {
 	Version string `json:"containerd"`
 	// ReplacedBy are the releases that the workload started in its place, in their order.
 	ReplacedBy []string `json:"replacedBy,omitempty"`
-	// Problems are why the verdict is invalid, or what a violated case does not show
-	// besides.
+	// Problems are the reasons why the verdict is invalid, or why a violated case does not
+	// show everything.
 	Problems []Problem `json:"problems,omitempty"`
-	// Findings are what does not hold, and known residues, which do not violate.
+	// Findings are violations, and known residues, which are no violations.
 	Findings []finding.Finding `json:"findings,omitempty"`
-	// Firings say for each fault of the plan how it is known to have happened.
+	// Firings are the proofs of the plan's faults.
 	Firings []Firing `json:"firings,omitempty"`
-	// Truths and Reported are the exit ledger: what is true, and who reported what.
+	// Truths and Reported are the exit ledger: the real exit statuses, and the reports.
 	Truths   []exit.Truth       `json:"truths,omitempty"`
 	Reported []exit.Observation `json:"reported,omitempty"`
-	// NeverBegan are the containers whose payload never ran: there was no exit status to
-	// tell.
+	// NeverBegan are the containers whose payload never ran, so that they have no exit
+	// status.
 	NeverBegan []string `json:"neverBegan,omitempty"`
-	// Residues are how often known residues that are races were left, and could have been.
+	// Residues counts known residues that are races: how often they occurred, and how often
+	// they could have.
 	Residues []rate.Count `json:"residues,omitempty"`
-	// LeftOut is what this machine's configuration of containerd leaves out, with reasons.
+	// LeftOut lists what the configuration of containerd leaves out on this machine, with
+	// reasons.
 	LeftOut []string `json:"leftOut,omitempty"`
-	// Evidence is the folder with the history and the logs, of a case whose evidence is
-	// kept.
+	// Evidence is the folder with the history and the logs, if the evidence is kept.
 	Evidence string        `json:"evidence,omitempty"`
 	Took     time.Duration `json:"tookNs"`
-	// CPU is the processor time that the world has used.
+	// CPU is the processor time that the world used.
 	CPU time.Duration `json:"cpuNs"`
-	// History is what the verdict was made of; nil for one that was read.
+	// History is the judged history, or nil for a verdict that was read from a file.
 	History *History `json:"-"`
 }
 
-// SetCost writes what a run took, and where its evidence is, into the verdict and its
-// history: both are known only when the run is over, and nothing is judged by them.
+// SetCost writes the cost of a run and its folder of evidence into the verdict and its
+// history. They are known only after the run, and no rule uses them.
 func (v *Verdict) SetCost(took, cpu time.Duration, evidence string) {
 	v.Took, v.CPU, v.Evidence = took, cpu, evidence
 	v.History.Took, v.History.CPU, v.History.Evidence = took, cpu, evidence
 }
 
-// Violations are the findings that violate.
+// Violations returns the findings that are violations.
 func (v Verdict) Violations() []finding.Finding { return finding.Violations(v.Findings) }
 
-// Has reports whether something of that class violates.
+// Has reports whether there is a violation of that class.
 func (v Verdict) Has(class finding.Class) bool {
 	return slices.ContainsFunc(v.Violations(), func(f finding.Finding) bool { return f.Class == class })
 }
@@ -77,10 +82,10 @@ func (v Verdict) HasProblem(kind ProblemKind) bool {
 }
 
 // Unable reports whether this machine cannot run the case (no loop device, no controller,
-// no strace): specs skip for it.
+// no strace). Specs skip then.
 func (v Verdict) Unable() bool { return v.HasProblem(ByMachine) }
 
-// Why says for a person why the verdict is invalid.
+// Why returns the texts of the problems, for people.
 func (v Verdict) Why() string {
 	texts := make([]string, len(v.Problems))
 	for i, p := range v.Problems {

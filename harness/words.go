@@ -13,7 +13,7 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// String tells the verdict to a person, in a few lines.
+// String returns the verdict in a few lines, for people.
 func (v Verdict) String() string {
 	var b quote.Text
 	releases := strings.Join(append([]string{v.Version}, v.ReplacedBy...), ", then ")
@@ -36,7 +36,7 @@ func (v Verdict) String() string {
 	}
 	for _, t := range v.Truths {
 		b.Line("  exit:  %s ended with %d (%s); reported: %s", t.Of(), t.Status, t.Source,
-			cmp.Or(v.ReportedOf(t), "by nobody"))
+			cmp.Or(v.ReportedOf(t), "by no observer"))
 	}
 	for _, id := range v.NeverBegan {
 		b.Line("  exit:  the payload of %s never began", id)
@@ -48,7 +48,7 @@ func (v Verdict) String() string {
 	return text
 }
 
-// stageWords say how far a run came that was ended.
+// stageWords describe the stage that an interrupted run had reached.
 var stageWords = map[Stage]string{
 	NotBegun:  "not to its containerd",
 	Prepared:  "to its containerd, which had not answered yet",
@@ -59,15 +59,15 @@ var stageWords = map[Stage]string{
 	Completed: "to its end",
 }
 
-// longID is an id that CRI made up, or a hashed socket's name; people tell them apart by
-// their first 12 digits. The JSON form and the evidence have all 64.
+// longID matches an id that CRI generated, or the hashed name of a socket. Its first 12
+// digits are enough for people. The JSON form and the evidence have all 64.
 var longID = regexp.MustCompile(`\b([0-9a-f]{12})[0-9a-f]{52}\b`)
 
-// ShortIDs cuts such ids, for people.
+// ShortIDs shortens ids of 64 digits, for people.
 func ShortIDs(text string) string { return longID.ReplaceAllString(text, "$1") }
 
-// ReportedOf sums up what the observers of a process reported whose end is known, each
-// that said the same once: "wait 7, TaskExit 7".
+// ReportedOf returns the statuses that a process's observers reported, without
+// repetitions: "wait 7, TaskExit 7".
 func (v Verdict) ReportedOf(t exit.Truth) string {
 	var parts []string
 	for _, o := range v.Reported {

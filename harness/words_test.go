@@ -12,15 +12,15 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// An exit of which nobody heard is not one that everybody reported right.
-func TestVerdictSaysThatNobodyReported(t *testing.T) {
+// An exit without a report does not look like an exit with correct reports.
+func TestVerdictSaysThatNoObserverReported(t *testing.T) {
 	v := Verdict{Truths: []exit.Truth{{Container: "c0", Status: 7, Source: "its own record"}}}
-	if s := v.String(); !strings.Contains(s, "reported: by nobody") {
+	if s := v.String(); !strings.Contains(s, "reported: by no observer") {
 		t.Error(s)
 	}
 }
 
-// A run that was ended says how far it came, from each stage.
+// The verdict of an interrupted run names the stage that the run had reached.
 func TestVerdictSaysHowFarItCame(t *testing.T) {
 	for _, s := range []Stage{NotBegun, Prepared, Booted, Underway, Removed, LookedAt, Completed} {
 		v := Verdict{Problems: []Problem{{Kind: ByEnd, Text: "the run was ended"}}, History: &History{Reached: s}}
@@ -29,11 +29,11 @@ func TestVerdictSaysHowFarItCame(t *testing.T) {
 		}
 	}
 	if v := (Verdict{History: &History{}}); strings.Contains(v.String(), "came:") {
-		t.Error("it was not ended:", v)
+		t.Error("the run was not interrupted:", v)
 	}
 }
 
-// Text of others moves no cursor and forges no line, wherever it stands in a verdict.
+// Foreign text in a verdict moves no cursor and forges no line.
 func TestVerdictQuotesForeignText(t *testing.T) {
 	for name, foreign := range map[string]string{
 		"escape sequences": "x\x1b[2K\x1b[1A\x1b[32mheld", "a forged row": "x\nheld     y on containerd v2.4.2 in 1s",
@@ -58,7 +58,7 @@ func TestVerdictQuotesForeignText(t *testing.T) {
 	}
 }
 
-// checkLines checks that only the first line begins as that of a verdict does.
+// checkLines checks that only the first line begins with the outcome.
 func checkLines(t *testing.T, text string, o Outcome) {
 	t.Helper()
 	for n, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {

@@ -178,7 +178,7 @@ func (h *page) textOf(c Case, with Timeline) caseText {
 
 func orNobody(text string) string {
 	if text == "" {
-		return "by nobody"
+		return "by no observer"
 	}
 	return text
 }
