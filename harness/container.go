@@ -72,9 +72,9 @@ type Container struct {
 	// FIFOs. With CRI it reads the container's log and the response of ExecSync. Up to
 	// 20000.
 	Lines int `yaml:"lines,omitempty"`
-	// Log makes the shim write Lines to a file or to a logger (binary) in place of FIFOs. The
-	// container and each exec have their own. Task API only. A file has at most LogFileLines,
-	// so that the two streams do not mix.
+	// Log makes the shim write Lines to a file or to a logger (binary) in place of FIFOs.
+	// The container and each exec have their own. Task API only. A file has at most
+	// LogFileLines, so that the two streams do not mix.
 	Log Log `yaml:"log,omitempty"`
 	// Unread leaves the Lines unread until the deletion, as after the death of a client. The
 	// shim waits for a reader for IODrain, and then deletes the container. Task API only,

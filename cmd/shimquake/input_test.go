@@ -207,7 +207,7 @@ func TestExitStatus(t *testing.T) {
 		says       string
 	}{
 		{"held", "name: held\nplan:\n  - {at: \"rpc:shim:Task.Shutdown:entry\", do: 1*error(x)}\n", statusHeld, "held",
-			"fired 1 times"},
+			"fired once"},
 		{"violated", "name: violated\nworkload: {fakeshim: exit=137, containers: [{exit: 7}]}\n", statusViolated,
 			"violated", "made-up-137"},
 		{"does not fire", "name: unfired\nplan:\n  - {at: \"rpc:shim:Task.Pause:entry\", do: 1*error(x)}\n", statusInvalid,

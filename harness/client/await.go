@@ -10,15 +10,15 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// eventPatience is how long the client waits for an event that must come: longer than a
-// shim takes to send one again that containerd was not up for (sendAgainIn of the judge).
-// One that does not come is the judge's business.
-const eventPatience = 3 * time.Second
+// eventTimeout is the timeout for an event that must come. It is longer than a shim's
+// retries while containerd is down (sendAgainIn of the judge). The judge reports a
+// missing event.
+const eventTimeout = 3 * time.Second
 
-// AwaitEvent waits for an event of a container's init process, in whatever namespace
-// where it names none.
+// AwaitEvent waits for an event of a container's init process. If of has no namespace, it
+// accepts any.
 func AwaitEvent(ctx context.Context, log *event.Log, of inventory.Ref, topic string) {
-	ctx, cancel := context.WithTimeout(ctx, eventPatience)
+	ctx, cancel := context.WithTimeout(ctx, eventTimeout)
 	defer cancel()
 	log.Await(ctx, func(events []event.Task) bool {
 		return slices.ContainsFunc(events, func(e event.Task) bool {
@@ -28,23 +28,23 @@ func AwaitEvent(ctx context.Context, log *event.Log, of inventory.Ref, topic str
 	})
 }
 
-// orphanPatience is more than a containerd may take to clean up after a dead shim, which
-// is 5 s (shim.cleanup of [timeouts]), before it tells of the end.
-const orphanPatience = 10 * time.Second
+// orphanTimeout is the timeout for the exit event of a container with a dead shim. It is
+// longer than containerd's cleanup, which comes first: 5 s (shim.cleanup in [timeouts]).
+const orphanTimeout = 10 * time.Second
 
 // AwaitExitOf waits for the TaskExit event of one use of an id, whose shim has died.
 func AwaitExitOf(ctx context.Context, log *event.Log, id string, pid int) {
-	ctx, cancel := context.WithTimeout(ctx, orphanPatience)
+	ctx, cancel := context.WithTimeout(ctx, orphanTimeout)
 	defer cancel()
 	log.Await(ctx, func(events []event.Task) bool {
 		return slices.ContainsFunc(events, func(e event.Task) bool { return e.IsExitOf(id, pid) })
 	})
 }
 
-// AwaitExec waits for an event of an exec in a container: its id is in no answer of
-// CRI's.
+// AwaitExec waits for an event of any exec in a container, because CRI does not return
+// the id of an exec.
 func AwaitExec(ctx context.Context, log *event.Log, id, topic string) {
-	ctx, cancel := context.WithTimeout(ctx, eventPatience)
+	ctx, cancel := context.WithTimeout(ctx, eventTimeout)
 	defer cancel()
 	log.Await(ctx, func(events []event.Task) bool {
 		return slices.ContainsFunc(events, func(e event.Task) bool {
@@ -53,7 +53,7 @@ func AwaitExec(ctx context.Context, log *event.Log, id, topic string) {
 	})
 }
 
-// LearnExec takes the id and the pid of the only exec in a container from its events.
+// LearnExec sets the id and the pid of the only exec in a container from its events.
 func LearnExec(e *harness.Exec, container string, events []event.Task) {
 	for _, is := range events {
 		if is.Container != container || is.Exec == "" || e.ID != "" && is.Exec != e.ID {
@@ -65,25 +65,25 @@ func LearnExec(e *harness.Exec, container string, events []event.Task) {
 	}
 }
 
-// AwaitExit waits for the TaskExit event. dockerd and CRI act on the event and not on
-// Wait: a shim wakes those who wait before it sends the event, so that a client that
-// deletes immediately can see the delete event first (seen on v2.4.2).
+// AwaitExit waits for the TaskExit event, because dockerd and CRI act on the event and
+// not on Wait. A shim responds to Wait before it sends the event. So a client that
+// deletes immediately can receive the delete event first (seen on v2.4.2).
 func (s *Session) AwaitExit(ctx context.Context, id string) {
 	AwaitEvent(ctx, s.Events, inventory.Ref{ID: id}, event.TopicExit)
 }
 
-// AwaitCreated waits until tasks whose Create has succeeded are reported. An event that a
-// shim has not sent yet dies with the shim, so without this it would be luck whether one
-// that is killed when the task is created has sent it (seen on v2.4.2, once in ten runs
-// on a machine under load).
+// AwaitCreated waits for the create events of created tasks. An event that a shim has
+// not sent yet is lost if the shim is killed. Without this wait, chance decides whether
+// a shim that is killed now has sent its event. That was seen on v2.4.2, in one of ten
+// runs on a loaded machine.
 func (s *Session) AwaitCreated(ctx context.Context, all []*harness.Instance) {
 	for _, i := range all {
 		AwaitEvent(ctx, s.Events, inventory.Ref{ID: i.ID}, event.TopicCreate)
 	}
 }
 
-// AwaitStarted waits until containers whose Start has succeeded run: until their payloads
-// do, and it is reported.
+// AwaitStarted waits until the payloads of started containers run, and until their start
+// events have arrived.
 func (s *Session) AwaitStarted(ctx context.Context, all []*harness.Instance) {
 	for _, i := range all {
 		s.awaitPayload(ctx, i)
@@ -91,30 +91,31 @@ func (s *Session) AwaitStarted(ctx context.Context, all []*harness.Instance) {
 	}
 }
 
-// RestartNow restarts containerd. What the living have is looked at before and after it.
-func (s *Session) RestartNow(ctx context.Context, living ...string) error {
-	s.LookAtLiving(living...)
+// RestartNow restarts containerd. It records the files and mounts of the running
+// containers before and after the restart.
+func (s *Session) RestartNow(ctx context.Context, running ...string) error {
+	s.RecordBelongings(running...)
 	err := s.Restart(ctx)
 	if err == nil {
-		s.LookAtLiving(living...)
+		s.RecordBelongings(running...)
 	}
 	return err
 }
 
 // Soak lets containers run for some time, and records their files and mounts before and
 // after it.
-func (s *Session) Soak(ctx context.Context, d time.Duration, living ...string) {
-	s.LookAtLiving(living...)
+func (s *Session) Soak(ctx context.Context, d time.Duration, running ...string) {
+	s.RecordBelongings(running...)
 	soak := time.NewTimer(d)
 	defer soak.Stop()
 	select {
 	case <-soak.C:
-		s.LookAtLiving(living...)
+		s.RecordBelongings(running...)
 	case <-ctx.Done():
 	}
 }
 
-// IDs are those of containers.
+// IDs returns the ids of containers.
 func IDs(all []*harness.Instance) (ids []string) {
 	for _, i := range all {
 		ids = append(ids, i.ID)
@@ -122,25 +123,25 @@ func IDs(all []*harness.Instance) (ids []string) {
 	return ids
 }
 
-// LookAtLiving takes down what containers and sandboxes have that are to live on.
-func (s *Session) LookAtLiving(of ...string) {
+// RecordBelongings records the files and mounts of running containers and sandboxes.
+func (s *Session) RecordBelongings(of ...string) {
 	if len(of) == 0 {
 		return
 	}
 	b, err := s.Belongings(of...)
 	if err != nil {
-		s.Record.Failed("oracle", "what the living have is not known", err)
+		s.Record.Failed("oracle", "cannot list the files of running containers", err)
 		return
 	}
 	s.Record.Has(b)
 }
 
-// SeeGone notes of which containers no process is left, before their client removes what
-// there is: nobody may have heard when one ended. Containerd is up by then, and has done
-// what it does when it starts.
-func (s *Session) SeeGone(ctx context.Context, all []*harness.Instance) {
+// NoteGone notes which containers have no process left, before the client removes them:
+// their exits may have been reported to no client. It first waits until containerd is up
+// and has finished its recovery.
+func (s *Session) NoteGone(ctx context.Context, all []*harness.Instance) {
 	if _, _, err := s.Up(ctx); err != nil {
-		return // what it comes to is for others to say
+		return // the removal that follows reports it
 	}
 	for _, i := range all {
 		if i.ID != "" && len(s.PIDs(i.ID)) == 0 {

@@ -1,7 +1,7 @@
-// Package client is what the clients of containerd have in common. Each has a folder of
-// its own below this one: task is dockerd's way, cri is kubelet's. A client goes through
-// a workload's lifecycle, comes back with what fails, as those two do, and writes down
-// what it does and hears; it breaks nothing and judges nothing.
+// Package client has the common parts of containerd's clients. Each client has a folder
+// below this one: task works as dockerd does, cri as kubelet does. A client goes
+// through a workload's lifecycle, retries as those two do, and records its calls and
+// the responses. It injects no faults, and judges nothing.
 package client
 
 import (
@@ -26,96 +26,97 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// Client is one way to use containerd, with a workload.
+// Client is a client of containerd with a workload.
 type Client interface {
-	// Run goes through the lifecycle and then removes everything, again and again until the
-	// deadline. Its error is that of the last attempt: the client never got rid of it.
+	// Run goes through the lifecycle. Then it removes everything, and retries until the
+	// deadline. It returns the error of the last attempt to remove.
 	Run(ctx context.Context) error
-	// Reuse uses the first id once more, without a fault, and expects that to work; briefly
-	// leaves out what no fault can be in the way of.
+	// Reuse uses the first id once more, without a fault, and returns an error if that does
+	// not work. Briefly leaves out the steps that no fault can break.
 	Reuse(ctx context.Context, briefly bool) (harness.Use, error)
-	// Instances are all containers that the workload has asked for. They are the client's:
-	// nobody changes them.
+	// Instances returns all containers that the workload asked for. They belong to the
+	// client, and callers must not change them.
 	Instances() []*harness.Instance
-	// Shares reports whether a shim of that id serves the workload's other containers too.
+	// Shares reports whether a shim of that id also serves the workload's other containers.
 	Shares(shim string) bool
 }
 
-// Params are what a client is given.
+// Params are the parameters of a client.
 type Params struct {
 	Case harness.Case
-	// Up waits until containerd answers, and gives its clients.
+	// Up waits until containerd responds, and returns its clients.
 	Up func(context.Context) (*containerd.Client, *grpc.ClientConn, error)
-	// Restart restarts containerd and waits until it answers. That it does not is the
-	// judge's business. Died reports whether it has ended, by that or otherwise.
+	// Restart restarts containerd and waits until it responds. The judge reports a failure.
+	// Died reports whether containerd has ended, for any reason.
 	Restart func(context.Context) error
 	Died    func() bool
 	// Install replaces the programs of containerd, for its next start.
 	Install func(script.Installation) error
-	// State is called when the workload has come to a state: faults happen there. Fired
-	// reports whether any has.
+	// State is called when the workload has reached a state: faults happen there. Fired
+	// reports whether any fault has happened.
 	State func(ctx context.Context, state string)
 	Fired func() bool
-	// StandIn has another process, which does nothing, have a pid. What it returns ends
-	// that, and reports whether somebody else had.
+	// StandIn starts an idle process with a pid. Its result ends that process, and reports
+	// whether another process had already killed it.
 	StandIn func(ctx context.Context, pid int) (end func(context.Context) (hit bool, err error), err error)
-	// Spare reports whether an id is that of a bystander, which is none of the client's.
+	// Spare reports whether an id belongs to a bystander, which the client must not touch.
 	Spare func(id string) bool
-	// Runtime is that of the workload's containers; OtherRuntime is what the first id is
-	// used again with.
+	// Runtime is the runtime of the workload's containers. OtherRuntime is the runtime for
+	// the second use of the first id.
 	Runtime, OtherRuntime string
-	// Truth is the world's folder for the records of payloads, FIFOs that for the FIFOs of
-	// their output.
+	// Truth is the world's folder for the records of payloads, and FIFOs its folder for the
+	// FIFOs of their output.
 	Truth, FIFOs *foreign.Dir
-	// Logger is the program of a payload in the world, which is a logger of shims, too.
+	// Logger is the payload's program in the world, which is also a logger for shims.
 	Logger string
-	// OOMKills is the count of the kernel for the cgroup of an id, which is there until the
-	// container is deleted; nil where it cannot be read.
+	// OOMKills returns the kernel's count for the cgroup of an id, or nil if it cannot be
+	// read. The cgroup exists until the container is deleted.
 	OOMKills func(id string) *int
-	// PIDs are the processes that the kernel has in the cgroup of an id.
+	// PIDs returns the processes in the cgroup of an id.
 	PIDs   func(id string) []int
 	Events *event.Log
 	Record *record.Recorder
-	// CRIEvents are CRI's container events; nil where no CRI is used.
+	// CRIEvents has CRI's container events. It is nil without CRI.
 	CRIEvents *criview.Log
-	// TellsAll reports whether each client of these is told all of them: else one that goes
-	// away would take some with it.
+	// TellsAll reports whether CRI sends all container events to each client. Otherwise a
+	// client that disconnects would lose some for the others.
 	TellsAll bool
-	// Quiet reports that what containerd passes counts, whoever asks it: it is not asked for
-	// more than it must be.
+	// Quiet reports that all hits of containerd count, for any caller. So the client makes
+	// no calls beyond the workload.
 	Quiet bool
 	// Look is a look of the oracle while the client is at work. With an inventory from
-	// before it waits until nothing more is there, or what there is stays.
+	// before, it waits until nothing more exists than then, or until the rest stays.
 	Look func(before *inventory.Inventory) harness.Look
 	// Dial connects to an address in the world's network namespace.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Belongings looks at what lies in containerd's directories for some ids.
+	// Belongings returns the files of some ids in containerd's directories.
 	Belongings func(of ...string) (inventory.Belongings, error)
 }
 
-// Lister is a client whose API lists what there is.
+// Lister is a client with an API that lists pods and containers.
 type Lister interface {
-	// List asks for it, and hears why where it cannot.
+	// List returns the inventory, or why it is not available.
 	List(ctx context.Context) *harness.CRIListed
-	// TryNames asks whether the names that the workload had can be used again.
+	// TryNames checks whether the names of the workload can be used again.
 	TryNames(ctx context.Context)
 }
 
-// Relister is a client that has removed what there was, and still lists what there is: a
-// call that it gave up may make something after that.
-type Relister interface {
-	// RelistEvery is how long it waits before each time; 0 where it gave up no such call.
+// A LateRemover is a client that keeps listing after it has removed everything. A call
+// that it gave up may create something later.
+type LateRemover interface {
+	// RelistEvery returns the time between two lists, or 0 if the client gave up no such
+	// call.
 	RelistEvery() time.Duration
-	// Relist removes what no answered call has made, and reports whether there was any.
-	// What it cannot remove is there for all to see.
+	// Relist removes objects that only a given-up call can have created, and reports whether
+	// there were any. The oracle reports an object that it cannot remove.
 	Relist(ctx context.Context) bool
 }
 
-// Session is what every client works with: it makes the calls, each with its own deadline
-// and written down.
+// Session is the part that all clients share: it makes the calls, each with a deadline,
+// and records them.
 type Session struct {
 	Params
-	// CallTimeout is how long a call may take.
+	// CallTimeout is the timeout of each call.
 	CallTimeout time.Duration
 
 	// steps are the steps of the workload's script, or of its lifecycle.
@@ -126,7 +127,7 @@ type Session struct {
 	inits   map[string]initOf
 }
 
-// NewSession begins the work of a client.
+// NewSession returns the session of a client.
 func NewSession(p Params) *Session {
 	steps, _ := p.Case.Workload.Steps() // an error is a problem of the case
 	return &Session{Params: p, CallTimeout: p.Case.Workload.CallTimeout, steps: steps}
@@ -138,8 +139,8 @@ type flight struct {
 	done   chan struct{}
 }
 
-// InFlight is the call that runs now: cancel ends its context, as a client does that goes
-// away, and done is closed when it has ended. done is nil where there is none.
+// InFlight returns the call in flight: cancel ends its context, as for a client that goes
+// away, and done is closed at its end. If there is no call, done is nil.
 func (s *Session) InFlight() (cancel func(), done <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,27 +153,27 @@ func (s *Session) InFlight() (cancel func(), done <-chan struct{}) {
 // stepKey is the key of a context's step.
 type stepKey struct{}
 
-// OfStep is a context for the calls of a script's step, by its number from 1.
+// OfStep returns a context for the calls of a script's step, by its number from 1.
 func OfStep(ctx context.Context, n int) context.Context { return context.WithValue(ctx, stepKey{}, n) }
 
-// Call runs f as one call of the client. Its error is an *callerr.Error.
+// Call runs f as one call of the client. It returns an *callerr.Error.
 func (s *Session) Call(ctx context.Context, verb, of string, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.CallTimeout)
 	defer cancel()
 	fl := &flight{cancel: cancel, done: make(chan struct{})}
-	s.fly(nil, fl)
+	s.setInFlight(nil, fl)
 	c := harness.Call{Who: "client", Verb: verb, Of: of, At: time.Now()}
 	err := f(ctx)
 	s.Note(ctx, &c, err)
 	close(fl.done)
-	s.fly(fl, nil)
+	s.setInFlight(fl, nil)
 	if err != nil {
 		return &callerr.Error{Call: verb, Err: err}
 	}
 	return nil
 }
 
-// Note writes down a call that has ended, by the client's own time.
+// Note records a finished call, with the times of the client's clock.
 func (s *Session) Note(ctx context.Context, c *harness.Call, err error) {
 	c.Took, c.Err = time.Since(c.At), callerr.Of(err)
 	c.Unprovoked = err != nil && !s.Fired() && !s.Overtaken(err)
@@ -189,22 +190,23 @@ func (s *Session) Note(ctx context.Context, c *harness.Call, err error) {
 	s.Record.Call(*c)
 }
 
-// Disconnected reports whether a call has failed because the connection broke: containerd
-// has ended, or the client's own connection to it was closed.
+// Disconnected reports whether a call failed because its connection broke: containerd
+// ended, or the client closed the connection.
 func Disconnected(err error) bool {
 	return err != nil && slices.Contains([]codes.Code{codes.Unavailable, codes.Canceled}, callerr.Code(err))
 }
 
-// ComesBack reports whether the client makes a call again that has failed. It has lost
-// its connection; or a fault has happened, and the error says nothing about the state of
-// the object.
+// ComesBack reports whether the client retries a failed call. It does after a lost
+// connection. It also does if a fault has happened, and if the error does not describe
+// the state of the object.
 func (s *Session) ComesBack(err error) bool {
 	says := errdefs.IsNotFound(err) || errdefs.IsFailedPrecondition(err) || errdefs.IsAlreadyExists(err)
 	return Disconnected(err) || err != nil && !says && s.Fired()
 }
 
-// fly makes another call the one in flight; where was is given it must be that.
-func (s *Session) fly(was, is *flight) {
+// setInFlight changes the call in flight. If was is not nil, it does so only if was is
+// still in flight.
+func (s *Session) setInFlight(was, is *flight) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if was == nil || s.current == was {
@@ -212,8 +214,8 @@ func (s *Session) fly(was, is *flight) {
 	}
 }
 
-// Overtaken reports whether a call has failed because somebody else has been quicker to
-// delete: a containerd that was started.
+// Overtaken reports whether a call failed because a restarted containerd had already
+// deleted the object.
 func (s *Session) Overtaken(err error) bool {
 	return errdefs.IsNotFound(err) && s.steps.Uses("restart")
 }

@@ -15,15 +15,15 @@ import (
 	"github.com/shimquake/shimquake/oracle/callerr"
 )
 
-// initOf is what the client knows of an init process: the id of its container or sandbox,
-// and its pid; 0 where it knows none.
+// initOf is an init process: the id of its container or sandbox, and its pid, or 0 if the
+// client does not know the pid.
 type initOf struct {
 	id  string
 	pid int
 }
 
-// Learn notes what the client knows of the init process of the first container ("task")
-// or of the sandbox: a fault looks for it while the client works.
+// Learn notes the init process of the first container ("task") or of the sandbox. A fault
+// looks for it while the client works.
 func (s *Session) Learn(who, id string, pid int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,20 +39,21 @@ func (s *Session) initOf(who string) initOf {
 	return s.inits[who]
 }
 
-// KnownPID is that process where the client knows it without asking containerd, or 0.
+// KnownPID returns the pid of the init process if the client knows it, or 0. It does not
+// ask containerd.
 func (s *Session) KnownPID(who string) int { return s.initOf(who).pid }
 
-// InitPID is that process. Where the client does not know it, it is the one that is in
-// its cgroup, or else containerd is asked.
+// InitPID returns the pid of the init process. If the client does not know it, InitPID
+// takes the only process of the cgroup, or asks containerd.
 func (s *Session) InitPID(ctx context.Context, who string) (int, error) {
 	i := s.initOf(who)
 	switch {
 	case i.pid != 0:
 		return i.pid, nil
 	case i.id == "":
-		return 0, fmt.Errorf("the client knows of no %s process", who)
+		return 0, fmt.Errorf("the client knows no %s process", who)
 	}
-	if pids := s.PIDs(i.id); len(pids) == 1 { // nobody has answered for it yet
+	if pids := s.PIDs(i.id); len(pids) == 1 { // no response has named the pid yet
 		return pids[0], nil
 	}
 	cl, _, err := s.Up(ctx)
@@ -62,17 +63,18 @@ func (s *Session) InitPID(ctx context.Context, who string) (int, error) {
 	return PIDOf(ctx, cl, i.id)
 }
 
-// askBound is how long the state of a container may take: on an idle machine, some 5 ms.
-// containerd gives a shim 2 s (io.containerd.timeout.task.state), and says then that the
-// state is UNKNOWN, or, since v2.3, that the time is over.
+// askBound is the timeout for the state of a container, which takes some 5 ms on an
+// idle machine. containerd's own timeout for the shim is 2 s
+// (io.containerd.timeout.task.state). After that it reports UNKNOWN, or a timeout since
+// v2.3.
 const askBound = 5 * time.Second
 
 // Ask asks for the state of the first container, while a process is held at a point. It
-// is no call of the workload. The error is that there is none to ask for yet.
+// is no call of the workload. It returns an error if there is no container yet.
 func (s *Session) Ask(ctx context.Context, held string) error {
 	asked := harness.AskedWhile{Of: s.initOf("task").id, Held: held, At: time.Now()}
 	if asked.Of == "" {
-		return errors.New("the client has made no container yet: ask at a point that comes later")
+		return errors.New("the client has created no container yet: ask at a later point")
 	}
 	ctx, cancel := context.WithTimeout(ctx, askBound)
 	defer cancel()
@@ -93,8 +95,8 @@ func (s *Session) Ask(ctx context.Context, held string) error {
 	return nil
 }
 
-// PIDOf asks containerd for the pid of a container or a sandbox of CRI, which does not
-// tell it.
+// PIDOf asks containerd's own API for the pid of a CRI container or sandbox, because CRI
+// does not report it.
 func PIDOf(ctx context.Context, cl *containerd.Client, id string) (int, error) {
 	ctx = namespaces.WithNamespace(ctx, daemon.CRINamespace)
 	made, err := cl.LoadContainer(ctx, id)

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// A fault asks for a pid while the client works: run with -race.
+// A fault asks for a pid while the client works. Run this test with -race.
 func TestInitPID(t *testing.T) {
 	down := errors.New("containerd is down")
 	var inCgroup []int
@@ -31,7 +31,7 @@ func TestInitPID(t *testing.T) {
 	}
 	inCgroup = []int{7, 8}
 	if _, err := s.InitPID(t.Context(), "sandbox"); !errors.Is(err, down) {
-		t.Errorf("one of two that are: %v", err)
+		t.Errorf("two pids in the cgroup: %v", err)
 	}
 	var work sync.WaitGroup
 	work.Go(func() { s.Learn("task", "c0", 41) })

@@ -14,7 +14,7 @@ import (
 	"github.com/shimquake/shimquake/harness/record"
 )
 
-// session is one whose world is a folder, with a FIFO in it.
+// session returns a session with a folder as its world, and a FIFO in the folder.
 func session(t *testing.T) (s *Session, fifo string) {
 	dir := t.TempDir()
 	fifo = filepath.Join(dir, "stdin")
@@ -29,7 +29,7 @@ func session(t *testing.T) (s *Session, fifo string) {
 	return NewSession(Params{Truth: d, FIFOs: d, Record: &record.Recorder{}}), fifo
 }
 
-// What is fed comes to who reads it, whole, and each part by a writer of its own.
+// The reader receives the whole input. Each part has a writer of its own.
 func TestFeed(t *testing.T) {
 	s, fifo := session(t)
 	keep, err := os.Create(s.Truth.Path("c0" + inputFile))
@@ -37,7 +37,7 @@ func TestFeed(t *testing.T) {
 		t.Fatal(err)
 	}
 	ends := make(chan int)
-	go func() { // as a shim, without holding the FIFO open: each writer that goes is an end
+	go func() { // as a shim, but without holding the FIFO open, so that each writer's close is an end
 		for n := 1; n <= 2; n++ {
 			in, err := os.Open(fifo)
 			if err == nil {
@@ -68,16 +68,16 @@ func TestFeed(t *testing.T) {
 	}
 }
 
-// Nobody waits for the reader of a payload that has ended.
-func TestFeedOfNobody(t *testing.T) {
+// Feed does not wait for a reader if the payload has ended.
+func TestFeedWithoutAReader(t *testing.T) {
 	s, fifo := session(t)
 	in, begun := &harness.Input{Lines: 40}, time.Now()
 	s.Feed(t.Context(), in, ToFIFO(s.FIFOs, fifo, "c0", func() bool { return false }))
-	if in.Wrote != 0 || time.Since(begun) > inputPatience/2 {
-		t.Errorf("%d lines were taken by nobody, in %v", in.Wrote, time.Since(begun))
+	if in.Wrote != 0 || time.Since(begun) > inputTimeout/2 {
+		t.Errorf("%d lines were written without a reader, in %v", in.Wrote, time.Since(begun))
 	}
 	if read := s.InputRead("c0"); read.Last != 0 {
-		t.Errorf("nobody has read %+v", read)
+		t.Errorf("%+v was read without a reader", read)
 	}
 }
 
@@ -97,7 +97,7 @@ func TestAwaitEOF(t *testing.T) {
 	}
 }
 
-// Each write goes on behind the lines of those before, and ends when all was read.
+// Each write continues after the lines of the previous writes, and waits for the reader.
 func TestFeedMore(t *testing.T) {
 	s, _ := session(t)
 	keep := s.Truth.Path("c0" + inputFile)

@@ -8,20 +8,21 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// What stands between the number and the time of a line of either stream.
+// The marks between the number and the time of a line, for standard output and standard
+// error.
 const ofStdout, ofStderr = " t=", " e="
 
-// ofNoStream stands for a line that neither has written.
+// ofNoStream replaces a line that belongs to neither stream.
 const ofNoStream = "?\n"
 
-// ReadLines reads what a payload has written: lines "17 t=UNIXNANO" to its standard
-// output, and "17 e=UNIXNANO" to its standard error.
+// ReadLines reads the lines that a payload wrote: "17 t=UNIXNANO" to its standard output,
+// and "17 e=UNIXNANO" to its standard error.
 func ReadLines(stdout, stderr string) harness.Outputs {
 	return harness.Outputs{Stdout: readLines(stdout, ofStdout), Stderr: readLines(stderr, ofStderr)}
 }
 
-// ReadTerminal reads those lines from what a terminal has written, which ends each with
-// CR and LF. A line of no stream, or with another end, is a foreign one of the output.
+// ReadTerminal reads such lines from the output of a terminal, which ends each with CR
+// and LF. A line of no stream, or with another end, counts as a foreign line of stdout.
 func ReadTerminal(text string) harness.Outputs {
 	var stdout, stderr strings.Builder
 	for line := range strings.Lines(text) {
@@ -58,24 +59,24 @@ func readLines(text, mark string) (o harness.Output) {
 	return o
 }
 
-// begins reports whether a text that lacks its end is a part of the n-th line.
+// begins reports whether a text is the beginning of the n-th line.
 func begins(text string, n int, mark string) bool {
 	head := strconv.Itoa(n) + mark
 	stamp, long := strings.CutPrefix(text, head)
 	return strings.HasPrefix(head, text) || long && strings.Trim(stamp, "0123456789") == ""
 }
 
-// clockGrace is how far the times of two processes of one machine may be apart.
+// clockGrace is the tolerance between the clocks of two processes on one machine.
 const clockGrace = 50 * time.Millisecond
 
-// ReadLog reads those lines from a log of CRI's, which was read at a time, and may have
-// been rotated: the standard output's and the standard error's. CRI puts before each line
-// the time at which it was read, its stream and a tag: F, or P of a line without a
-// newline, which was cut off. A line of no stream is a foreign one of the output.
+// ReadLog reads such lines from CRI's log, as it was at a time. A rotated log has
+// several texts. CRI writes three words before each line: the time at which containerd
+// read it, its stream and a tag. The tag is F, or P for a line that was cut off before
+// its newline. A line of no stream counts as a foreign line of stdout.
 func ReadLog(read time.Time, texts ...string) (all harness.Outputs) {
 	stdout, stderr := log{mark: ofStdout}, log{mark: ofStderr}
 	for _, text := range texts {
-		stdout.before, stderr.before = time.Time{}, time.Time{} // each has a writer of its own
+		stdout.before, stderr.before = time.Time{}, time.Time{} // each text has a writer of its own
 		for line := range strings.Lines(text) {
 			words := strings.SplitN(line, " ", 4)
 			tagged := len(words) == 4 && (words[2] == "F" || words[2] == "P")
@@ -95,8 +96,8 @@ func ReadLog(read time.Time, texts ...string) (all harness.Outputs) {
 	return harness.Outputs{Stdout: stdout.output(), Stderr: stderr.output()}
 }
 
-// ReadTerminalLog reads them from a log of CRI's of what a terminal has written, which is
-// one stream. CRI takes the CR from the end of a line.
+// ReadTerminalLog reads such lines from CRI's log of a terminal, which has one stream.
+// CRI removes the CR from the end of a line.
 func ReadTerminalLog(read time.Time, texts ...string) harness.Outputs {
 	logs := make([]string, len(texts))
 	for n, text := range texts {
@@ -113,7 +114,8 @@ func ReadTerminalLog(read time.Time, texts ...string) harness.Outputs {
 	return ReadLog(read, logs...)
 }
 
-// LogsAfter is how many lines of logs were written after a time, by their own account.
+// LogsAfter returns the number of lines that were written after a time, by the time in
+// each line.
 func LogsAfter(at time.Time, texts ...string) (lines int) {
 	for _, text := range texts {
 		for line := range strings.Lines(text) {
@@ -129,7 +131,7 @@ func LogsAfter(at time.Time, texts ...string) (lines int) {
 	return lines
 }
 
-// log is one stream of a log. Lines of two may change places.
+// log is one stream of a log. The lines of two streams may be interleaved in any way.
 type log struct {
 	mark     string
 	text     strings.Builder

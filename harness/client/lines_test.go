@@ -11,8 +11,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// A log's times are those at which lines were read: not before they were written, and in
-// their order. The two streams have an order each.
+// A log has the times at which containerd read the lines: not before they were written,
+// and in the order of each stream.
 func TestReadLog(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	of := func(stream string, at int64, tag string, n int, written int64) string {
@@ -41,7 +41,7 @@ func TestReadLog(t *testing.T) {
 	} {
 		out := ReadLog(time.Unix(0, 10_000*ms), tc.text)
 		if got := out.Stdout; got.Misdated != tc.misdated || got.Foreign != tc.foreign || got.Last != tc.last {
-			t.Errorf("%s: %d lines, %d of another time and %d foreign ones, want %d, %d and %d",
+			t.Errorf("%s: %d lines, %d with a wrong time and %d foreign, want %d, %d and %d",
 				name, got.Last, got.Misdated, got.Foreign, tc.last, tc.misdated, tc.foreign)
 		}
 		if got, want := out.Stderr.Last, strings.Count(tc.text, "stderr"); got != want || out.Stderr.Misdated > 0 {
@@ -50,8 +50,8 @@ func TestReadLog(t *testing.T) {
 	}
 }
 
-// Of a line that is cut off at the end of an output a part has come; any other text that
-// lacks its end is of nobody.
+// A part of the next line at the end of an output is a cut line. Any other text without a
+// newline is foreign.
 func TestLineThatIsCutOff(t *testing.T) {
 	const before = "1 e=1\n"
 	for text, cut := range map[string]bool{
@@ -86,7 +86,7 @@ func TestReadTerminal(t *testing.T) {
 		"without a CR":   {"1 t=1\n", output(0, 1), output(0, 0)},
 		"one too many":   {"1 t=1\r\r\n", output(0, 1), output(0, 0)},
 		"one is cut off": {"1 t=1\r\n1 e=1\r", output(1, 1), output(0, 0)},
-		"of nobody":      {"bad\r\n", output(0, 1), output(0, 0)},
+		"foreign":        {"bad\r\n", output(0, 1), output(0, 0)},
 	} {
 		if diff := cmp.Diff(harness.Outputs{Stdout: tc.stdout, Stderr: tc.stderr}, ReadTerminal(tc.text)); diff != "" {
 			t.Errorf("%s: (-want +got)\n%s", name, diff)
@@ -123,8 +123,7 @@ func TestReadTerminalLog(t *testing.T) {
 	}
 }
 
-// The lines of a log that was rotated are in their order, whatever the times of two
-// writers are.
+// The lines of a rotated log are in order, even if the times of its two writers overlap.
 func TestRotatedLog(t *testing.T) {
 	stamp := func(s int64) string { return time.Unix(s, 0).UTC().Format(time.RFC3339Nano) }
 	line := func(logged int64, n int, written int64) string {

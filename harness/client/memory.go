@@ -11,41 +11,39 @@ import (
 	"github.com/shimquake/shimquake/poll"
 )
 
-// hogs is how many times its limit a payload takes that is to be OOM-killed. Where no
-// limit is in force it gets that, and ends otherwise.
+// hogs is the memory that an OOM-killed payload allocates, as a multiple of its limit. If
+// no limit is in force, the allocation succeeds, and the payload ends in another way.
 const hogs = 2
 
-// hogFile is the suffix of the file that a payload waits for until its child takes too
-// much.
+// hogFile is the suffix of the file that a payload waits for before its child allocates.
 const hogFile = ".hog"
 
-// oomPatience is how long it may take until a child has taken too much and is killed, on
-// a machine that has other things to do. It takes some 20 ms.
-const oomPatience = 10 * time.Second
+// oomTimeout is the time until the kernel must have killed a child, on a loaded machine.
+// It takes some 20 ms.
+const oomTimeout = 10 * time.Second
 
-// KillChild has a child of a container's payload run out of memory, and waits until the
-// payload has noted that and containerd has told of it: both while the container runs, so
-// that its cgroup, of which its shim learns it, is there.
+// KillChild lets a child of a container's payload run out of memory. It waits until the
+// payload has noted the kill, and until containerd has reported it. The container still
+// runs then, so that its cgroup exists, from which its shim learns of the kill.
 func (s *Session) KillChild(ctx context.Context, i *harness.Instance) {
 	if i.Spec.OOM != harness.OOMChild {
 		return
 	}
 	s.tell(ctx, i.Name, hogFile, "run out of memory")
-	noted, cancel := context.WithTimeout(ctx, oomPatience)
+	noted, cancel := context.WithTimeout(ctx, oomTimeout)
 	defer cancel()
 	err := poll.Until(noted, lookEvery, func() (bool, error) {
 		own, err := s.Payload(i.Name)
 		return err == nil && (!own.ChildAt.IsZero() || own.Exited) || s.Ended(i.ID, ""), nil
 	})
-	if err == nil && s.Hogged(i) { // else what has become of it is the judge's business
+	if err == nil && s.Hogged(i) { // otherwise the judge reports what happened
 		AwaitEvent(ctx, s.Events, inventory.Ref{ID: i.ID}, event.TopicOOM)
 		i.OOMKills = s.OOMKills(i.ID)
 	}
 }
 
-// AwaitOOM waits for the event of a container that has ended because its init was
-// OOM-killed. Until it is deleted its cgroup is there: a shim that looks for it after
-// that has nothing to tell.
+// AwaitOOM waits for the OOM event of a container with an OOM-killed init. Its cgroup
+// exists until the deletion. A shim that looks for it later finds nothing to report.
 func (s *Session) AwaitOOM(ctx context.Context, i *harness.Instance) {
 	if i.Spec.OOM == harness.OOMInit && s.Hogged(i) {
 		AwaitEvent(ctx, s.Events, inventory.Ref{ID: i.ID}, event.TopicOOM)
@@ -53,21 +51,21 @@ func (s *Session) AwaitOOM(ctx context.Context, i *harness.Instance) {
 	}
 }
 
-// Hogged reports whether a container's payload, or its child, has begun to take more
-// memory than it may have: of one that was killed before nobody tells of an OOM kill.
+// Hogged reports whether a container's payload or its child has begun to exceed its
+// memory limit. If it was killed before that, there is no OOM kill to report.
 func (s *Session) Hogged(i *harness.Instance) bool {
 	own, err := s.Payload(i.Name)
 	return err == nil && !own.HoggedAt.IsZero()
 }
 
-// Ended reports whether the end of a container's init, or of an exec in it, has been told
-// of.
+// Ended reports whether there is an exit event of a container's init, or of an exec in
+// it.
 func (s *Session) Ended(id, exec string) bool {
 	return slices.ContainsFunc(s.Events.Events(), func(e event.Task) bool {
 		return e.Container == id && e.Topic == event.TopicExit && e.Exec == exec
 	})
 }
 
-// Limit is what the container of an instance may have of memory, and of memory and swap
-// together, in bytes; 0: no limit of its own.
+// Limit returns the limit for a container's memory, and for its memory and swap together,
+// in bytes. 0 means no limit of its own.
 func Limit(i *harness.Instance) int64 { return int64(i.Spec.Memory) << 20 }

@@ -13,24 +13,24 @@ import (
 )
 
 // Reader reads the outputs of a task or of an exec by FIFOs, as dockerd does, so that
-// they survive every end of containerd.
+// they survive each end of containerd.
 type Reader struct {
-	// Slow has it read no more than 128 KiB/s, as a reader that has other things to do: what
-	// was written last is still with the shim for half a second when the process has ended.
+	// Slow limits it to 128 KiB/s, as for a busy client. The shim then still holds the last
+	// part of the output for half a second after the process has ended.
 	Slow bool
-	// Unread has it read nothing before Close, but for one chunk that nobody sees.
+	// Unread stops it from reading before Close, except for one chunk that is discarded.
 	Unread bool
-	// Stdin makes a FIFO for the standard input, too, from which nothing comes by itself.
+	// Stdin also makes a FIFO for the standard input, to which the reader writes nothing.
 	Stdin bool
-	// Terminal has it read a terminal: both outputs come by one FIFO.
+	// Terminal makes it read a terminal: both outputs come by one FIFO.
 	Terminal       bool
 	stdout, stderr buffer
 	mu             sync.Mutex
 	io             cio.IO
-	unread         chan struct{} // closed by Close; nil: it reads at once
+	unread         chan struct{} // closed by Close; nil if it reads at once
 }
 
-// Create makes the FIFOs, in a folder, and begins to read them.
+// Create makes the FIFOs in a folder, and begins to read them.
 func (r *Reader) Create(dir string) cio.Creator {
 	if r.Slow {
 		r.stdout.pace, r.stderr.pace = pace, pace
@@ -64,7 +64,7 @@ func (r *Reader) set(to cio.IO) (was cio.IO) {
 	return was
 }
 
-// Input is the path of the FIFO of the standard input; "": there is none.
+// Input returns the path of the FIFO of the standard input, or "" if there is none.
 func (r *Reader) Input() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,11 +74,12 @@ func (r *Reader) Input() string {
 	return r.io.Config().Stdin
 }
 
-// drain is how long the last of the output may be on its way once the task is deleted: a
-// shim answers Delete when it has copied all.
+// drain is the time for the last output after the task is deleted. A shim responds to
+// Delete when it has copied all output.
 const drain = 2 * time.Second
 
-// Close waits for the end of the output, and removes its FIFOs. It may be called again.
+// Close waits for the end of the output, and removes the FIFOs. A second call does
+// nothing.
 func (r *Reader) Close() {
 	is := r.set(nil)
 	if is == nil {
@@ -89,27 +90,28 @@ func (r *Reader) Close() {
 	}
 	done := make(chan struct{})
 	go func() { defer close(done); is.Wait() }()
-	patience := time.NewTimer(drain)
-	defer patience.Stop()
+	timeout := time.NewTimer(drain)
+	defer timeout.Stop()
 	select {
 	case <-done:
-	case <-patience.C:
-		is.Cancel() // a shim that was killed may have left the FIFO to a process that lives on
+	case <-timeout.C:
+		is.Cancel() // a killed shim may have left the FIFO to a process that still runs
 		<-done
 	}
-	_ = is.Close() // what is left of it is a leak, and found as such
+	_ = is.Close() // the oracle reports a FIFO that is left
 }
 
-// Discard removes the FIFOs of a process that does not exist: nothing comes from them.
+// Discard removes the FIFOs of a process that was never created, so that they have no
+// output.
 func (r *Reader) Discard() {
 	if is := r.set(nil); is != nil {
 		is.Cancel()
 		is.Wait()
-		_ = is.Close() // a FIFO that stays is a leak, and found as such
+		_ = is.Close() // the oracle reports a FIFO that is left
 	}
 }
 
-// Outputs are what was read.
+// Outputs returns the output that was read.
 func (r *Reader) Outputs() harness.Outputs {
 	if r.Terminal {
 		return ReadTerminal(r.stdout.String())
@@ -117,13 +119,13 @@ func (r *Reader) Outputs() harness.Outputs {
 	return ReadLines(r.stdout.String(), r.stderr.String())
 }
 
-// pace is how long a slow reader takes for each chunk.
+// pace is the time of a slow reader for each chunk.
 const pace, chunk = 8 * time.Millisecond, 1 << 10
 
 // buffer is a bytes.Buffer that may be read while it is written.
 type buffer struct {
-	pace time.Duration   // how long it takes for a chunk
-	from <-chan struct{} // nothing is read before; nil: at once
+	pace time.Duration   // the time for each chunk
+	from <-chan struct{} // closed when reading may begin; nil if it begins at once
 	mu   sync.Mutex
 	b    bytes.Buffer
 }
@@ -133,7 +135,7 @@ func (b *buffer) Write(p []byte) (int, error) {
 		<-b.from
 	}
 	if b.pace > 0 {
-		<-time.After(b.pace * time.Duration(len(p)/chunk)) // what is not read yet stays with the shim
+		<-time.After(b.pace * time.Duration(len(p)/chunk)) // the shim holds the rest of the output meanwhile
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

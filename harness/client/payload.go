@@ -17,22 +17,23 @@ import (
 	"github.com/shimquake/shimquake/poll"
 )
 
-// MountedTruth is where a container finds the world's folder for the records of payloads.
+// MountedTruth is the mount point, in a container, of the world's folder for the
+// records of payloads.
 const MountedTruth = "/shimquake"
 
 // truthFile is the suffix of a payload's record.
 const truthFile = ".truth"
 
-// Payload is what the payload of a container has noted.
+// Payload returns the record of a container's payload.
 func (s *Session) Payload(name string) (payload.Truth, error) {
 	return ReadTruth(s.Truth, name+truthFile)
 }
 
-// mostTruth is how long a payload's record may be, in bytes. It has some 300.
+// mostTruth limits the size of a payload's record, in bytes. It has some 300.
 const mostTruth = 1 << 20
 
-// ReadTruth reads the record of a payload. One that is not there is fs.ErrNotExist,
-// because the harness makes the file before the container.
+// ReadTruth reads the record of a payload. The harness makes the file before the
+// container, so a missing file is an error (fs.ErrNotExist).
 func ReadTruth(dir *foreign.Dir, name string) (payload.Truth, error) {
 	text, err := dir.Read(name, mostTruth)
 	if err != nil {
@@ -45,22 +46,22 @@ func ReadTruth(dir *foreign.Dir, name string) (payload.Truth, error) {
 	return t, nil
 }
 
-// Beats is how often the heart of a container's payload, or of an exec's, has beaten.
+// Beats returns the number of heartbeats of a container's payload or of an exec.
 func (s *Session) Beats(name string) int {
 	info, err := s.Truth.Describe(name + ".beat")
 	if err != nil {
-		return 0 // it has not begun
+		return 0 // the payload has not begun
 	}
 	return int(info.Size())
 }
 
-// exitPatience is how long a step waits for an exit: one that cannot come, because the
+// exitTimeout is how long a step waits for an exit. An exit that cannot come, because the
 // container is not started yet, must end the case.
-const exitPatience = 10 * time.Second
+const exitTimeout = 10 * time.Second
 
 // Exited waits until the payload of the first container has noted its exit.
 func (s *Session) Exited(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, exitPatience)
+	ctx, cancel := context.WithTimeout(ctx, exitTimeout)
 	defer cancel()
 	return Until(ctx, func(context.Context) error {
 		own, err := s.Payload("c0")
@@ -74,35 +75,34 @@ func (s *Session) Exited(ctx context.Context) error {
 // Expect makes the file that the payload of a container writes to.
 func (s *Session) Expect(name string) error { return s.Truth.Touch(name+truthFile, 0o666) }
 
-// Release lets the payload of a container come to its end, as soon as containerd is up:
-// whether one that was killed is back by then must not be a matter of luck. What ends
-// while containerd is down is ended by a fault, proc:task:running after
-// proc:containerd:running.
+// Release lets the payload of a container end, as soon as containerd is up. So chance
+// does not decide whether a killed containerd is back by then. To end a payload while
+// containerd is down, use a fault: proc:task:running after proc:containerd:running.
 func (s *Session) Release(ctx context.Context, i *harness.Instance) {
 	s.tell(ctx, i.Name, endFile, "end")
 }
 
-// ReleaseExec lets the payload of an exec come to its end.
+// ReleaseExec lets the payload of an exec end.
 func (s *Session) ReleaseExec(ctx context.Context, i *harness.Instance, e harness.Exec) {
 	s.tell(ctx, i.Record(e), endFile, "end")
 }
 
-// endFile is the suffix of the file that lets a payload come to its end.
+// endFile is the suffix of the file that lets a payload end.
 const endFile = ".end"
 
-// tell makes the file that a payload waits for before it does something.
+// tell creates the file that a payload waits for before it acts.
 func (s *Session) tell(ctx context.Context, name, suffix, what string) {
 	if _, _, err := s.Up(ctx); err != nil {
-		s.Record.Failed("client", "containerd is not up when "+name+" is to "+what, err)
+		s.Record.Failed("client", "containerd is not up before "+name+" may "+what, err)
 	}
 	s.Record.Problem(harness.ByHarness, s.Truth.Touch(name+suffix, 0o644))
 }
 
-// linger is how long the payload of a pod takes to end after SIGTERM, so that it can be
-// seen whether it is given time: a signal takes runc some 10 ms to send.
+// linger is how long a pod's payload runs after SIGTERM. So the judge can see whether its
+// grace period was respected: runc needs some 10 ms to send a signal.
 const linger = 30 * time.Millisecond
 
-// Command is what a container's payload is asked to do.
+// Command returns the command line of a container's payload.
 func (s *Session) Command(i *harness.Instance) []string {
 	args := []string{payload.Program}
 	switch spec := i.Spec; {
@@ -145,11 +145,11 @@ func (s *Session) Command(i *harness.Instance) []string {
 	return args
 }
 
-// BackgroundExit is the exit status of an exec that leaves a child behind.
+// BackgroundExit is the exit status of an exec that leaves a child.
 const BackgroundExit = 9
 
-// ExecCommand is what an exec of a container is asked to do. The heart of one whose time
-// is limited, or whose client goes, beats as long as it lives.
+// ExecCommand returns the command line of an exec. An exec with a timeout, or with a
+// client that breaks off, writes heartbeats as long as it runs.
 func ExecCommand(i *harness.Instance, e harness.Exec) []string {
 	switch {
 	case e.Absent:
@@ -179,7 +179,7 @@ func ExecCommand(i *harness.Instance, e harness.Exec) []string {
 	return append([]string{payload.Program, "exit", fmt.Sprint(e.Want)}, lines(i.Spec)...)
 }
 
-// lines are the words that ask for the lines of a container.
+// lines returns the arguments for a container's lines.
 func lines(spec harness.Container) (args []string) {
 	if spec.Lines > 0 {
 		args = append(args, "-lines", fmt.Sprint(spec.Lines))
@@ -187,13 +187,13 @@ func lines(spec harness.Container) (args []string) {
 	return args
 }
 
-// Env tells the payload of a name where to note its life.
+// Env returns the variable that names the record of a payload.
 func Env(of string) (name, value string) {
 	return payload.TruthEnv, MountedTruth + "/" + of + ".truth"
 }
 
-// Spec is the OCI specification of a container of the task API: a payload with a name,
-// and its record mounted from the world's folder.
+// Spec returns the OCI specification of a container of the task API. It runs a payload,
+// with the record of that name mounted from the world's folder.
 func Spec(of, truthDir string, command []string) []oci.SpecOpts {
 	name, value := Env(of)
 	return []oci.SpecOpts{
@@ -205,8 +205,9 @@ func Spec(of, truthDir string, command []string) []oci.SpecOpts {
 	}
 }
 
-// PodNamespaces are those that kubelet asks for. Each container is in a PID namespace of
-// its own, so that none dies just because the sandbox does, unless one is to share it.
+// PodNamespaces returns the namespaces that kubelet asks for. Each container has a PID
+// namespace of its own, so that it survives the death of the sandbox, unless sharedPID is
+// set.
 func PodNamespaces(network harness.Network, sharedPID bool) *api.NamespaceOption {
 	opts := &api.NamespaceOption{Network: api.NamespaceMode_NODE, Pid: api.NamespaceMode_CONTAINER}
 	if network == harness.PodNetwork {
@@ -218,39 +219,40 @@ func PodNamespaces(network harness.Network, sharedPID bool) *api.NamespaceOption
 	return opts
 }
 
-// lookEvery is how often the record of a payload that has been started is looked at;
-// patience is how long it may take to write its first line. It needs some 3 ms here.
+// lookEvery is the time between two looks at a payload's record. startTimeout is the time
+// until a started payload must have written its first line. It needs some 3 ms here.
 const (
-	lookEvery = time.Millisecond
-	patience  = 2 * time.Second
+	lookEvery    = time.Millisecond
+	startTimeout = 2 * time.Second
 )
 
-// awaitPayload waits until the payload of a container whose Start has succeeded runs, and
-// handles signals if it is sent one.
+// awaitPayload waits until the payload of a started container runs. If the client will
+// send it a signal, it also waits until the payload handles signals.
 func (s *Session) awaitPayload(ctx context.Context, i *harness.Instance) {
 	s.AwaitRecord(ctx, i.Name, i.Spec.Signal != "")
 }
 
-// AwaitRecord waits until a process whose Start has succeeded has noted that it runs, and
-// that it handles signals: Start returns when the payload's program is about to be
-// loaded, and of a payload that is killed before its first line nobody could say how it
-// ended. It gives up on one that does not come to it.
+// AwaitRecord waits until a started process has noted that it runs and, if ready is
+// set, that it handles signals. Start returns before the payload's program is loaded.
+// If a payload is killed before its first line, its exit status is not known.
+// AwaitRecord gives up after startTimeout.
 func (s *Session) AwaitRecord(ctx context.Context, name string, ready bool) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	_ = poll.Until(ctx, lookEvery, func() (bool, error) { // that it does not run is the judge's business
+	_ = poll.Until(ctx, lookEvery, func() (bool, error) { // the judge reports a payload that does not run
 		own, err := s.Payload(name)
 		return err == nil && own.Runs > 0 && (!ready || !own.ReadyAt.IsZero()), nil
 	})
 }
 
-// CheckReuse judges the exit of a container that was to end without a fault.
+// CheckReuse returns an error unless a container that ended without a fault was reported
+// with the right exit status.
 func CheckReuse(i *harness.Instance) error {
 	if !i.Reported {
 		return errors.New("its exit was never reported")
 	}
 	if i.Status != i.Spec.Want() {
-		return fmt.Errorf("it ends with %d, and %d was reported", i.Spec.Want(), i.Status)
+		return fmt.Errorf("exit status %d was reported, want %d", i.Status, i.Spec.Want())
 	}
 	return nil
 }

@@ -9,18 +9,19 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// ShimLog is where a shim itself writes the outputs of a task or of an exec.
+// ShimLog is the target to which a shim itself writes the outputs of a task or of an
+// exec.
 type ShimLog struct {
 	To     harness.Log
 	Dir    *foreign.Dir
-	Name   string // of the file, or what the names of the logger's files begin with
+	Name   string // of the file, or the prefix of the logger's files
 	Logger string // its program
 }
 
-// earlier is what is in a file before.
+// earlier is the content that a log file already has.
 const earlier = "a line of an earlier life\n"
 
-// Create makes it.
+// Create makes the file, or names the logger to the shim.
 func (l *ShimLog) Create(id string) (cio.IO, error) {
 	if l.To == harness.LogBinary {
 		return cio.BinaryIO(l.Logger, map[string]string{"log": l.Dir.Path(l.Name)})(id)
@@ -31,7 +32,8 @@ func (l *ShimLog) Create(id string) (cio.IO, error) {
 	return cio.LogFile(l.Dir.Path(l.Name))(id)
 }
 
-// Outputs are what was written, by a time at which what is logged is deleted.
+// Outputs returns the output in the file, or in the logger's files. The logged process
+// has been deleted by then.
 func (l *ShimLog) Outputs() harness.Outputs {
 	if l.To == harness.LogBinary {
 		as, err := l.Dir.Read(l.Name+".done", mostOutput)
@@ -53,15 +55,15 @@ func (l *ShimLog) Outputs() harness.Outputs {
 	return all
 }
 
-// mostOutput is how long a file may be to which a process of a world writes, in bytes. A
+// mostOutput limits the size of a file that a process of a world writes, in bytes. A
 // payload writes some KiB.
 const mostOutput = 64 << 20
 
-// textOf returns the content of a file with a suffix; "" where there is none.
+// textOf returns the content of the file with a suffix, or "" if there is none.
 func (l *ShimLog) textOf(suffix string) string {
 	text, err := l.Dir.Read(l.Name+suffix, mostOutput)
 	if err != nil {
-		return "" // what is missing is the judge's business
+		return "" // the judge reports missing output
 	}
 	return string(text)
 }

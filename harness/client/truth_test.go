@@ -11,7 +11,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// The folder of records is mounted in each container, and a container may put links and
+// The folder of records is mounted in each container, so a container may create links and
 // FIFOs there.
 func TestRecordsAreNoLinks(t *testing.T) {
 	s, _ := session(t)

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// The client waits after a failed attempt before the next, longer each time. kubelet and
-// dockerd wait longer; what matters is that they come back.
+// The client waits longer after each failed attempt. kubelet and dockerd wait even
+// longer, but here it only matters that they retry.
 const (
 	firstRetry = 5 * time.Millisecond
 	lastRetry  = 50 * time.Millisecond
 )
 
-// Until calls attempt again and again until it succeeds or ctx ends. The error is that of
-// the last attempt that the end of ctx did not cut off, if there is one: which of an
-// attempt's calls is cut off is luck, and its error says nothing.
+// Until retries attempt until it succeeds or ctx ends. It returns the error of the last
+// attempt that the end of ctx did not interrupt, if there is one. The error of an
+// interrupted attempt says nothing: chance decides which of its calls is interrupted.
 func Until(ctx context.Context, attempt func(context.Context) error) error {
 	pause, wait := time.NewTimer(0), firstRetry
 	defer pause.Stop()

@@ -8,11 +8,11 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-func TestUntilTellsWhatTheEndDidNotCutOff(t *testing.T) {
+func TestUntilReturnsTheLastUninterruptedError(t *testing.T) {
 	refused := errors.New("refused")
 	for name, attempts := range map[string][]error{
-		"an attempt is cut off after one that was refused": {refused, context.DeadlineExceeded},
-		"the only attempt is refused as the time ends":     {refused},
+		"an attempt is refused, and the next is interrupted": {refused, context.DeadlineExceeded},
+		"the only attempt is refused at the deadline":        {refused},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		n := 0

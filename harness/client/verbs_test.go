@@ -11,8 +11,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// A verb without a path would be counted to what the client did before it, and swept
-// there.
+// The hits of a verb without a path would be counted to the client's previous call, and
+// swept there.
 func TestEveryVerbHasAPath(t *testing.T) {
 	files, err := filepath.Glob("*/*.go")
 	if err != nil || len(files) < 6 {
@@ -42,6 +42,6 @@ func TestEveryVerbHasAPath(t *testing.T) {
 		})
 	}
 	if verbs < 10 {
-		t.Errorf("only %d verbs were found: are calls made otherwise now?", verbs)
+		t.Errorf("only %d verbs were found: are calls made in another way now?", verbs)
 	}
 }

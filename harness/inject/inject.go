@@ -1,7 +1,7 @@
 // Package inject makes the faults of a case happen, and keeps the proof of each.
 //
-// A kind of fault is one file with one type, see Fault, and one line in kinds. It breaks
-// things and says how that is known; it knows no client and judges nothing.
+// A kind of fault is one file with one type, see Fault, and one line in kinds. It injects
+// the fault and keeps the proof. It does not know the client, and judges nothing.
 package inject
 
 import (
@@ -29,22 +29,23 @@ import (
 
 // Fault is one fault of a case while it runs.
 type Fault interface {
-	// Begin makes it happen, or puts it in force, when the workload has come to its state
-	// (Point.State); what a probe decides is in force from the start, and its Begin is never
+	// Begin makes it happen, or puts it in force, when the workload has reached its state
+	// (Point.State). A fault of a probe is in force from the start, and its Begin is never
 	// called.
 	Begin(ctx context.Context) error
-	// Proof is called when the client is done: how often it happened, and how that is known.
+	// Proof is called when the client is done. It returns how often the fault happened, and
+	// the evidence.
 	Proof(ctx context.Context) (harness.Firing, error)
-	// Undo undoes what outlives the case: a throttle, a strace. It is called once, also when
-	// Begin was not.
+	// Undo undoes what would outlive the case: a throttle, a strace. It is called once, also
+	// if Begin was not called.
 	Undo() error
 }
 
-// kind is how the faults of a kind of points are made.
+// kind makes the faults of a kind of points.
 type kind struct {
 	make func(*Injector, int) Fault
-	// available says why this machine cannot do them, before anything is made, and does is
-	// what it cannot do then; nil: every machine can.
+	// available returns why this machine cannot make such faults, and does names the missing
+	// ability. A nil available means that each machine can.
 	available func() error
 	does      string
 }
@@ -58,9 +59,9 @@ var kinds = map[failpoints.Kind]kind{
 	failpoints.IO:   {make: newPressure, available: iopressure.Available, does: "put a disk under pressure (io: faults)"},
 }
 
-// Need is something that a kind of faults takes of the machine.
+// Need is a requirement of a kind of faults on the machine.
 type Need struct {
-	What      string // what the machine cannot do without it
+	What      string // the ability that depends on it
 	Available func() error
 	kind      failpoints.Kind
 }
@@ -70,7 +71,7 @@ func (n Need) Wanted(plan failpoints.Plan) bool {
 	return slices.ContainsFunc(plan, func(f failpoints.Fault) bool { return f.At.Kind == n.kind })
 }
 
-// Needs are those of all kinds of faults.
+// Needs returns the requirements of all kinds of faults.
 func Needs() (all []Need) {
 	for name, k := range kinds {
 		if k.available != nil {
@@ -81,35 +82,35 @@ func Needs() (all []Need) {
 	return all
 }
 
-// Daemon is a containerd that can be ended, stopped and started: a [daemon.Daemon].
+// Daemon is a containerd that can be killed, frozen and started: a [daemon.Daemon].
 type Daemon interface {
 	PID() int
 	Kill(ctx context.Context) error
 	Freeze(ctx context.Context) error
 	Thaw(ctx context.Context) error
-	// Release lets one that was killed start again; Up waits until it answers.
+	// Release lets a killed containerd start again. Up waits until it responds.
 	Release()
 	Up(ctx context.Context) (*containerd.Client, *grpc.ClientConn, error)
 }
 
 var _ Daemon = (*daemon.Daemon)(nil)
 
-// Target is what the faults of a case are done to.
+// Target has the processes and calls that the faults of a case act on.
 type Target struct {
 	World *world.World
 	// Daemon is the containerd under test, also while it boots for the first time.
 	Daemon Daemon
-	// Processes lists those of the world.
+	// Processes returns the processes of the world.
 	Processes func() ([]inventory.Process, error)
-	// InitPID is the init process of the first container ("task") or of the sandbox;
-	// KnownPID is it where that is known without asking containerd, or 0. Shares reports
-	// whether a shim of that id serves the other containers, too.
+	// InitPID returns the init process of the first container ("task") or of the sandbox.
+	// KnownPID returns it if the client knows it without asking containerd, or 0. Shares
+	// reports whether a shim of that id also serves the other containers.
 	InitPID  func(ctx context.Context, who string) (int, error)
 	KnownPID func(who string) int
 	Shares   func(shim string) bool
-	// InFlight is the client's call in flight; done is nil where there is none.
+	// InFlight returns the client's call in flight. If there is none, done is nil.
 	InFlight func() (cancel func(), done <-chan struct{})
-	// Removed is closed when the client is done with everything.
+	// Removed is closed when the client has removed everything.
 	Removed <-chan struct{}
 	// Ask asks for the state of the first container, while a process is held at a point.
 	Ask func(ctx context.Context, held string) error
@@ -124,19 +125,21 @@ type Injector struct {
 	plan   failpoints.Plan
 	record *record.Recorder
 	words  []string // misbehaviours of the fake shim
-	faults []Fault  // of the plan, and then those of words
+	faults []Fault  // the faults of the plan, and then the misbehaviours
 
 	// Controller decides the hits of probes.
 	Controller *failpoints.Controller
 
-	mu     sync.Mutex
-	counts []int       // how often each fault of the plan was seen to happen
-	texts  []string    // the last proof of each
-	begun  []time.Time // when each was begun
-	force  []bool      // it may happen from now on; whether it has is known later
+	mu sync.Mutex
+	// For each fault of the plan: its count, its last proof, and the time at which it began.
+	counts []int
+	texts  []string
+	begun  []time.Time
+	// force is set for a fault that may happen from now on. Its proof comes later.
+	force []bool
 }
 
-// New prepares the faults of a case. ctx is that of the whole run.
+// New prepares the faults of a case. ctx is the context of the whole run.
 func New(ctx context.Context, c harness.Case, t Target, r *record.Recorder) *Injector {
 	n := len(c.Plan)
 	in := &Injector{
@@ -152,15 +155,15 @@ func New(ctx context.Context, c harness.Case, t Target, r *record.Recorder) *Inj
 	return in
 }
 
-// Listen lets probes ask what to do, on a unix socket.
+// Listen starts the controller, which probes ask for their action on a Unix socket.
 func (in *Injector) Listen(socket string) (err error) {
 	in.Controller, err = failpoints.Listen(socket, in.plan, in.onPause)
 	return err
 }
 
-// At makes the faults of a state happen, in the order of the plan. It returns when they
-// have. A containerd that is killed stays down until the last of them, so that a plan
-// which kills containerd and then the shim has the shim die while containerd is down.
+// At makes the faults of a state happen, in the order of the plan, and then returns. A
+// killed containerd stays down until the last of them. So a plan that kills containerd
+// and then the shim kills the shim while containerd is down.
 func (in *Injector) At(ctx context.Context, state string) {
 	in.record.Note("client", "state %s", state)
 	down := false
@@ -169,7 +172,7 @@ func (in *Injector) At(ctx context.Context, state string) {
 			continue
 		}
 		in.mu.Lock()
-		in.begun[i] = time.Now() // before it does: what fails from then on may be its doing
+		in.begun[i] = time.Now() // before Begin, because the fault may cause any failure from now on
 		in.mu.Unlock()
 		if err := in.faults[i].Begin(ctx); err != nil {
 			in.failed(f, err)
@@ -192,7 +195,7 @@ func takesDown(f failpoints.Fault) bool {
 	return false
 }
 
-// Finish waits for steps under way and takes the proof of each fault.
+// Finish waits for the steps of pauses, and returns the proof of each fault.
 func (in *Injector) Finish() []harness.Firing {
 	in.Controller.AwaitPauses()
 	firings := make([]harness.Firing, len(in.faults))
@@ -244,7 +247,7 @@ func (in *Injector) happened(i int) bool {
 	return seen || in.Controller.Fired(i) > 0
 }
 
-// Undo undoes what outlives the case.
+// Undo undoes the faults that would outlive the case.
 func (in *Injector) Undo() error {
 	var errs []error
 	for _, f := range in.faults {
@@ -270,14 +273,14 @@ func (in *Injector) inForce(i int) {
 	in.force[i] = true
 }
 
-// seen is the proof of a fault by what fired has noted.
+// seen returns the proof of a fault, as fired has noted it.
 func (in *Injector) seen(i int) harness.Firing {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return harness.Firing{Count: in.counts[i], At: in.begun[i], Proof: in.texts[i]}
 }
 
-// failed notes a fault, or a step, that could not be done.
+// failed notes that a fault could not be injected, or that a step failed.
 func (in *Injector) failed(what fmt.Stringer, err error) {
 	in.record.Failed("harness", what.String(), err)
 	in.record.Problem(harness.ByStep, fmt.Errorf("%s: %w", what, err))

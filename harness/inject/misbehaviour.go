@@ -14,36 +14,37 @@ import (
 	"github.com/shimquake/shimquake/shims/fakeshim/proof"
 )
 
-// misbehaviour is one of the fake shim. It is a fault like those of a plan: it must prove
-// that it was met. The shim notes each in a file of the world before it goes on (package
-// met).
+// misbehaviour is a misbehaviour of the fake shim. Like a fault of a plan, it must
+// prove that it happened. The shim notes each in a file of the world before it
+// continues (package proof).
 type misbehaviour struct {
 	in   *Injector
 	word string
 }
 
-// Env tells the fake shim how to misbehave, and where to note that it did.
+// Env returns the variables that name the fake shim's misbehaviours and the file for its
+// notes.
 func Env(c harness.Case, w *world.World) []string {
 	return []string{behaviour.Env + "=" + strings.Join(c.Misbehaviours(), ","), proof.Env + "=" + proofFile(w)}
 }
 
-// proofFile is in the world's folder, by the same name inside and outside; as a log it is
-// part of the evidence.
+// proofFile returns the path of the notes, in the world's folder, which has the same name
+// inside and outside. The file ends in .log, so that it is part of the evidence.
 func proofFile(w *world.World) string { return filepath.Join(w.Dir(), proofName) }
 
 const proofName = "fakeshim-proof.log"
 
-// mostNotes is how long that file may be, in bytes. A note has some 60.
+// mostNotes limits the size of that file, in bytes. A note has some 60.
 const mostNotes = 16 << 20
 
-// Begin is never called: the shim knows from its start.
+// Begin is never called, because the shim knows its misbehaviours from its start.
 func (m *misbehaviour) Begin(context.Context) error { return nil }
 
-// Proof is the shim's own note.
+// Proof returns the shim's own notes.
 func (m *misbehaviour) Proof(context.Context) (harness.Firing, error) {
-	f := harness.Firing{Text: "fakeshim " + m.word, Proof: "was not met"}
+	f := harness.Firing{Text: "fakeshim " + m.word, Proof: "did not happen"}
 	text, err := m.in.World.Files().Read(proofName, mostNotes)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a shim that met nothing makes no file
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a shim without a note creates no file
 		return f, fmt.Errorf("read the notes of the fake shim: %w", err)
 	}
 	notes, err := proof.Parse(text)
@@ -53,7 +54,7 @@ func (m *misbehaviour) Proof(context.Context) (harness.Firing, error) {
 	for _, k := range behaviour.Noted(m.word) {
 		if n := len(notes[k]); n > 0 {
 			f.Count += n
-			f.Proof = fmt.Sprintf("met %d times, noted by the shim: %s: %s", f.Count, k, notes[k][0])
+			f.Proof = fmt.Sprintf("happened %s, noted by the shim: %s: %s", times(f.Count), k, notes[k][0])
 		}
 	}
 	return f, nil

@@ -17,18 +17,21 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// node is what becomes of a whole node. proc:node:exited 1*kill cuts its power: all
-// processes end, and the sockets of shims, which are on a tmpfs, are gone; containerd
-// starts again when the last fault of the state has happened. 1*reboot does that, and
-// undoes all that no node keeps: mounts, cgroups, and what is in /run. 1*stop asks all
-// shims to end, as the SIGTERM does that systemd sends at a shutdown to whatever is left;
-// containerd stays, to show what it makes of that.
+// node is a fault of the whole node:
+//
+//   - proc:node:exited 1*kill cuts the power. All processes end, and the sockets of shims
+//     are gone, because they are on a tmpfs. containerd starts again after the last fault
+//     of the state.
+//   - 1*reboot also removes the state that no node keeps: mounts, cgroups, and files in
+//     /run.
+//   - 1*stop sends SIGTERM to all shims, as systemd does at a shutdown. containerd keeps
+//     running, to show its reaction.
 type node struct {
 	in *Injector
 	i  int
 }
 
-// Begin does it.
+// Begin makes the fault happen.
 func (n *node) Begin(ctx context.Context) error {
 	do := n.in.cutPower
 	switch n.in.plan[n.i].Do.At(1).Action {
@@ -45,7 +48,7 @@ func (n *node) Begin(ctx context.Context) error {
 	return nil
 }
 
-// Proof is that those were found, and signalled.
+// Proof returns that the processes were found and signalled.
 func (n *node) Proof(context.Context) (harness.Firing, error) { return n.in.seen(n.i), nil }
 
 // Undo has nothing to undo.
@@ -69,14 +72,14 @@ func (in *Injector) reboot(ctx context.Context) (string, error) {
 		return "", err
 	}
 	in.record.Set(func(h *harness.History) { h.Reboots = append(h.Reboots, time.Now()) })
-	return fmt.Sprintf("containerd and %d processes killed, mounts, cgroups and /run are gone", ended), nil
+	return fmt.Sprintf("containerd and %d processes killed; mounts, cgroups and /run removed", ended), nil
 }
 
-// heeds is how long a shim may take to end when it is asked to. It takes some 10 ms;
+// termTimeout is the time in which a shim must end after SIGTERM. It takes some 10 ms.
 // systemd waits 90 s.
-const heeds = 10 * time.Second
+const termTimeout = 10 * time.Second
 
-// askShims sends SIGTERM to all shims, and notes which of them that ends.
+// askShims sends SIGTERM to all shims, and records which of them end.
 func (in *Injector) askShims(ctx context.Context) (string, error) {
 	all, err := in.Processes()
 	if err != nil {
@@ -96,11 +99,11 @@ func (in *Injector) askShims(ctx context.Context) (string, error) {
 	if len(asked) == 0 {
 		return "", errNoShim
 	}
-	patience, cancel := context.WithTimeout(ctx, heeds)
+	bounded, cancel := context.WithTimeout(ctx, termTimeout)
 	defer cancel()
 	ended := 0
 	for _, p := range asked {
-		if _, err := in.World.Exited(patience, p.PID); err == nil {
+		if _, err := in.World.Exited(bounded, p.PID); err == nil {
 			in.record.Killed(harness.Kill{PID: p.PID, Start: p.Start, Who: "shim", At: time.Now()})
 			ended++
 			continue
@@ -108,17 +111,17 @@ func (in *Injector) askShims(ctx context.Context) (string, error) {
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
-		in.record.Unheeded(harness.Unheeded{PID: p.PID, ID: p.Shim.ID, Namespace: p.Shim.Namespace, For: heeds})
+		in.record.Unheeded(harness.Unheeded{PID: p.PID, ID: p.Shim.ID, Namespace: p.Shim.Namespace, For: termTimeout})
 	}
-	return fmt.Sprintf("%d shims asked to end, %d ended within %s", len(asked), ended, heeds), nil
+	return fmt.Sprintf("SIGTERM sent to %d shims, %d ended within %s", len(asked), ended, termTimeout), nil
 }
 
-// rounds is how often what runs is killed until nothing does: a process may have been
-// about to start another.
+// rounds limits how often killAll looks for processes. A process may start another before
+// it is killed.
 const rounds = 10
 
-// killAll kills all that runs besides the world's own, containerd and then shims first:
-// none must live to note how a container has ended.
+// killAll kills all processes except the world's own. It begins with containerd and the
+// shims, so that none of them notes the end of a container.
 func (in *Injector) killAll(ctx context.Context) (int, error) {
 	if err := in.Daemon.Kill(ctx); err != nil {
 		return 0, err
@@ -146,10 +149,10 @@ func (in *Injector) killAll(ctx context.Context) (int, error) {
 			return killed, nil
 		}
 	}
-	return 0, fmt.Errorf("after %d rounds of SIGKILL processes are still started", rounds)
+	return 0, fmt.Errorf("new processes still start after %d rounds of SIGKILL", rounds)
 }
 
-// whoIs is the name by which plans and the judge know a process.
+// whoIs returns the name by which plans and the judge know a process.
 func (in *Injector) whoIs(p inventory.Process) string {
 	if p.Shim != nil {
 		return "shim"
@@ -162,16 +165,17 @@ func (in *Injector) whoIs(p inventory.Process) string {
 	return "process"
 }
 
-// shimSockets is where containerd has the sockets of shims, in a world.
+// shimSockets is containerd's folder for the sockets of shims, in a world.
 const shimSockets = "run/containerd/s"
 
-// removeSockets leaves the world's own root at no link: what is removed is the world's.
+// removeSockets removes the sockets of shims. It follows no link out of the world's root,
+// so that it removes only files of the world.
 func (in *Injector) removeSockets() (int, error) {
 	root, err := os.OpenRoot(in.World.Inside("/"))
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = root.Close() }() // nothing is written by it
+	defer func() { _ = root.Close() }() // it was only read
 	entries, err := fs.ReadDir(root.FS(), shimSockets)
 	for _, e := range entries {
 		err = errors.Join(err, root.Remove(path.Join(shimSockets, e.Name())))

@@ -8,8 +8,8 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 )
 
-// onPause takes a fault's steps while a process waits at its point. The controller calls
-// it.
+// onPause runs the steps of a fault while a process is held at its point. The controller
+// calls it.
 func (in *Injector) onPause(p failpoints.Pause) {
 	defer p.Release()
 	in.record.Note("harness", "%s (pid %d) is paused at %s", p.Hit.Who, p.Hit.PID, p.Fault.At)
@@ -20,7 +20,7 @@ func (in *Injector) onPause(p failpoints.Pause) {
 			in.failed(s, err)
 		}
 		switch {
-		case s.Who != "containerd": // what else is done leaves it as it is
+		case s.Who != "containerd": // other steps do not change whether containerd is down
 		case s.Verb == "kill":
 			down = true
 		case s.Verb == "start":
@@ -54,16 +54,16 @@ func (in *Injector) step(
 		return nil
 	case "start":
 		in.Daemon.Release()
-		if _, _, err := in.Daemon.Up(ctx); err != nil { // the judge's business, and not a step that was not taken
-			in.record.Failed("harness", "containerd was started and does not answer", err)
+		if _, _, err := in.Daemon.Up(ctx); err != nil { // no failed step: the judge reports it
+			in.record.Failed("harness", "containerd was started and does not respond", err)
 		}
 		return nil
-	case "ask": // what is answered is the judge's business
+	case "ask": // the judge checks the response
 		return in.Ask(ctx, p.Fault.At.String())
 	case "cancel", "await":
 		return in.client(ctx, s, cancel, done)
 	}
-	if p.Hit.Who == s.Who && s.Who == "shim" { // the very one that waits
+	if p.Hit.Who == s.Who && s.Who == "shim" { // the held shim itself
 		id, err := in.identify(p.Hit.PID)
 		if err != nil {
 			return err
@@ -74,8 +74,8 @@ func (in *Injector) step(
 	return err
 }
 
-// client takes a step with the client's call in flight, or waits until it is done with
-// everything, or its payload with its work.
+// client cancels the client's call in flight, or waits for the end of that call, of the
+// removal, or of the payload.
 func (in *Injector) client(ctx context.Context, s failpoints.Step, cancel func(), done <-chan struct{}) error {
 	switch {
 	case s.Who == "exit":

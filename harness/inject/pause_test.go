@@ -27,7 +27,7 @@ func (f *fake) Up(context.Context) (*containerd.Client, *grpc.ClientConn, error)
 	return nil, nil, nil
 }
 
-// paused takes the steps of a pause, and returns the containerd that they were done to.
+// paused runs the steps of a pause, and returns their containerd.
 func paused(t *testing.T, steps ...string) *fake {
 	t.Helper()
 	d := &fake{}
@@ -47,8 +47,8 @@ func paused(t *testing.T, steps ...string) *fake {
 	return d
 }
 
-// What comes after "kill containerd" does not keep it down for good, whether it is done
-// or not: there is no process here that a signal could be sent to.
+// containerd starts again after "kill containerd" and any last step, also if that step
+// fails. There are no processes here to which a signal could be sent.
 func TestContainerdIsStartedWhenTheStepsEnd(t *testing.T) {
 	for _, last := range []string{
 		"release", "wait 1ms", "cancel client", "await client", "await removal", "await exit", "kill shim", "stop shim",
@@ -64,7 +64,8 @@ func TestContainerdIsStartedWhenTheStepsEnd(t *testing.T) {
 	}
 }
 
-// A containerd that another fault of the plan keeps down is that one's to start.
+// Steps that do not kill containerd do not start it: another fault of the plan may keep
+// it down.
 func TestStepsThatKillNothingStartNothing(t *testing.T) {
 	d := &released{}
 	in := New(t.Context(), harness.Case{}, Target{Daemon: d,
@@ -78,7 +79,7 @@ func TestStepsThatKillNothingStartNothing(t *testing.T) {
 	}
 }
 
-// released counts how often it was let go.
+// released counts the calls of Release.
 type released struct {
 	fake
 	n int

@@ -13,12 +13,12 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// noticeable is how long an umount2 must have taken at least to count as slow. An
-// unhindered one takes some 20 ms here.
+// noticeable is the shortest time of an umount2 that counts as slow. Without pressure one
+// takes some 20 ms here.
 const noticeable = time.Second
 
-// pressure throttles the disk of containerd's root, lets a neighbour dirty it, and
-// watches how long the shims' umount2 takes from then on: io:root:running
+// pressure throttles the disk of containerd's root, lets a neighbour write dirty pages to
+// it, and then measures the shims' calls of umount2: io:root:running
 // pressure(4MiB/s,60MiB).
 type pressure struct {
 	in        *Injector
@@ -29,7 +29,7 @@ type pressure struct {
 
 func newPressure(in *Injector, i int) Fault { return &pressure{in: in, i: i} }
 
-// Begin throttles, dirties and begins to watch.
+// Begin throttles the disk, writes dirty pages, and starts the measurement.
 func (p *pressure) Begin(ctx context.Context) error {
 	bps, dirty, err := term.ParsePressure(p.in.plan[p.i].Do.At(1).Arg)
 	if err != nil {
@@ -63,7 +63,7 @@ func (p *pressure) Begin(ctx context.Context) error {
 	return nil
 }
 
-// dirty has a neighbour write to the disk.
+// dirty lets a neighbour write to the disk.
 func (p *pressure) dirty(ctx context.Context, mib int) error {
 	w := p.in.World
 	neighbour, err := w.Start(ctx, world.Params{
@@ -81,7 +81,7 @@ func (p *pressure) dirty(ctx context.Context, mib int) error {
 	return err
 }
 
-// Proof is an umount2 that was slow.
+// Proof returns the slow calls of umount2.
 func (p *pressure) Proof(context.Context) (harness.Firing, error) {
 	var errs []error
 	for _, w := range p.stalls {

@@ -27,15 +27,15 @@ type probed struct {
 
 func newProbed(in *Injector, i int) Fault { return &probed{in, i} }
 
-// Begin is never called: the controller knows from the start.
+// Begin is never called, because the controller knows the plan from the start.
 func (p *probed) Begin(context.Context) error { return nil }
 
 // Undo has nothing to undo.
 func (p *probed) Undo() error { return nil }
 
-// Proof is the count of the controller. That a process was asked to do something is not
-// enough where it could have gone on as if nothing had happened: one that was to crash
-// must have been seen to end, and a call whose context was ended must have failed.
+// Proof returns the count of the controller. The count is not enough if the fault may
+// have had no effect. A process that was told to crash must have ended, and a call with
+// a cancelled context must have failed.
 func (p *probed) Proof(ctx context.Context) (harness.Firing, error) {
 	f := p.proof(ctx)
 	if hits := p.in.Controller.Hits(); f.Count > 0 {
@@ -50,17 +50,18 @@ func (p *probed) proof(ctx context.Context) harness.Firing {
 	f := harness.Firing{Count: p.in.Controller.Fired(p.i)}
 	if f.Count == 0 {
 		if n := p.passed(); n > 0 {
-			f.Proof = fmt.Sprintf("its point was passed too few times: %d", n)
-			if 2*n >= firstHit(p.in.plan[p.i].Do) { // of a loop; less is no luck
+			f.Proof = fmt.Sprintf("its point has too few hits: %d", n)
+			if 2*n >= firstHit(p.in.plan[p.i].Do) { // the point may be in a loop with a varying number of rounds
 				f.Miss = harness.MissTooFew
 			}
 		}
 		return f
 	}
 	if want := leastHits(p.in.plan[p.i].Do); f.Count < want {
-		return harness.Firing{Proof: fmt.Sprintf("fired %d times, and its last part comes with the %d.", f.Count, want)}
+		return harness.Firing{Proof: fmt.Sprintf("fired only %s, and the last part of the term needs %s",
+			times(f.Count), times(want))}
 	}
-	f.Proof = fmt.Sprintf("fired %d times, counted by the probe", f.Count)
+	f.Proof = fmt.Sprintf("fired %s, counted by the probe", times(f.Count))
 	hits := p.in.Controller.Hits()
 	for at, h := range hits {
 		if h.Fault != p.i {
@@ -70,7 +71,7 @@ func (p *probed) proof(ctx context.Context) harness.Firing {
 		case term.Cancel, term.Deadline:
 			if !contextObserved(h, hits[at+1:]) {
 				return harness.Firing{Miss: harness.MissUnobserved, Proof: fmt.Sprintf(
-					"the context of %s, pid %d in its world, was ended at %s, and the call went on as if it were not",
+					"%s, pid %d in its world: the context was ended at %s, but the call completed",
 					h.Who,
 					h.PID,
 					h.Point,
@@ -87,7 +88,15 @@ func (p *probed) proof(ctx context.Context) harness.Firing {
 	return f
 }
 
-// passed is how often the fault's point was passed while it was armed.
+// times returns "once" or "N times".
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// passed returns the number of hits of the fault's point while it was armed.
 func (p *probed) passed() (n int) {
 	f := p.in.plan[p.i]
 	for _, h := range p.in.Controller.Hits() {
@@ -98,15 +107,15 @@ func (p *probed) passed() (n int) {
 	return n
 }
 
-// contextObserved reports whether a call whose context was ended has failed. A handler
-// may not look at its context at all, and then nothing was broken. At an exit point the
-// probe itself puts the context's error in the place of the outcome.
+// contextObserved reports whether a call with an ended context failed. A handler may
+// ignore its context, and then the fault has no effect. At an exit point the probe
+// itself returns the context's error.
 func contextObserved(h failpoints.Hit, later []failpoints.Hit) bool {
 	at, err := failpoints.ParsePoint(h.Point)
 	if err != nil || at.Where == "exit" {
 		return err == nil
 	}
-	if at.Kind == failpoints.Stmt { // the probe tells whether the context at hand has ended with the request
+	if at.Kind == failpoints.Stmt { // the probe reports whether the local context has ended, too
 		return slices.ContainsFunc(
 			later,
 			func(l failpoints.Hit) bool { return l.Point == h.Point && l.PID == h.PID && l.Ended },
@@ -119,10 +128,10 @@ func contextObserved(h failpoints.Hit, later []failpoints.Hit) bool {
 			return l.Err != ""
 		}
 	}
-	return true // it never came back
+	return true // the call never returned
 }
 
-// firstHit is which hit of its point a term does something at.
+// firstHit returns the number of the first hit at which a term has an action.
 func firstHit(t term.Term) int {
 	n := 1
 	for _, c := range t.Clauses() {
@@ -134,8 +143,8 @@ func firstHit(t term.Term) int {
 	return n
 }
 
-// leastHits is how often a term must have done something until each of its parts has at
-// least once: 1*error->1*crash has not happened before the crash has.
+// leastHits returns the number of actions after which each part of a term has happened.
+// For 1*error->1*crash that is 2, because the term is complete only after the crash.
 func leastHits(t term.Term) int {
 	least, before := 0, 0
 	for _, c := range t.Clauses() {
@@ -148,51 +157,50 @@ func leastHits(t term.Term) int {
 	return least
 }
 
-// crashPatience is how long the end of a process that has sent SIGKILL to itself may take
-// to be seen, crashLook how often it is looked for, and reapPatience how long the news of
-// it takes from the world's init once the process is gone.
+// crashTimeout is the time in which a process must end after it sent SIGKILL to itself,
+// and crashLook the time between two looks. reapTimeout is the time in which the
+// world's init must then report its exit status.
 const (
-	crashPatience = 5 * time.Second
-	crashLook     = 2 * time.Millisecond
-	reapPatience  = 100 * time.Millisecond
+	crashTimeout = 5 * time.Second
+	crashLook    = 2 * time.Millisecond
+	reapTimeout  = 100 * time.Millisecond
 )
 
-// crashed says how it is known that a process which was asked to send SIGKILL to itself
-// has ended, or why the fault came to nothing. init reaps containerd and the shims and
-// tells with what; of a short-lived helper (`shim start`, `shim delete`) containerd is
-// the parent, and that it is gone is all there is to see: it does nothing after the
-// signal.
+// crashed returns the evidence that a process which was told to crash has ended, or why
+// the fault had no effect. The world's init reaps containerd and the shims, and reports
+// their exit statuses. A short-lived helper (`shim start`, `shim delete`) has
+// containerd as its parent, so only its absence can be seen.
 func (in *Injector) crashed(ctx context.Context, h failpoints.Hit) (string, harness.Firing) {
 	miss := func(kind harness.Miss, why string) (string, harness.Firing) {
 		return "", harness.Firing{
 			Miss:  kind,
-			Proof: fmt.Sprintf("%s, pid %d in its world, was asked to crash and was not seen to: %s", h.Who, h.PID, why),
+			Proof: fmt.Sprintf("%s, pid %d in its world, was told to crash, but %s", h.Who, h.PID, why),
 		}
 	}
 	if err := in.awaitGone(ctx, h.PID); err != nil {
 		return miss("", err.Error())
 	}
-	reaped, cancel := context.WithTimeout(ctx, reapPatience)
+	reaped, cancel := context.WithTimeout(ctx, reapTimeout)
 	defer cancel()
 	e, err := in.World.Exited(reaped, h.PID)
 	if err != nil {
 		return "is gone, reaped by its parent", harness.Firing{}
 	}
 	if e.Code() != 128+uint32(unix.SIGKILL) {
-		return miss(harness.MissAlreadyExited, fmt.Sprintf("it was reaped with %d", e.Code()))
+		return miss(harness.MissAlreadyExited, fmt.Sprintf("exited with %d", e.Code()))
 	}
 	return fmt.Sprintf("was reaped with %d", e.Code()), harness.Firing{}
 }
 
-// awaitGone waits until a pid of the world is no process any more.
+// awaitGone waits until the world has no process with that pid.
 func (in *Injector) awaitGone(ctx context.Context, pid int) error {
-	ctx, cancel := context.WithTimeout(ctx, crashPatience)
+	ctx, cancel := context.WithTimeout(ctx, crashTimeout)
 	defer cancel()
 	if err := poll.Until(ctx, crashLook, func() (bool, error) {
 		_, err := os.Stat(in.World.Inside(fmt.Sprintf("/proc/%d", pid)))
 		return errors.Is(err, fs.ErrNotExist), nil
 	}); err != nil {
-		return fmt.Errorf("pid %d is still there: %w", pid, err)
+		return fmt.Errorf("pid %d still runs: %w", pid, err)
 	}
 	return nil
 }

@@ -23,8 +23,8 @@ func TestContextObserved(t *testing.T) {
 		{"the handler went on", hit(entry, "c0", ""), []failpoints.Hit{hit(exit, "c0", "")}, false},
 		{"another container's call failed", hit(entry, "c0", ""),
 			[]failpoints.Hit{hit(exit, "c1", "context canceled"), hit(exit, "c0", "")}, false},
-		{"it never came back", hit(entry, "c0", ""), nil, true},
-		{"at the exit the probe answers", hit(exit, "c0", ""), nil, true},
+		{"the call never returned", hit(entry, "c0", ""), nil, true},
+		{"at the exit the probe returns the error", hit(exit, "c0", ""), nil, true},
 	} {
 		if got := contextObserved(c.at, c.later); got != c.want {
 			t.Errorf("%s: observed is %v", c.name, got)

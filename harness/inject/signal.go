@@ -13,7 +13,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// sent is a signal to a process of the world, when the workload is in a state:
+// sent sends a signal to a process of the world, when the workload is in a state:
 // proc:shim:running 1*kill.
 type sent struct {
 	in *Injector
@@ -27,12 +27,12 @@ func newSignal(in *Injector, i int) Fault {
 	return &sent{in, i}
 }
 
-// Begin sends it.
+// Begin sends the signal.
 func (s *sent) Begin(ctx context.Context) error {
 	f := s.in.plan[s.i]
 	verbs := map[term.Action]string{term.Kill: "kill", term.Stop: "stop", term.Cont: "cont"}
 	if (f.At.Who == "task" || f.At.Who == "sandbox") && s.in.KnownPID(f.At.Who) == 0 {
-		s.in.Daemon.Release() // only containerd can tell the pid
+		s.in.Daemon.Release() // only containerd knows the pid
 	}
 	text, err := s.in.act(ctx, verbs[f.Do.At(1).Action], f.At.Who, "")
 	if err != nil {
@@ -42,20 +42,20 @@ func (s *sent) Begin(ctx context.Context) error {
 	return nil
 }
 
-// Proof is that the process was found, and the signal done.
+// Proof returns that the process was found and signalled.
 func (s *sent) Proof(context.Context) (harness.Firing, error) { return s.in.seen(s.i), nil }
 
 // Undo has nothing to undo: a stopped process ends with the world.
 func (s *sent) Undo() error { return nil }
 
-// act kills, stops or continues a process of the world: the shim of a container (by
-// default of the first), containerd, the sandbox's or a container's init. It returns, in
-// words, what is known to have happened.
+// act kills, stops or continues a process of the world, and returns the evidence in
+// words. The process is containerd, the init of the sandbox or of a container, or the
+// shim of a container (by default of the first).
 func (in *Injector) act(ctx context.Context, verb, who, container string) (string, error) {
 	if who == "containerd" {
 		pid := in.Daemon.PID()
 		if verb == "stop" {
-			in.record.Stopped(true) // before it does, so that no call fails earlier
+			in.record.Stopped(true) // before the signal, so that no call fails earlier
 		}
 		do, ok := map[string]func(context.Context) error{
 			"kill": in.Daemon.Kill, "stop": in.Daemon.Freeze, "cont": in.Daemon.Thaw,
@@ -86,7 +86,7 @@ func (in *Injector) act(ctx context.Context, verb, who, container string) (strin
 	), nil
 }
 
-// send signals a process of the world, and remembers whom it killed.
+// send signals a process of the world, and records a kill.
 func (in *Injector) send(ctx context.Context, verb, who string, id signal.Identity) error {
 	sig, ok := map[string]unix.Signal{"kill": unix.SIGKILL, "stop": unix.SIGSTOP, "cont": unix.SIGCONT}[verb]
 	if !ok {
@@ -101,13 +101,13 @@ func (in *Injector) send(ctx context.Context, verb, who string, id signal.Identi
 	return nil
 }
 
-// unknownVerb is of a step that nobody takes: signal 0 would be proof of nothing.
-func unknownVerb(verb string) error { return fmt.Errorf("no signal is known for the step %q", verb) }
+// unknownVerb returns an error for a step without a signal: signal 0 would prove nothing.
+func unknownVerb(verb string) error { return fmt.Errorf("the step %q has no signal", verb) }
 
-// errNoShim says that no shim serves in the world.
-var errNoShim = errors.New("there is no such process: no shim serves in the world")
+// errNoShim reports that no shim runs in the world.
+var errNoShim = errors.New("there is no such process: no shim runs in the world")
 
-// find names the process that a point means.
+// find returns the process that a point means.
 func (in *Injector) find(ctx context.Context, who, container string) (signal.Identity, error) {
 	if who == "task" || who == "sandbox" {
 		pid, err := in.InitPID(ctx, who)
@@ -128,7 +128,7 @@ func (in *Injector) find(ctx context.Context, who, container string) (signal.Ide
 	return signal.Identity{}, errNoShim
 }
 
-// identify finds the start time of a pid of the world.
+// identify adds the start time to a pid of the world.
 func (in *Injector) identify(pid int) (signal.Identity, error) {
 	all, err := in.Processes()
 	if err != nil {
@@ -142,7 +142,7 @@ func (in *Injector) identify(pid int) (signal.Identity, error) {
 	return signal.Identity{}, fmt.Errorf("pid %d of the world: %w", pid, signal.ErrGone)
 }
 
-// shims are the shims that serve in the world now.
+// shims returns the shims that run in the world now.
 func (in *Injector) shims() ([]signal.Identity, error) {
 	all, err := in.Processes()
 	if err != nil {

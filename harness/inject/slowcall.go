@@ -24,7 +24,7 @@ func newSlowCall(in *Injector, i int) Fault {
 	return &slowCall{in: in, i: i, attached: map[int]*slowsys.Injection{}}
 }
 
-// Begin attaches strace to the shims that serve.
+// Begin attaches strace to the shims of the world.
 func (s *slowCall) Begin(ctx context.Context) error {
 	f := s.in.plan[s.i]
 	ids, err := s.in.shims()
@@ -51,8 +51,8 @@ func (s *slowCall) Begin(ctx context.Context) error {
 	return nil
 }
 
-// Proof is a call that strace has delayed. It returns an error when strace has not
-// delayed all calls until now.
+// Proof returns the calls that strace delayed. It returns an error if strace has missed
+// calls.
 func (s *slowCall) Proof(context.Context) (harness.Firing, error) {
 	var errs []error
 	for pid, a := range s.attached {
@@ -68,14 +68,14 @@ func (s *slowCall) Proof(context.Context) (harness.Firing, error) {
 	return s.in.seen(s.i), errors.Join(errs...)
 }
 
-// detachPatience is how long strace may take to let a process go.
-const detachPatience = 5 * time.Second
+// detachTimeout is the timeout for strace to detach from a process.
+const detachTimeout = 5 * time.Second
 
 // Undo detaches strace.
 func (s *slowCall) Undo() error {
 	var errs []error
 	for _, a := range s.attached {
-		ctx, cancel := context.WithTimeout(context.Background(), detachPatience)
+		ctx, cancel := context.WithTimeout(context.Background(), detachTimeout)
 		errs = append(errs, a.Detach(ctx))
 		cancel()
 	}

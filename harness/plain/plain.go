@@ -1,6 +1,5 @@
-// Package plain has the cases in which nothing is broken. A containerd that does not hold
-// in one of them is not worth a fault: suites, sweeps and the tests of these begin with
-// them.
+// Package plain has the cases without a fault. Suites, sweeps and their tests begin with
+// them, because faults show nothing if a plain case does not hold.
 package plain
 
 import (
@@ -15,9 +14,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// Cases are those without a fault, which must always hold: what they find is a bug of the
-// release, or an error of ours. Every kind of client is there, and with it what it does
-// around a restart, beside bystanders and in a pod that lives on.
+// Cases returns the cases without a fault. They must always hold: a finding is a bug of
+// the release or of the harness. They cover every kind of client, with restarts,
+// bystanders and crash loops in a pod that keeps running.
 func Cases() []harness.Case {
 	all := slices.Clone(cases)
 	for n, c := range all {
@@ -33,20 +32,21 @@ func Cases() []harness.Case {
 	return all
 }
 
-// What releases are known to do where nothing is broken.
+// Known violations of releases without a fault.
 var (
 	late = finding.MustMatches("event event=late topic=/tasks/exit of=exec after=init-exit")
 	gone = finding.MustMatches("containerd what=gone-fails")
 
-	// ofPods: StopContainer and StopPodSandbox fail for what is gone; and, before v1.6.23 at
-	// the latest, what a slow reader of a log has not read at the end is lost. From v1.6.9
-	// to v1.6.14 a pod has no address after a restart (containerd#7843).
+	// ofPods: StopContainer and StopPodSandbox fail if the object does not exist. Before
+	// v1.6.23 at the latest, the end of a log is lost if its reader is slow. From v1.6.9 to
+	// v1.6.14 a pod has no address after a restart (containerd#7843).
 	ofPods = []harness.Bad{
 		{Releases: "< 1.6.23", Issue: "containerd#10520, containerd#10521", By: gone,
 			May: append(finding.MustMatches("container what=output", "cri-status object=sandbox field=ip"), late...)},
 		{Releases: "< 1.6.36 || >= 1.7.0, < 1.7.21", Issue: "containerd#10520, containerd#10521", By: gone, May: late},
 	}
-	// ofExecs: the exit of an init comes before those of execs that end with it.
+	// ofExecs: the exit event of an init comes before the events of the execs that end with
+	// it.
 	ofExecs = []harness.Bad{{Releases: "< 1.6.36 || >= 1.7.0, < 1.7.15", Issue: "containerd#9719", By: late}}
 )
 
@@ -57,9 +57,10 @@ func crashLoop(rounds int, steps string) string {
 		rounds, steps)
 }
 
-// broken are steps with three clients that close their connections. The process of the
-// first, an exec, must end. The second has written to the container's input, which must
-// stay open. The third has read some of the output, which the payload writes at its end.
+// broken returns steps with three clients that close their connections. The process of
+// the first, an exec, must end. The second has written to the container's input, which
+// must stay open. The third has read some of the output, which the payload writes at
+// its end.
 func broken(c string) []string {
 	steps := []string{"exec C/e0 &", "write C/e0 1750", "disconnect C/e0", "join",
 		"attach C/a0", "write C/a0 1750", "disconnect C/a0", "attach C/a1", "attach C/a2", "soak 30ms",
@@ -89,8 +90,8 @@ var cases = []harness.Case{
 			"delete all"}}},
 	{Name: "plain-group", Workload: harness.Workload{
 		Grouped: true, Containers: []harness.Container{{Exit: 3}, {Signal: "SIGTERM"}}, Script: script.Tasks}},
-	// A stop is given up, as by a kubelet that is restarted, and asked for again. The others
-	// are stopped meanwhile.
+	// The client cancels a stop and repeats it, as a restarted kubelet does. It stops the
+	// other containers meanwhile.
 	{Name: "plain-pod", Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{
 			{Exit: 7}, {Signal: "SIGTERM", IgnoresTerm: true}, {Signal: "SIGKILL"},
@@ -99,7 +100,7 @@ var cases = []harness.Case{
 			"stop c1 &", "soak 500ms", "cancel c1", "end c1 &", "soak 50ms", "end c0", "end c2 &", "end c3 &", "end c4 &",
 			"join",
 			"wait all", "at exited"}}},
-	// Eleven seconds are more than any time is that containerd gives its own calls.
+	// Eleven seconds are longer than any timeout of containerd's own calls.
 	{Name: "plain-exec", Workload: harness.Workload{
 		Containers: []harness.Container{
 			{Exit: 7, Execs: []harness.ExecSpec{{Exit: 3}, {Stays: true}, {Signal: payload.StopSignal}}},
@@ -202,7 +203,7 @@ var cases = []harness.Case{
 			{Exit: 6, Stdin: 7000, Execs: []harness.ExecSpec{{Exit: 9}}}},
 		Script: slices.Concat([]string{"run pod", "create c0", "at created", "start c0", "at running",
 			"restart containerd"}, broken("c0"), []string{"wait c0", "at exited"})}},
-	{Name: "plain-pod-output", Workload: harness.Workload{ // alone: its log is read when it has just ended
+	{Name: "plain-pod-output", Workload: harness.Workload{ // one container, so that its log is read at its end
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Lines: 7000, Execs: []harness.ExecSpec{{Exit: 3}}}},
 		Script: []string{"run pod", "create c0", "at created", "start c0", "at running", "execsync c0/e0", "end c0",
 			"wait c0", "at exited"}}},
@@ -220,7 +221,7 @@ var cases = []harness.Case{
 		Containers: []harness.Container{{Exit: 7, Execs: []harness.ExecSpec{{Exit: 3}}}, {Exit: 5}, {Exit: 3}},
 		Script: []string{"run pod", "look", "create all", "at created", "start all", "at running", "end c1 c2",
 			"wait c1 c2", "restart containerd", "execsync c0/e0", "end c0", "wait c0", "at exited", "remove all", "look",
-			"listen", // 100 events for a client that is gone are held back: the rounds have more
+			"listen", // containerd buffers 100 events for a client that has gone, and the rounds have more
 			crashLoop(9, "execsync c0/e0; end all; wait all")}}},
 	{Name: "plain-with-pod", Workload: harness.Workload{ // c1 runs until its pod is stopped
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}},

@@ -15,18 +15,18 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// Recorder is ready as its zero value; it may be used concurrently.
+// Recorder collects a history. Its zero value is ready for use, also concurrently.
 type Recorder struct {
 	mu sync.Mutex
 	h  harness.History
 }
 
-// Note writes something down for people.
+// Note records a text for people.
 func (r *Recorder) Note(who, format string, args ...any) {
 	r.add(harness.Note{At: time.Now(), Who: who, Text: fmt.Sprintf(format, args...)})
 }
 
-// Failed writes down for people that something did not succeed; err may be nil.
+// Failed records a failure for people. err may be nil.
 func (r *Recorder) Failed(who, what string, err error) {
 	r.add(harness.Note{At: time.Now(), Who: who, Text: what, Err: callerr.Of(err)})
 }
@@ -37,28 +37,28 @@ func (r *Recorder) add(n harness.Note) {
 	r.h.Notes = append(r.h.Notes, n)
 }
 
-// Call writes down a call that has ended.
+// Call records a finished call.
 func (r *Recorder) Call(c harness.Call) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.h.Calls = append(r.h.Calls, c)
 }
 
-// Reported writes down an exit status that the client got.
+// Reported records an exit status that the client received.
 func (r *Recorder) Reported(o exit.Observation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.h.Reported = append(r.h.Reported, o)
 }
 
-// Sent writes down a signal that the client has sent.
+// Sent records a signal that the client sent.
 func (r *Recorder) Sent(container string, signal int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.h.Signals = append(r.h.Signals, harness.SentSignal{Container: container, Signal: signal, At: time.Now()})
 }
 
-// Killed writes down a process that the harness has killed.
+// Killed records a process that the harness killed.
 func (r *Recorder) Killed(k harness.Kill) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,14 +72,14 @@ func (r *Recorder) Unheeded(u harness.Unheeded) {
 	r.h.Unheeded = append(r.h.Unheeded, u)
 }
 
-// Has writes down what containers have.
+// Has records the files and mounts of containers.
 func (r *Recorder) Has(b inventory.Belongings) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.h.Belongings = append(r.h.Belongings, b)
 }
 
-// CRI changes what a client of CRI has seen.
+// CRI changes the record of a CRI client.
 func (r *Recorder) CRI(change func(*harness.CRISeen)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,7 +89,7 @@ func (r *Recorder) CRI(change func(*harness.CRISeen)) {
 	change(r.h.CRI)
 }
 
-// Stopped writes down that containerd was made to stand still, or to go on.
+// Stopped records that containerd was frozen, or continued.
 func (r *Recorder) Stopped(is bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -100,7 +100,7 @@ func (r *Recorder) Stopped(is bool) {
 	}
 }
 
-// Problem writes down why the run shows nothing. A nil error is none.
+// Problem records why the run shows nothing. It ignores a nil error.
 func (r *Recorder) Problem(kind harness.ProblemKind, err error) {
 	if err == nil {
 		return
@@ -114,14 +114,14 @@ func (r *Recorder) Problem(kind harness.ProblemKind, err error) {
 	r.h.Problems = append(r.h.Problems, harness.Problem{Kind: kind, Text: err.Error()})
 }
 
-// Set changes what the runner alone writes.
+// Set changes any part of the history.
 func (r *Recorder) Set(change func(*harness.History)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	change(&r.h)
 }
 
-// History is what has been collected so far. It shares no list with the recorder.
+// History returns a copy of the history so far.
 func (r *Recorder) History() harness.History {
 	r.mu.Lock()
 	defer r.mu.Unlock()

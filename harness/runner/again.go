@@ -10,19 +10,18 @@ import (
 	"github.com/shimquake/shimquake/oracle/callerr"
 )
 
-// reuseTimeout is how long each call of the last look at liveness may take. On a busy
-// machine one can take seconds.
+// reuseTimeout is the minimum of the call timeout during the second use of the first
+// id. On a busy machine a call can take seconds.
 const reuseTimeout = 10 * time.Second
 
-// restartBound is how long a containerd with nothing to load may take until it answers.
-// It takes 30 to 60 ms; each shim that does not answer costs it 5 s (shim.load of
-// [timeouts]).
+// restartBound is the time in which a containerd with nothing to load must respond. It
+// takes 30 to 60 ms. Each shim that does not respond adds 5 s (shim.load in [timeouts]).
 const restartBound = 10 * time.Second
 
-// useAgain uses the first id once more, after a restart of containerd where the case asks
-// for it, and looks at what that leaves. Without a fault little can be in the way of the
-// id, and only a reference run or a thorough one tries it; and what the client did not
-// get rid of surely is.
+// useAgain uses the first id once more, and takes an inventory afterwards. If the case
+// says so, it restarts containerd before. Without a fault little can block the id, so
+// only a reference run or a thorough case tries it. If the client could not remove
+// everything, the id is blocked anyway.
 func (x *run) useAgain() error {
 	h := x.history()
 	if h.After.Inventory == nil || h.Removal != nil ||
@@ -32,7 +31,7 @@ func (x *run) useAgain() error {
 	if !x.restart() {
 		return nil
 	}
-	x.session.CallTimeout = max(x.session.CallTimeout, reuseTimeout) // a client's own impatience is part of the workload
+	x.session.CallTimeout = max(x.session.CallTimeout, reuseTimeout) // a short timeout belongs to the workload only
 	r := harness.Reuse{Brief: x.brief()}
 	use, err := x.client.Reuse(x.ctx, r.Brief)
 	r.Use = use
@@ -44,8 +43,8 @@ func (x *run) useAgain() error {
 	return nil
 }
 
-// restart restarts containerd where the case asks for it and no crash has done so
-// already.
+// restart restarts containerd if the case says so, unless a crash has already restarted
+// it. It reports whether containerd responds.
 func (x *run) restart() bool {
 	if x.Workload.NoRestart || (x.Workload.API != harness.CRI && !x.Workload.Thorough) || len(x.daemon.Deaths()) > 0 {
 		return true
@@ -64,9 +63,9 @@ func (x *run) restart() bool {
 	return err == nil
 }
 
-// brief reports whether less than a lifecycle will do: the runner is brief, the look has
-// found no violation, and it is a pod, or containerd has been started since the last
-// fault, so that nothing of a fault is left in its memory.
+// brief reports whether a part of a lifecycle is enough. It is not enough if the look has
+// found a violation, or if the runner is not brief. It is enough for a pod. For a task it
+// is enough if containerd was started after the last fault, and so has forgotten it.
 func (x *run) brief() bool {
 	h := x.history()
 	if x.usesAgain || !x.runner.Brief || x.Workload.Thorough ||

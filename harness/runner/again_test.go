@@ -8,8 +8,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// TestBrief counts how often the id is used: in whole after a fault that containerd has
-// lived through, without a task after a crash.
+// TestBrief counts the uses of the id. The second use is complete after a fault that
+// containerd has survived, and has no task after a crash.
 func TestBrief(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs containerd")

@@ -11,16 +11,15 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// takeBaseline takes the inventory that the one after is compared with. What containerd
-// is asked for it passes points, too: a fault may meet it there, and then it is asked
-// again.
+// takeBaseline takes the inventory that the later one is compared with. Its calls pass
+// points of containerd, too. If a fault breaks such a call, it is repeated.
 func (x *run) takeBaseline() error {
 	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.Deadline)
 	defer cancel()
 	begun := time.Now()
 	var before inventory.Inventory
 	var hopeless error
-	x.record.Note("oracle", "looks at what there is before")
+	x.record.Note("oracle", "takes the inventory before")
 	err := client.Until(ctx, func(ctx context.Context) error {
 		scene, err := x.sceneUp(ctx)
 		if err != nil {
@@ -30,7 +29,7 @@ func (x *run) takeBaseline() error {
 			return nil
 		}
 		err = fmt.Errorf("take the inventory before: %w", err)
-		if !x.inject.AnyFired() { // nothing was broken: there is no reason to try again
+		if !x.inject.AnyFired() { // no fault explains the error, so a retry does not help
 			hopeless = err
 			return nil
 		}

@@ -8,9 +8,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// BenchmarkHandles tells what it costs to look at containerd's descriptors and
-// goroutines: processor time of the harness and of the world, of an inventory with them
-// and of one without. A case takes two to four of them.
+// BenchmarkHandles measures the cost of reading containerd's descriptors and
+// goroutines. It compares the processor time of the harness and of the world for
+// inventories with and without them. A case takes two to four inventories.
 func BenchmarkHandles(b *testing.B) {
 	w := newBareWorld(b, &Runner{Residues: catalogue.Residues(), Evidence: b.TempDir()})
 	with, err := w.x.sceneUp(b.Context())

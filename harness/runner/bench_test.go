@@ -19,8 +19,8 @@ import (
 	"github.com/shimquake/shimquake/harness/client/task"
 )
 
-// benchCases are those whose price is reported: a fault by a probe, and one by a signal
-// that makes containerd clean up after a dead shim.
+// benchCases are the measured cases: a fault by a probe, and a signal after which
+// containerd cleans up after a dead shim.
 func benchCases() []harness.Case {
 	return []harness.Case{
 		{Name: "shutdown-error-once", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7}}},
@@ -30,7 +30,7 @@ func benchCases() []harness.Case {
 	}
 }
 
-// cost is what something took: wall time, and CPU time of the harness and of the world.
+// cost is the cost of a run: wall time, and CPU time of the harness and of the world.
 type cost struct{ wall, cpu time.Duration }
 
 func median(of []cost, what func(cost) time.Duration) time.Duration {
@@ -43,8 +43,8 @@ func median(of []cost, what func(cost) time.Duration) time.Duration {
 }
 
 // BenchmarkCase compares whole cases, with world, boot, faults and oracle, with a bare
-// create-start-wait-delete on a containerd that runs already. The three take turns, so
-// that a noisy machine is noisy for all of them; the ratios are those of the medians.
+// create-start-wait-delete on a running containerd. The three take turns, so that a noisy
+// machine affects all of them. The ratios compare the medians.
 func BenchmarkCase(b *testing.B) {
 	r := &Runner{Residues: catalogue.Residues(), Evidence: b.TempDir()}
 	bare := newBareWorld(b, r)
@@ -71,8 +71,8 @@ func BenchmarkCase(b *testing.B) {
 	}
 }
 
-// BenchmarkWorlds tells how many cases a minute run in 1, 2 and 4 worlds at once, and the
-// harness's peak memory.
+// BenchmarkWorlds measures the cases per minute in 1, 2 and 4 worlds at once, and the
+// peak memory of the harness.
 func BenchmarkWorlds(b *testing.B) {
 	for _, worlds := range []int{1, 2, 4} {
 		b.Run(strconv.Itoa(worlds), func(b *testing.B) {
@@ -105,7 +105,7 @@ func BenchmarkWorlds(b *testing.B) {
 	}
 }
 
-// peakMiB is the peak resident size of this process (VmHWM of proc_pid_status(5)).
+// peakMiB returns the peak resident size of this process (VmHWM of proc_pid_status(5)).
 func peakMiB(b *testing.B) float64 {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -132,7 +132,7 @@ func ownCPU(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// bareWorld is a world with a containerd that stays.
+// bareWorld returns a world with a containerd that keeps running.
 type bareWorld struct{ x *run }
 
 func newBareWorld(tb testing.TB, r *Runner) *bareWorld {
@@ -152,7 +152,7 @@ func newBareWorld(tb testing.TB, r *Runner) *bareWorld {
 	return &bareWorld{x: x}
 }
 
-// lifecycle is what a user of containerd does: create, start, wait, delete.
+// lifecycle runs the calls of a containerd user: create, start, wait, delete.
 func (w *bareWorld) lifecycle(b *testing.B) cost {
 	begun, own, world := time.Now(), ownCPU(b), w.x.world.CPU()
 	c := task.New(w.x.session)

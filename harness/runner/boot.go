@@ -33,9 +33,8 @@ var clients = map[harness.API]func(*client.Session) client.Client{
 	harness.CRI:     func(s *client.Session) client.Client { return cri.New(s) },
 }
 
-// collectLess spares processes that live for less than a second most of their garbage
-// collections: a tenth of a case's CPU time. It can be set from outside, like every other
-// variable.
+// collectLess saves most garbage collections of processes that run for less than a
+// second: a tenth of a case's CPU time. A GOGC of the environment takes precedence.
 var collectLess = "GOGC=" + cmp.Or(os.Getenv("GOGC"), "400")
 
 // boot makes the world and starts containerd in it, with the plan armed.
@@ -70,7 +69,7 @@ func (x *run) boot() (err error) {
 	}
 	if x.daemon, err = daemon.New(x.ctx, daemon.Params{
 		Subject: x.subject.Subject, World: x.world, CRI: x.Workload.API == harness.CRI, CNI: network, LogLevel: level,
-		// Without misbehaviour the fake shim is what the id is used again with.
+		// Without misbehaviours, the fake shim serves the second use of the id.
 		Env: append(env, inject.Env(x.Case, x.world)...), ExtraPath: filepath.Dir(x.subject.fakeshim),
 		Replaced: len(x.installed) > 0,
 		OnStart: func(ctx context.Context, _ *daemon.Daemon, c *containerd.Client) error {
@@ -88,7 +87,7 @@ func (x *run) boot() (err error) {
 	if x.trace {
 		x.inject.Controller.Trace()
 	}
-	err = x.daemon.Boot(x.ctx) // with all in place that a fault of its first boot needs
+	err = x.daemon.Boot(x.ctx) // last, because a fault may happen during the first boot
 	var failed *daemon.BootError
 	if errors.As(err, &failed) {
 		x.record.Set(func(h *harness.History) { h.Deaths = failed.Deaths })
@@ -96,7 +95,7 @@ func (x *run) boot() (err error) {
 	return err
 }
 
-// clientParams are what a client works with.
+// clientParams returns the parameters of the client.
 func (x *run) clientParams() client.Params {
 	p := client.Params{
 		Case: x.Case, Up: x.up, Died: func() bool { return len(x.daemon.Deaths()) > 0 },
@@ -144,7 +143,7 @@ func (x *run) install(i script.Installation) error {
 	return err
 }
 
-// standIn has another process have a pid, until it is ended.
+// standIn starts an idle process with a pid. The returned function ends it.
 func (x *run) standIn(ctx context.Context, pid int) (func(context.Context) (bool, error), error) {
 	p, err := x.world.StandIn(ctx, pid)
 	if err != nil {
@@ -158,7 +157,7 @@ func (x *run) standIn(ctx context.Context, pid int) (func(context.Context) (bool
 	}, nil
 }
 
-// target is what faults are done to.
+// target returns the processes and calls that faults act on.
 func (x *run) target() inject.Target {
 	return inject.Target{
 		World:     x.world,

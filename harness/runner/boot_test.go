@@ -7,8 +7,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// The steps of a pause at a point of containerd's very first boot are done to a
-// containerd that does not answer yet.
+// The steps of a pause at a point of containerd's first boot act on a containerd that
+// does not respond yet.
 func TestAPauseAtTheFirstBoot(t *testing.T) {
 	for _, tc := range []struct {
 		steps []string

@@ -8,8 +8,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// The first Create that a fault meets is the workload's, although bystanders were created
-// before, and a signal meets its shim; what bystanders pass is not among the hits.
+// A fault at the first Create meets the workload, although bystanders were created
+// before. A signal meets the workload's shim, too. Hits of bystanders are left out.
 func TestBystandersMeetNoFault(t *testing.T) {
 	const create = "rpc:shim:Task.Create:entry"
 	for _, tc := range []struct {
@@ -31,11 +31,11 @@ func TestBystandersMeetNoFault(t *testing.T) {
 			}
 			for _, b := range v.History.Bystanders {
 				if b.Asked == 0 || b.Output.Last == 0 || b.Removed.IsZero() {
-					t.Errorf("little is known of it: %+v", b)
+					t.Errorf("its record is incomplete: %+v", b)
 				}
 				at := slices.IndexFunc(v.History.Hits, func(h failpoints.Hit) bool { return h.ID == b.ID })
 				if at >= 0 {
-					t.Errorf("what it passes is among the hits: %+v", v.History.Hits[at])
+					t.Errorf("a hit of a bystander is counted: %+v", v.History.Hits[at])
 				}
 			}
 		})

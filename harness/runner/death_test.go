@@ -15,9 +15,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// A containerd that ends without being asked to must not be taken for one that took the
-// fault well, although it is back at once; nor one that hangs for a machine that could
-// not run the case.
+// A containerd that dies unasked is a violation, although it is back at once. A
+// containerd that hangs is a violation, too, and not a machine that cannot run the
+// case.
 func TestContainerdThatDiesOrHangsByItselfViolates(t *testing.T) {
 	for _, sig := range []unix.Signal{unix.SIGKILL, unix.SIGSTOP} {
 		v := harmed(t, func(ctx context.Context, s Scene) error { return signalContainerd(ctx, s, sig) })
@@ -27,22 +27,22 @@ func TestContainerdThatDiesOrHangsByItselfViolates(t *testing.T) {
 	}
 }
 
-// One that dies while the oracle asks it has not been looked at: its next one is asked.
+// If containerd dies while the oracle asks it, the oracle asks the restarted containerd.
 func TestContainerdThatDiesWhileAskedIsAskedAgain(t *testing.T) {
 	v := harmed(t, func(ctx context.Context, s Scene) error {
 		time.AfterFunc(time.Second, func() { _ = signalContainerd(ctx, s, unix.SIGKILL) })
 		return signalContainerd(ctx, s, unix.SIGSTOP)
 	})
 	if v.History.After == nil || v.History.After.Inventory == nil {
-		t.Errorf("nothing was looked at: %v", v)
+		t.Errorf("there is no inventory: %v", v)
 	}
 	if v.Outcome != harness.Violated || !v.Has(finding.ClassDaemon) {
 		t.Error(v)
 	}
 }
 
-// harmed is what is said of a run without a fault whose containerd is harmed before the
-// oracle looks.
+// harmed returns the verdict of a run without a fault, with a signal to containerd before
+// the oracle looks.
 func harmed(t *testing.T, harm func(context.Context, Scene) error) harness.Verdict {
 	t.Helper()
 	r := &Runner{Residues: catalogue.Residues(), Evidence: t.TempDir(), Sabotage: harm}

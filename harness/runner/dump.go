@@ -19,11 +19,11 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// dumpTimeout is how long containerd and a shim have to tell of their goroutines.
+// dumpTimeout is the timeout for the stacks of containerd and of a shim.
 const dumpTimeout = time.Second
 
-// dump takes the stacks of containerd and of the shims that were left, for people, if the
-// look has found something. Nothing of it is judged.
+// dump takes the stacks of containerd and of leaked shims, for people, if the look has
+// found a violation. The judge does not use them.
 func (x *run) dump() {
 	v := x.found
 	if v.Unable() || len(v.Violations()) == 0 {
@@ -35,7 +35,7 @@ func (x *run) dump() {
 	stacks, err := x.daemon.Stacks(ctx)
 	x.dumped("goroutines-containerd.txt", stacks, err)
 	for _, f := range v.Violations() {
-		// Of a shim whose task there is still, containerd reads the log itself.
+		// If the task still exists, containerd itself reads the log of its shim.
 		if f.Invariant == finding.Leak && f.Class == finding.ClassShim && f.Subject.PID > 0 &&
 			f.Facts[fact.Task] == fact.None {
 			text, err := x.dumpShim(ctx, f.Subject)
@@ -52,11 +52,12 @@ func (x *run) dumped(name string, text []byte, err error) {
 	x.dumps[name] = text
 }
 
-// mostThreads is how many threads, or descriptors, of a shim are looked at.
+// mostThreads limits the threads and descriptors of a shim that are read.
 const mostThreads = 1 << 16
 
-// dumpShim is what the kernel knows of a shim, and what it says of itself at SIGUSR1. It
-// reads the host's /proc: a program of the world may have mounted something on its own.
+// dumpShim returns the kernel's view of a shim, and the stacks that it logs at SIGUSR1.
+// It reads the host's /proc, because a program of the world may have mounted another
+// one.
 func (x *run) dumpShim(ctx context.Context, s finding.Subject) ([]byte, error) {
 	var out bytes.Buffer
 	pid, err := x.world.HostPID(signal.Identity{PID: s.PID, Start: s.Start})
@@ -73,7 +74,7 @@ func (x *run) dumpShim(ctx context.Context, s finding.Subject) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range threads { // where its runtime is stuck, the kernel still knows where
+	for _, t := range threads { // the kernel's view helps if the Go runtime is stuck
 		names = append(names, filepath.Join("task", t.Name(), "wchan"), filepath.Join("task", t.Name(), "stack"))
 	}
 	for _, name := range names {
@@ -98,8 +99,8 @@ func (x *run) dumpShim(ctx context.Context, s finding.Subject) ([]byte, error) {
 	return append(out.Bytes(), stacks...), err
 }
 
-// openLog opens the FIFO that a shim logs to, by its descriptor: the bundle that it was
-// in may be gone, and then no containerd reads it.
+// openLog opens the FIFO that a shim logs to, by its descriptor. The bundle with the FIFO
+// may be gone, and then no containerd reads it.
 func openLog(proc *foreign.Dir) (*os.File, error) {
 	fds, err := proc.List("fd", mostThreads)
 	if err != nil {
@@ -123,8 +124,7 @@ func openLog(proc *foreign.Dir) (*os.File, error) {
 // endOfStacks ends a shim's stacks in its log (dumpStacks in containerd's pkg/shim).
 const endOfStacks = "=== END goroutine stack dump ==="
 
-// readStacks reads a shim's log until its stacks are in it. They are in one line there,
-// quoted.
+// readStacks reads a shim's log up to the end of its stacks, which are one quoted line.
 func readStacks(ctx context.Context, log *os.File) (text []byte, err error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		if err := log.SetReadDeadline(deadline); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// interrupted is a client that is interrupted as it begins something.
+// interrupted is a client that is interrupted at the beginning of a step.
 type interrupted struct {
 	client.Client
 	run, reuse func()
@@ -26,7 +26,7 @@ func (i interrupted) Reuse(ctx context.Context, briefly bool) (harness.Use, erro
 	return i.Client.Reuse(ctx, briefly)
 }
 
-// A run that is interrupted shows nothing, whatever failed by that.
+// An interrupted run is invalid, whatever the interrupt breaks.
 func TestAnInterruptedRunIsInvalid(t *testing.T) {
 	plain := clients[harness.TaskAPI]
 	t.Cleanup(func() { clients[harness.TaskAPI] = plain })
@@ -60,13 +60,13 @@ func TestAnInterruptedRunIsInvalid(t *testing.T) {
 	}
 }
 
-// The same of a history whose last stage failed by nothing but the interrupt.
+// The same holds if the interrupt is the only error of the last stage.
 func TestNoteEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	x := (&Runner{}).begin(ctx, harness.Case{Name: "interrupted"}, false)
 	x.noteEnd()
 	if n := len(x.record.History().Problems); n != 0 {
-		t.Errorf("%d problems of a run that nobody has interrupted", n)
+		t.Errorf("%d problems of a run that was not interrupted", n)
 	}
 	cancel()
 	x.record.Set(func(h *harness.History) {

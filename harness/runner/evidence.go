@@ -17,8 +17,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// keepLogs copies the logs of a case that did not hold out of its world, before the world
-// ends, and returns the folder of its evidence; "" where none is kept.
+// keepLogs copies the logs out of the world, before it ends, if the case did not hold. It
+// returns the folder of the evidence, or "" if none is kept.
 func (x *run) keepLogs(v harness.Verdict) (string, error) {
 	if v.Outcome == harness.Held && !x.runner.KeepAll || v.Unable() || x.world == nil {
 		return "", nil
@@ -34,9 +34,9 @@ func (x *run) keepLogs(v harness.Verdict) (string, error) {
 	return dir.Name(), errors.Join(err, x.keepFacts(dir), dir.Close())
 }
 
-// evidenceDir is the folder of the run's evidence. It is made when it is asked for. The
-// folder for all evidence stands in --out, which another user may have filled: a symbolic
-// link in its place is refused.
+// evidenceDir creates the folder of the run's evidence. The folder for all evidence is
+// in --out, to which another user may have access, so a symbolic link in its place is
+// refused.
 func (x *run) evidenceDir() (dir *foreign.Dir, err error) {
 	name := fmt.Sprintf("%s-%s-%s", x.Name, x.begun.Format("20060102-150405"), x.world.Name())
 	path, err := filepath.Abs(cmp.Or(x.runner.Evidence, filepath.Join("out", "evidence")))
@@ -60,8 +60,8 @@ func (x *run) evidenceDir() (dir *foreign.Dir, err error) {
 	return dir, nil
 }
 
-// keepFacts writes the command that runs the case again, and what is known of versions
-// and the machine.
+// keepFacts writes the command that runs the case again, the versions, and facts about
+// the machine.
 func (x *run) keepFacts(dir *foreign.Dir) error {
 	subject := cmp.Or(x.Containerd, x.subject.Version)
 	program, err := os.Executable()
@@ -78,7 +78,7 @@ func (x *run) keepFacts(dir *foreign.Dir) error {
 	for _, name := range []string{"/proc/version", "/proc/cgroups", "/sys/fs/cgroup/cgroup.controllers"} {
 		text, err := foreign.ReadFile(name, mostKept)
 		if err != nil {
-			text = []byte(err.Error() + "\n") // on cgroup v1, or v2, one of them is not there
+			text = []byte(err.Error() + "\n") // cgroup v1 and v2 each lack one of the files
 		}
 		facts += fmt.Sprintf("\n--- %s\n%s", name, text)
 	}
@@ -88,8 +88,8 @@ func (x *run) keepFacts(dir *foreign.Dir) error {
 	)
 }
 
-// replayScript is a shell script that runs the case beside it on a containerd. Where the
-// program is gone it takes the one on PATH.
+// replayScript returns a shell script that runs the case.yaml beside it on a
+// containerd. If the program is gone, the script uses the one on PATH.
 func replayScript(program, containerd string) (string, error) {
 	quoted, err := syntax.Quote(containerd, syntax.LangPOSIX)
 	if err == nil {
@@ -103,7 +103,7 @@ func replayScript(program, containerd string) (string, error) {
 		"exec \"$program\" run --containerd " + quoted + " \"$@\" \"$(dirname \"$0\")/case.yaml\"\n", nil
 }
 
-// build names this program's version, as Go has noted it.
+// build returns this program's version from its build information.
 func build() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -118,8 +118,7 @@ func build() string {
 	return text
 }
 
-// keepBootLog keeps the log of a containerd that does not boot, whose path the error
-// names.
+// keepBootLog keeps the log of a containerd that does not boot. The error names its path.
 func (x *run) keepBootLog(err error) error {
 	var boot *daemon.BootError
 	if x.world == nil || !errors.As(err, &boot) {
@@ -132,8 +131,8 @@ func (x *run) keepBootLog(err error) error {
 	return errors.Join(boot.Keep(dir), dir.Close())
 }
 
-// keepHistory writes a verdict, what it is made of, and the rest that people read, to the
-// folder of the evidence.
+// keepHistory writes a verdict, its history and files for people to the folder of the
+// evidence.
 func keepHistory(v harness.Verdict) error {
 	if v.Evidence == "" {
 		return nil
@@ -155,16 +154,16 @@ func keepHistory(v harness.Verdict) error {
 	)
 }
 
-// mostKept is how much of the end of a log is kept, in bytes.
+// mostKept is the size of the end of a log that is kept, in bytes.
 const mostKept = 8 << 20
 
-// mostFiles is how many entries of a world's folder are looked at.
+// mostFiles limits the entries of a world's folder that are read.
 const mostFiles = 4096
 
-// copyLogs copies plain files of the world: containerd's log and
-// configuration, what helpers have written. Of a large file it copies the end. In place
-// of an entry that is no regular file it writes what that is. The folder of logs comes
-// last, so that a file of the same name elsewhere does not replace containerd's log.
+// copyLogs copies regular files of the world: containerd's log and configuration, and
+// the output of helpers. It copies the end of a large file. In place of an entry that
+// is no regular file, it writes the kind of the entry. The folder of logs comes last,
+// so that no file of the same name replaces containerd's log.
 func copyLogs(w *world.World, dir *foreign.Dir) error {
 	var errs []error
 	for _, of := range []struct {

@@ -17,8 +17,8 @@ import (
 	"github.com/shimquake/shimquake/harness/judge"
 )
 
-// A run is judged once when it is over, and that verdict is returned and kept. The look
-// before it has a verdict of its own, because the rest of the run depends on it.
+// A finished run is judged once, and that verdict is returned and kept. The look before
+// has a verdict of its own, because the rest of the run depends on it.
 func TestARunIsJudgedOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs containerd")
@@ -55,7 +55,7 @@ func TestARunIsJudgedOnce(t *testing.T) {
 	}
 }
 
-// A broken containerd leaves links and FIFOs where its logs are kept from.
+// A broken containerd may leave links and FIFOs in place of its logs.
 func TestTheEvidenceHasNothingOfTheHost(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs containerd")
@@ -88,7 +88,7 @@ func TestTheEvidenceHasNothingOfTheHost(t *testing.T) {
 	}
 }
 
-// The shell gives the program the containerd as it was named, whatever stands in it.
+// The shell passes the name of the containerd to the program unchanged, for any name.
 func TestReplayScript(t *testing.T) {
 	dir := t.TempDir()
 	program := "#!/bin/sh\nprintf '%s' \"$3\"\n"
@@ -114,11 +114,11 @@ func TestReplayScript(t *testing.T) {
 		}
 	}
 	if _, err := replayScript("/x", "src:/a\x00b"); err == nil {
-		t.Error("no shell can be given that name")
+		t.Error("a name that no shell can quote was accepted")
 	}
 }
 
-// Another user may have filled --out: evidence is not written to where a link leads.
+// Another user may have access to --out, so evidence is not written through a link.
 func TestEvidenceIsNotWrittenThroughALink(t *testing.T) {
 	out, victim := t.TempDir(), t.TempDir()
 	if err := os.Symlink(victim, filepath.Join(out, "evidence")); err != nil {
@@ -126,7 +126,7 @@ func TestEvidenceIsNotWrittenThroughALink(t *testing.T) {
 	}
 	x := newBareWorld(t, &Runner{Residues: catalogue.Residues(), Evidence: filepath.Join(out, "evidence")}).x
 	if dir, err := x.evidenceDir(); err == nil {
-		t.Errorf("it is kept in %s", dir.Name())
+		t.Errorf("the evidence is kept in %s", dir.Name())
 	}
 	if all, err := os.ReadDir(victim); err != nil || len(all) > 0 {
 		t.Errorf("the folder behind the link has %v, %v", all, err)

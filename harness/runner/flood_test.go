@@ -14,8 +14,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// A containerd that logs without end takes no more of the host than a log may have. Its
-// case is not held, because the lost lines are not known.
+// A containerd that logs without end uses no more of the host's disk than the limit of a
+// log. Its case is not held, because the lost lines are not known.
 func TestALogWithoutEnd(t *testing.T) {
 	var onDisk int64
 	r := &Runner{Residues: catalogue.Residues(), Evidence: t.TempDir(), KeepAll: true,
@@ -34,14 +34,14 @@ func TestALogWithoutEnd(t *testing.T) {
 		t.Skip(v.Why())
 	}
 	if v.Outcome != harness.Invalid || !v.HasProblem(harness.ByLook) {
-		t.Errorf("%v: want invalid, for want of the log's end", v)
+		t.Errorf("%v: want invalid, because the end of the log is lost", v)
 	}
 	if onDisk > 1<<20 || sizeOf(t, v.Evidence) > 2*mostKept {
 		t.Errorf("the world's folder has %d bytes on the host's disk, its evidence %d", onDisk, sizeOf(t, v.Evidence))
 	}
 }
 
-// sizeOf is the size of all files below a folder.
+// sizeOf returns the size of all files below a folder.
 func sizeOf(t *testing.T, dir string) (size int64) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {

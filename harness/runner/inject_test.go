@@ -18,7 +18,8 @@ func parsed(t *testing.T, text string) term.Term {
 	return do
 }
 
-// What of a plan was not done makes the verdict invalid, even when its point was passed.
+// A fault or a step that did not happen makes the verdict invalid, even if its point has
+// hits.
 func TestHalfAFaultIsInvalid(t *testing.T) {
 	for _, tc := range []struct {
 		name, says string
@@ -28,7 +29,7 @@ func TestHalfAFaultIsInvalid(t *testing.T) {
 			failpoints.Steps("kill task", "release")...)},
 		{"there is no second hit", "1*crash", failpoints.Fault{At: failpoints.MustPoint("rpc:shim:Task.Start:exit"),
 			Do: parsed(t, "1*delay(1)->1*crash")}},
-		{"there is no third pass", "passed too few times: 1", failpoints.Fault{
+		{"there is no third hit", "too few hits: 1", failpoints.Fault{
 			At: failpoints.MustPoint("rpc:shim:Task.Start:exit"), Do: parsed(t, "2*off->1*crash")}},
 	} {
 		v := runCase(t, harness.Case{Name: "half-a-fault", Plan: failpoints.Plan{tc.fault}})

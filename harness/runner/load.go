@@ -6,8 +6,8 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// machineLoad is how many processes each CPU has had to do with in the last minute; 0
-// where the kernel does not tell.
+// machineLoad returns the load average of the last minute for each CPU, or 0 if the
+// kernel does not report it.
 func machineLoad() float64 {
 	fs, err := procfs.NewDefaultFS()
 	if err != nil {

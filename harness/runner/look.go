@@ -19,18 +19,17 @@ import (
 	"github.com/shimquake/shimquake/oracle/settle"
 )
 
-// answerBound is how long an idle containerd may take for a simple answer. It takes less
-// than a millisecond.
+// answerBound is the time in which an idle containerd must respond to a simple call. It
+// takes less than a millisecond.
 const answerBound = 5 * time.Second
 
-// busyBound is how long settle waits in all, past the workload's own time, for a
-// containerd that is still calling a shim: to clean up it takes 5 s each for Delete and
-// Shutdown, one after the other, and 3 s more in its own Delete (shim.cleanup and
-// shim.shutdown of [timeouts]).
+// busyBound is how long settle waits for a containerd that still calls a shim, in
+// addition to the workload's own time. A cleanup takes up to 5 s for Delete, then 5 s
+// for Shutdown, and 3 s more in its own Delete. These are shim.cleanup and
+// shim.shutdown in [timeouts].
 const busyBound = 13 * time.Second
 
-// look waits for what is still going on, and takes down what is left and what events have
-// come.
+// look waits until the world has settled, and records the inventory and the events.
 func (x *run) look() error {
 	l := x.lookAt(x.before())
 	x.record.Set(func(h *harness.History) { h.After = &l })
@@ -42,7 +41,7 @@ func (x *run) look() error {
 	}
 	x.awaitEvents()
 	x.inject.Controller.Flush(flushTimeout)
-	flushed := all(x.history()) // names may be tried in a pod of our own
+	flushed := all(x.history()) // before lookAtCRI, because that may create a pod
 	x.lookAtCRI()
 	instances := x.instances() // before the id is used again
 	x.record.Set(func(h *harness.History) {
@@ -54,14 +53,15 @@ func (x *run) look() error {
 	return nil
 }
 
-// all is how much has come by now.
+// all returns the present lengths of the lists in Flushed.
 func all(h harness.History) *harness.Flushed {
 	return &harness.Flushed{Events: len(h.Events), Hits: len(h.Hits), Reported: len(h.Reported)}
 }
 
 func (x *run) before() inventory.Inventory { return *x.record.History().Before }
 
-// lookAt compares with an inventory until nothing is left, or what is left stays.
+// lookAt compares the world with an earlier inventory until nothing is left, or until the
+// remains no longer change.
 func (x *run) lookAt(before inventory.Inventory) (l harness.Look) {
 	up, cancel := context.WithTimeout(x.ctx, x.Workload.Deadline)
 	defer cancel()
@@ -71,7 +71,7 @@ func (x *run) lookAt(before inventory.Inventory) (l harness.Look) {
 	}
 	var after inventory.Inventory
 	err = x.withPlugins(up, func() (err error) {
-		if scene, err = x.sceneUp(up); err == nil { // a new one after a restart
+		if scene, err = x.sceneUp(up); err == nil { // a restart needs a new scene
 			after, err = x.settle(up, scene, before)
 		}
 		return err
@@ -80,7 +80,7 @@ func (x *run) lookAt(before inventory.Inventory) (l harness.Look) {
 	if err == nil {
 		l.Inventory = &after
 	} else if now, downErr := x.sceneUp(up); downErr == nil {
-		scene = now // the client at hand may be that of one that was killed meanwhile
+		scene = now // the old scene may have the client of a containerd that was killed since
 	} else {
 		return l
 	}
@@ -89,8 +89,8 @@ func (x *run) lookAt(before inventory.Inventory) (l harness.Look) {
 	return l
 }
 
-// askAgain asks containerd a simple question, and a containerd that was started meanwhile
-// once more: the connection to the one before is closed.
+// askAgain makes a simple call to containerd. If containerd was restarted meanwhile, it
+// repeats the call, because the connection to the previous process is closed.
 func (x *run) askAgain(up context.Context, s inventory.Scene) harness.Answer {
 	for {
 		a := answer(x.ctx, s)
@@ -105,7 +105,7 @@ func (x *run) askAgain(up context.Context, s inventory.Scene) harness.Answer {
 	}
 }
 
-// answer asks containerd a simple question.
+// answer makes a simple call to containerd, and returns the response.
 func answer(ctx context.Context, s inventory.Scene) harness.Answer {
 	bound, cancel := context.WithTimeout(ctx, answerBound)
 	defer cancel()
@@ -118,10 +118,10 @@ func answer(ctx context.Context, s inventory.Scene) harness.Answer {
 	return a
 }
 
-// settle waits for what is still going on, and takes the inventory of what is left then.
-// A leak is one when nobody is about to remove it: while containerd waits for a shim's
-// answer it may still clean up behind it. A containerd that dies meanwhile is waited for
-// while up lasts.
+// settle waits until the world has settled, and takes the inventory. Remains are leaks
+// only if no process is about to remove them. While containerd waits for a shim's
+// response, it may still clean up afterwards. If containerd dies meanwhile, settle
+// waits for it until up ends.
 func (x *run) settle(
 	up context.Context,
 	s inventory.Scene,
@@ -135,18 +135,18 @@ func (x *run) settle(
 			if downErr != nil || now.Client == s.Client || time.Now().After(limit) {
 				return inv, err
 			}
-			s = now // that client was of a containerd that has died meanwhile
+			s = now // the old scene had the client of a containerd that died meanwhile
 			continue
 		}
 		if late && time.Now().Before(limit) {
-			continue // the inventory may be of before that
+			continue // the inventory may be older than the removal
 		}
 		x.inject.Controller.Flush(flushTimeout)
 		busy := calling(x.inject.Controller.Hits(), x.daemon.Deaths())
 		if len(finding.Violations(left)) == 0 || busy == "" || time.Now().After(limit) {
 			return inv, nil
 		}
-		x.record.Note("oracle", "%d things are left; containerd is still at %s", len(left), busy)
+		x.record.Note("oracle", "%d findings so far; containerd is still in %s", len(left), busy)
 	}
 }
 
@@ -165,11 +165,11 @@ func (x *run) settleOnce(
 	return inv, left, late, err
 }
 
-// relist has a client that gave up a call list again what there is, time and again while
-// the world settles. What it returns ends that, with one last time where something is
-// left, and reports whether anything was removed.
+// relist lets a client that gave up a call list and remove late objects, while the
+// world settles. The returned function waits for the end of ctx, and reports whether
+// anything was removed. With last, it lists one more time.
 func (x *run) relist(ctx context.Context) func(last bool) bool {
-	r, ok := x.client.(client.Relister)
+	r, ok := x.client.(client.LateRemover)
 	if !ok || !x.clientIsDone() || r.RelistEvery() == 0 {
 		return func(bool) bool { return false }
 	}
@@ -182,7 +182,7 @@ func (x *run) relist(ctx context.Context) func(last bool) bool {
 			select {
 			case <-ctx.Done():
 			case <-tick.C:
-				removed = r.Relist(x.ctx) || removed // to its end: cut off it would leave something itself
+				removed = r.Relist(x.ctx) || removed // with x.ctx, because an interrupted removal leaves remains
 			}
 		}
 		result <- removed
@@ -210,7 +210,7 @@ func (x *run) yield(wait func()) {
 	x.runner.Yield(wait)
 }
 
-// flushEvents waits until the events that containerd heard of have come.
+// flushEvents waits until the events that containerd has received have arrived here.
 func (x *run) flushEvents() error {
 	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.Deadline)
 	defer cancel()
@@ -224,8 +224,8 @@ func (x *run) flushEvents() error {
 	return nil
 }
 
-// calling is a call to a shim that a living containerd has begun and not ended, or "". A
-// Wait says nothing: it lasts as long as the task.
+// calling returns a call to a shim that a running containerd has not finished, or "". It
+// ignores Wait, which lasts as long as the task.
 func calling(hits []failpoints.Hit, deaths []daemon.Death) string {
 	type call struct {
 		pid        int
@@ -258,16 +258,16 @@ func calling(hits []failpoints.Hit, deaths []daemon.Death) string {
 	return ""
 }
 
-// eventPatience is how long events that must come are waited for when everything else has
-// settled: a shim sends one again a second later that containerd was not up for, and a
-// containerd that cleans up after a dead shim tells of the exit last (at a load of 40
-// more than two seconds later).
-const eventPatience = 5 * time.Second
+// eventTimeout is the timeout for events that must come, after everything else has
+// settled. If containerd is down, a shim repeats an event a second later. A containerd
+// that cleans up after a dead shim sends the exit event last (at a load of 40, more
+// than two seconds later).
+const eventTimeout = 5 * time.Second
 
-// awaitEvents waits for events of tasks whose lack would violate: CRI's own are awaited
-// by themselves.
+// awaitEvents waits for the events of tasks that a rule requires. CRI's own events have a
+// wait of their own.
 func (x *run) awaitEvents() {
-	ctx, cancel := context.WithTimeout(x.ctx, eventPatience)
+	ctx, cancel := context.WithTimeout(x.ctx, eventTimeout)
 	defer cancel()
 	x.events.Await(ctx, func([]event.Task) bool {
 		h := x.history()

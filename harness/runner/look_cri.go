@@ -16,8 +16,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// hearCRI listens to CRI's container events, where CRI is used: twice where no fault is
-// planned and both are to be told them.
+// hearCRI subscribes to CRI's container events in a CRI case. In a case without faults it
+// subscribes twice, if the release sends all events to each subscriber.
 func (x *run) hearCRI(ctx context.Context, c *containerd.Client) error {
 	conn, ok := c.Conn().(grpc.ClientConnInterface)
 	if x.Workload.API != harness.CRI || !ok {
@@ -30,13 +30,12 @@ func (x *run) hearCRI(ctx context.Context, c *containerd.Client) error {
 	return err
 }
 
-// criEventPatience is how long a container event that was due may still be on its way
-// when everything has settled. It takes a millisecond.
-const criEventPatience = 2 * time.Second
+// criEventTimeout is the timeout for a missing container event after everything has
+// settled. It takes a millisecond.
+const criEventTimeout = 2 * time.Second
 
-// lookAtCRI takes down what CRI lists when everything has settled, and what events have
-// come. There is no mark that could be sent through CRI's events, so those that are due
-// are waited for.
+// lookAtCRI records CRI's lists and events after everything has settled. CRI's events
+// have no marker for their end, so it waits for the events that must come.
 func (x *run) lookAtCRI() {
 	lister, ok := x.client.(client.Lister)
 	if !ok {
@@ -46,34 +45,35 @@ func (x *run) lookAtCRI() {
 	defer cancel()
 	listed := lister.List(ctx)
 	lister.TryNames(ctx)
-	patience, done := context.WithTimeout(ctx, criEventPatience)
+	bounded, done := context.WithTimeout(ctx, criEventTimeout)
 	defer done()
 	h := x.history()
-	x.criEvents.Await(patience, func(heard criview.Heard) bool { return !judge.MissesCRIEvents(h, heard.Events) })
-	second := x.lookAtSecond(patience)
+	x.criEvents.Await(bounded, func(heard criview.Heard) bool { return !judge.MissesCRIEvents(h, heard.Events) })
+	second := x.lookAtSecond(bounded)
 	heard := x.criEvents.Heard()
 	x.record.CRI(func(s *harness.CRISeen) {
 		s.Listed, s.Events, s.NoEvents, s.Second = listed, heard.Events, heard.None, second
 	})
 }
 
-// lookAtSecond is what the second was told who listens to CRI's container events, when it
-// has been told what the first was, and the other way about; nil where there is none.
-func (x *run) lookAtSecond(patience context.Context) *harness.CRISecond {
+// lookAtSecond returns the events that the second subscriber to CRI's container events
+// received, or nil if there is none. It waits until both subscribers have the same
+// events.
+func (x *run) lookAtSecond(ctx context.Context) *harness.CRISecond {
 	if x.criSecond.Heard().Since.IsZero() {
 		return nil
 	}
-	x.criSecond.Await(patience, func(is criview.Heard) bool {
+	x.criSecond.Await(ctx, func(is criview.Heard) bool {
 		return is.Err != nil || !judge.Untold(x.criEvents.Heard().Events, is.Events, is.Since)
 	})
 	is := x.criSecond.Heard()
-	x.criEvents.Await(patience, func(first criview.Heard) bool {
+	x.criEvents.Await(ctx, func(first criview.Heard) bool {
 		return first.Err != nil || !judge.Untold(is.Events, first.Events, is.Since)
 	})
 	return &harness.CRISecond{Since: is.Since, Events: is.Events, Err: callerr.Of(is.Err)}
 }
 
-// lookMeanwhile is a look while the client is at work.
+// lookMeanwhile looks while the client is at work.
 func (x *run) lookMeanwhile(before *inventory.Inventory) harness.Look {
 	if before != nil {
 		return x.lookAt(*before)

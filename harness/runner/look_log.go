@@ -8,8 +8,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// lookAtLog keeps what is to be judged of containerd's log. A log that has lost lines is
-// a problem: it may have lost a fatal one.
+// lookAtLog records the messages of containerd's log that the judge needs. A log without
+// its last lines is a problem, because a fatal message may be missing.
 func (x *run) lookAtLog() error {
 	text, _, err := x.world.Logs().Tail(daemon.LogName, world.LogSize)
 	if err != nil {

@@ -21,10 +21,10 @@ func TestAContainerdThatStillCallsAShimIsWaitedFor(t *testing.T) {
 		want   string
 	}{
 		{"nothing was called", nil, nil, ""},
-		{"it was answered", []failpoints.Hit{hit(entry, 9), hit(exit, 9)}, nil, ""},
-		{"it was not", []failpoints.Hit{hit(entry, 9)}, nil, "Task.Shutdown of c0"},
-		{"the second was not", []failpoints.Hit{hit(entry, 9), hit(exit, 9), hit(entry, 9)}, nil, "Task.Shutdown of c0"},
-		{"whoever called is dead", []failpoints.Hit{hit(entry, 9)}, []daemon.Death{{PID: 9}}, ""},
+		{"the call returned", []failpoints.Hit{hit(entry, 9), hit(exit, 9)}, nil, ""},
+		{"the call did not return", []failpoints.Hit{hit(entry, 9)}, nil, "Task.Shutdown of c0"},
+		{"the second call did not return", []failpoints.Hit{hit(entry, 9), hit(exit, 9), hit(entry, 9)}, nil, "Task.Shutdown of c0"},
+		{"the caller is dead", []failpoints.Hit{hit(entry, 9)}, []daemon.Death{{PID: 9}}, ""},
 		{"the next containerd calls", []failpoints.Hit{hit(entry, 9), hit(entry, 11)}, []daemon.Death{{PID: 9}},
 			"Task.Shutdown of c0"},
 		{"a Wait lasts as long as its task", []failpoints.Hit{hit("rpc:containerd:Task.Wait:entry", 9)}, nil, ""},
@@ -37,8 +37,8 @@ func TestAContainerdThatStillCallsAShimIsWaitedFor(t *testing.T) {
 	}
 }
 
-// The connection to a containerd that has died is closed, and says nothing of the one
-// that was started after it.
+// The closed connection to a dead containerd says nothing about the containerd that was
+// started after it.
 func TestAContainerdThatWasStartedMeanwhileIsAsked(t *testing.T) {
 	x := newBareWorld(t, &Runner{Residues: catalogue.Residues(), Evidence: t.TempDir()}).x
 	before, err := x.sceneUp(t.Context())
@@ -49,9 +49,9 @@ func TestAContainerdThatWasStartedMeanwhileIsAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a := answer(t.Context(), before); a.Err == nil {
-		t.Fatal("the connection to the containerd before still answers: nothing is shown")
+		t.Fatal("the connection to the dead containerd still works, so the test shows nothing")
 	}
 	if a := x.askAgain(t.Context(), before); a.Err != nil {
-		t.Errorf("the containerd that was started did not answer: %v", a.Err)
+		t.Errorf("the restarted containerd did not respond: %v", a.Err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ThisMachine is the one that this program runs on.
+// ThisMachine describes the machine on which this program runs.
 func ThisMachine() harness.Machine {
 	m := harness.Machine{Kernel: "unknown", Cgroups: "v1", CPUs: runtime.NumCPU()}
 	var u unix.Utsname

@@ -12,8 +12,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// makeNetwork gives the world what pods with a network of their own take; "" for a case
-// without.
+// makeNetwork creates the CNI folder for pods with a network of their own. It returns
+// "" if the case has no such pod.
 func (x *run) makeNetwork() (cni.Folder, error) {
 	if x.Workload.Network != harness.PodNetwork {
 		return "", nil
@@ -25,11 +25,11 @@ func (x *run) makeNetwork() (cni.Folder, error) {
 // networkFile is the name of the file in which the plugin notes its calls.
 const networkFile = "cni"
 
-// networks are the calls of the plugin so far.
+// networks returns the calls of the plugin so far.
 func (x *run) networks() ([]inventory.NetworkCall, error) {
 	text, err := x.world.Truth().Read(networkFile, mostKept)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // it was never called
+		return nil, nil // the plugin was never called
 	}
 	var calls []record.Call
 	if err == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/shimquake/shimquake/poll"
 )
 
-// at is called when the workload has come to a state.
+// at is called when the workload has reached a state.
 func (x *run) at(ctx context.Context, state string) {
 	if state == "exited" {
 		x.lookForChildren(ctx)
@@ -20,15 +20,15 @@ func (x *run) at(ctx context.Context, state string) {
 }
 
 const (
-	// dying is how long a process that was killed may take to end; it takes milliseconds.
+	// dying is the time in which a killed process must end. It takes milliseconds.
 	dying = time.Second
-	// dyingLook is how often it is looked for.
+	// dyingLook is the time between two looks for it.
 	dyingLook = 10 * time.Millisecond
 )
 
-// lookForChildren looks for what has outlived the init of a container whose exit was
-// reported. CRI deletes a container before its client hears of it, and runc kills then
-// what is left.
+// lookForChildren looks for processes that have outlived the reported init of their
+// container. With CRI there are none: it deletes a container before it reports the exit,
+// and runc then kills the remaining processes.
 func (x *run) lookForChildren(ctx context.Context) {
 	children := func(k harness.Container) bool { return k.Children > 0 }
 	if x.Workload.API == harness.CRI || !slices.ContainsFunc(x.Workload.Containers, children) {
@@ -48,7 +48,7 @@ func (x *run) lookForChildren(ctx context.Context) {
 	x.record.Set(func(h *harness.History) { h.Outlived = left })
 }
 
-// outlived are the processes of containers whose exit was reported.
+// outlived returns the processes of containers with a reported exit.
 func (x *run) outlived() (left []harness.Outlived, err error) {
 	all, err := inventory.Processes(x.scene())
 	for _, i := range x.client.Instances() {

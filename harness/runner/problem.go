@@ -13,8 +13,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// IsUnsupported reports whether an error means that this machine cannot run the case at
-// all.
+// IsUnsupported reports whether an error means that this machine cannot run the case.
 func IsUnsupported(err error) bool {
 	for _, e := range []error{
 		world.ErrNotRoot, world.ErrNoCgroup, world.ErrLacksController, iopressure.ErrNoController, iopressure.ErrNoLoop,
@@ -27,7 +26,7 @@ func IsUnsupported(err error) bool {
 	return false
 }
 
-// kindOf is the kind of problem that an error is, or otherwise.
+// kindOf returns the kind of problem that an error is. The default is otherwise.
 func kindOf(err error, otherwise harness.ProblemKind) harness.ProblemKind {
 	var boot *daemon.BootError
 	var in *inputError
@@ -46,21 +45,22 @@ func kindOf(err error, otherwise harness.ProblemKind) harness.ProblemKind {
 	return otherwise
 }
 
-// inputError is a case that cannot be run.
+// inputError reports a case that cannot be run.
 type inputError struct{ error }
 
 func (e *inputError) Unwrap() error { return e.error }
 
 func input(err error) error { return &inputError{err} }
 
-// errEnded says that the run was ended before it was through.
-var errEnded = errors.New("the run was ended")
+// errEnded reports that the run was interrupted.
+var errEnded = errors.New("the run was interrupted")
 
-// ended returns why the context of a run is over: the run was ended, or the world's init.
+// ended returns why the context of a run ended: the run was interrupted, or the world's
+// init died.
 func ended(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, world.ErrInitGone) {
-		return fmt.Errorf("%w during the case, by no fault", cause)
+		return fmt.Errorf("%w during the case, without a fault", cause)
 	}
 	return fmt.Errorf("%w: %w", errEnded, cause)
 }

@@ -9,17 +9,16 @@ import (
 	"github.com/shimquake/shimquake/harness/judge"
 )
 
-// reference is a workload on the default release without a fault, run once for a runner,
-// and once more for the second use of its first id.
+// reference is the run of a workload on the default release without a fault. A runner
+// does it once for each workload, and once more for the second use of the first id.
 type reference struct {
 	mu     sync.Mutex
-	known  *harness.Reference // nil until it was run to its end
-	failed bool               // the last run of it did not hold
+	known  *harness.Reference // nil until a run has a result
+	failed bool               // set if the last run did not hold
 }
 
-// refer has the default release run the workload, where something has failed that no
-// fault explains: a containerd that is broken is told apart from a machine that cannot
-// run it.
+// refer runs the workload on the default release, if no fault explains a failure. The
+// result tells a broken containerd from a machine that cannot run the workload.
 func (x *run) refer() {
 	h := x.history()
 	if x.isReference || x.ctx.Err() != nil || !judge.Unexplained(h) {
@@ -34,22 +33,22 @@ func (x *run) refer() {
 	x.record.Set(func(h *harness.History) { h.Reference = known })
 }
 
-// tried is what a reference run tries: a case, by its text, and whether its first id can
-// be used again.
+// tried identifies a reference run: the text of its case, and whether it uses the first
+// id again.
 type tried struct {
 	text  string
 	again bool
 }
 
-// run is what it shows; nil where the run that asks is ended meanwhile. Whether there is
-// time enough is asked anew: a machine that could run it may be too busy now.
+// run returns the result of the reference, or nil if x is interrupted meanwhile. After a
+// timeout it always runs again, because the machine may have become too busy.
 func (r *reference) run(x *run, c harness.Case, again, outOfTime bool) *harness.Reference {
-	x.yield(r.mu.Lock) // who has it runs a case, and may wait for a slot: this one's
+	x.yield(r.mu.Lock) // the owner of the lock runs a case, and may wait for this run's slot
 	defer r.mu.Unlock()
 	if r.known != nil && !outOfTime {
 		return r.known
 	}
-	x.record.Note("harness", "the default release runs the workload without a fault")
+	x.record.Note("harness", "runs the workload on the default release without a fault")
 	y := x.runner.begin(x.ctx, c, false)
 	y.isReference, y.usesAgain = true, again
 	y.observe()
@@ -61,24 +60,25 @@ func (r *reference) run(x *run, c harness.Case, again, outOfTime bool) *harness.
 	if outOfTime {
 		return inTime(now, v.History.Calls, y.Workload)
 	}
-	if now.Outcome == harness.Held || r.failed { // one failure may be bad luck: the next case asks again
+	if now.Outcome == harness.Held || r.failed { // a single failure may be chance, so the next case tries again
 		r.known = now
 	}
 	r.failed = now.Outcome != harness.Held
 	return now
 }
 
-// inTime says what a reference shows where time was wanting. One that held with most of
-// its time gone, of a call or of all together, had luck, and shows nothing: the machine
-// is too busy to tell.
+// inTime returns the result of a reference after a timeout. A reference that held
+// within a quarter of the timeouts shows that the machine is fast enough. If a call or
+// all calls together took longer, the machine is too busy, and the reference is
+// invalid.
 func inTime(r *harness.Reference, calls []harness.Call, w harness.Workload) *harness.Reference {
 	var slowest harness.Call
 	var all time.Duration
 	for _, c := range calls {
-		if c.Verb == "wait" { // a container may take its time
+		if c.Verb == "wait" { // it lasts as long as the container
 			continue
 		}
-		if c.Verb == "ExecSync" { // that of one that is held is answered when the rest is over
+		if c.Verb == "ExecSync" { // the response of a long exec comes after the soak steps
 			c.Took = max(0, c.Took-w.Soaks())
 		}
 		c.Took = max(0, c.Took-w.Drains(c))
@@ -91,7 +91,7 @@ func inTime(r *harness.Reference, calls []harness.Call, w harness.Workload) *har
 	}
 	busy := func(what string, took, limit time.Duration) {
 		r.Outcome = harness.Invalid
-		r.Why = fmt.Sprintf("it held, but %s took %s of the %s that the client gives it: this machine is too busy to tell",
+		r.Why = fmt.Sprintf("it held, but %s took %s, and the timeout is %s: this machine is too busy to decide",
 			what, took.Round(time.Millisecond), limit)
 	}
 	switch {
@@ -104,7 +104,7 @@ func inTime(r *harness.Reference, calls []harness.Call, w harness.Workload) *har
 	return r
 }
 
-// reference is the one that tries that.
+// reference returns the reference run for t.
 func (r *Runner) reference(t tried) *reference {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -8,7 +8,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// A reference that held with most of its time gone does not prove that the machine can.
+// A reference that held shortly before a timeout does not prove that the machine is fast
+// enough.
 func TestAReferenceThatHeldByLuckShowsNothing(t *testing.T) {
 	many := slices.Repeat([]harness.Call{{Who: "client", Verb: "create", Took: 2 * time.Second}}, 8)
 	for name, tt := range map[string]struct {
@@ -26,7 +27,7 @@ func TestAReferenceThatHeldByLuckShowsNothing(t *testing.T) {
 		"a slow call":          {[]harness.Call{{Verb: "create", Took: 8 * time.Second}}, harness.Invalid},
 		"some calls":           {many[:4], harness.Held},
 		"all of them together": {many, harness.Invalid},
-		"of somebody beside it": {
+		"calls of a bystander": {
 			slices.Repeat([]harness.Call{{Who: "pod", Verb: "create", Took: 2 * time.Second}}, 8), harness.Held},
 	} {
 		w := harness.Workload{CallTimeout: 10 * time.Second, Deadline: time.Minute, Script: []string{"soak 11s"},

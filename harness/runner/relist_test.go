@@ -8,8 +8,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// A pod that containerd makes of a call which the client has given up is removed like any
-// other, though the client has seen no pod when it removed what there was.
+// containerd may create a pod after the client has given up the call, and after the
+// client has removed all pods. The client removes it later.
 func TestAPodOfACallThatWasGivenUpIsNoLeak(t *testing.T) {
 	f := failpoints.Once("stmt:containerd:cri.criService.RunPodSandbox:defer-func#7", term.Pause)
 	for _, text := range []string{"cancel client", "await client", "wait 300ms", "release"} {
@@ -31,6 +31,6 @@ func TestAPodOfACallThatWasGivenUpIsNoLeak(t *testing.T) {
 		}
 	}
 	if removed == 0 {
-		t.Error("no pod was removed: nothing was shown")
+		t.Error("no pod was removed late, so the test shows nothing")
 	}
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// startLost makes the client remove a container that runs, of whose start it was not
-// reported. By then its payload has begun.
+// startLost loses the response of Start, so that the client removes a running
+// container. Its payload has begun by then.
 var startLost = failpoints.Once("rpc:shim:Task.Start:exit", term.Lose)
 
-// sandboxUnknown is where RemovePodSandbox looks for what it is to remove.
+// sandboxUnknown is the statement in which RemovePodSandbox looks for its sandbox.
 const sandboxUnknown = "stmt:containerd:cri.criService.RemovePodSandbox:sandbox-err-c.sandboxStore.Get-r.GetPodS"
 
 const impatient = 3 * time.Second
 
-// What nobody compared until somebody tried: each of these reported a wrong exit status,
-// or nothing, and held.
+// Each of these cases reported a wrong exit status, or none, and held before a rule
+// compared it.
 func TestWrongExitsReportedToFew(t *testing.T) {
 	killed := []harness.Container{{Signal: "SIGKILL"}}
 	for _, tc := range []struct {
@@ -44,14 +44,14 @@ func TestWrongExitsReportedToFew(t *testing.T) {
 	}
 }
 
-// The same with a shim that tells the truth.
+// The same cases hold with a correct shim.
 func TestTruthReportedToFewHolds(t *testing.T) {
 	for _, c := range []harness.Case{
 		{Name: "killed", Workload: harness.Workload{Containers: []harness.Container{{Signal: "SIGKILL"}}}},
 		{Name: "removed-by-force", Workload: harness.Workload{Containers: []harness.Container{{Signal: "SIGKILL"}},
 			CallTimeout: impatient}, Plan: failpoints.Plan{startLost}},
 		{Name: "killed-before-start", Plan: failpoints.Plan{failpoints.Kill("proc:task:created")}},
-		// Names are tried in a pod of the oracle's own, whose events are nobody's.
+		// The oracle tries names in a pod of its own, and no object has the events of that pod.
 		{Name: "removed-again", Workload: harness.Workload{API: harness.CRI}, Plan: failpoints.Plan{
 			failpoints.Once(sandboxUnknown, term.Error),
 		}},

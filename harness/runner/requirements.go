@@ -9,11 +9,11 @@ import (
 	"github.com/shimquake/shimquake/harness/inject"
 )
 
-// requirement is something that cases take of the machine.
+// requirement is a requirement of cases on the machine.
 type requirement struct {
-	what   string // what the machine cannot do without it
+	what   string // the ability that depends on it
 	wanted func(harness.Case) bool
-	check  func() error // IsUnsupported knows its errors, and they say what to do
+	check  func() error // IsUnsupported knows its errors, and they name the remedy
 }
 
 const anyCase = "run any case"
@@ -21,7 +21,7 @@ const anyCase = "run any case"
 var requirements = slices.Concat(
 	[]requirement{{anyCase, func(harness.Case) bool { return true }, world.Check}}, ofCases(), ofFaults())
 
-// ofCases are the requirements of what cases do.
+// ofCases returns the requirements of workloads.
 func ofCases() (all []requirement) {
 	for _, c := range harness.Controllers {
 		all = append(all, requirement{c.For, c.Wanted, func() error { return world.Needs(c.Name) }})
@@ -29,7 +29,7 @@ func ofCases() (all []requirement) {
 	return all
 }
 
-// ofFaults are the requirements of the kinds of faults.
+// ofFaults returns the requirements of the kinds of faults.
 func ofFaults() (all []requirement) {
 	for _, n := range inject.Needs() {
 		all = append(all, requirement{n.What, func(c harness.Case) bool { return n.Wanted(c.Plan) }, n.Available})
@@ -44,8 +44,8 @@ func (r requirement) unmet() error {
 	return nil
 }
 
-// checkRequirements reports, before anything is made, what this machine lacks of what the
-// case takes. IsUnsupported knows its errors.
+// checkRequirements returns an error if this machine lacks a requirement of the case.
+// IsUnsupported knows its errors.
 func checkRequirements(c harness.Case) error {
 	for _, r := range requirements {
 		if !r.wanted(c) {
@@ -58,9 +58,9 @@ func checkRequirements(c harness.Case) error {
 	return nil
 }
 
-// Lacks are the kinds of cases that this machine cannot run, each with the reason and
-// what to do. The verdicts of those cases are invalid, with a problem of kind
-// harness.ByMachine, for the same reason.
+// Lacks returns an error for each kind of cases that this machine cannot run, with the
+// reason and the remedy. The verdicts of such cases are invalid, with a problem of kind
+// harness.ByMachine.
 func Lacks() []error {
 	var lacks []error
 	for _, r := range requirements {
@@ -68,7 +68,7 @@ func Lacks() []error {
 			lacks = append(lacks, err)
 		}
 		if len(lacks) > 0 && r.what == anyCase {
-			break // the rest follows from it
+			break // the other errors follow from this one
 		}
 	}
 	return lacks

@@ -28,8 +28,8 @@ type run struct {
 	harness.Case
 	trace bool
 	begun time.Time
-	// isReference is set of a run that shows whether the machine can run a workload.
-	// usesAgain is set of one that uses the first id again, because that has failed.
+	// isReference is set for a reference run. usesAgain is set for a reference run that uses
+	// the first id again, because that has failed.
 	isReference, usesAgain bool
 	record                 record.Recorder
 	subject                *subject
@@ -41,25 +41,24 @@ type run struct {
 	client    client.Client
 	inject    *inject.Injector
 	events    event.Log
-	// criEvents are CRI's container events, of a case whose client uses CRI.
+	// criEvents has CRI's container events, in a CRI case.
 	criEvents criview.Log
-	// criSecond are the same, as another is told them beside, see hearCRI.
+	// criSecond has the events of a second subscriber, see hearCRI.
 	criSecond criview.Log
 	removed   chan struct{} // closed when the client is done
-	// unwatch ends the watch over this program, its machine and the world, which is watched
-	// as soon as it stands.
+	// The function ends the watch over this program, its machine and, as soon as it
+	// exists, the world.
 	unwatch func()
 	watched atomic.Pointer[world.World]
 
-	bystanders atomic.Pointer[bystander.Group] // nil where the case has none; faults ask for it, too
-	// found is the verdict on what the look has seen, before the first id is used again. It
-	// decides how the run goes on; the verdict of the case is made once, when the run is
-	// over.
+	bystanders atomic.Pointer[bystander.Group] // nil if the case has none; faults also use it
+	// found is the verdict after the look, before the first id is used again. It decides how
+	// the run continues. The verdict of the case is made once, at the end of the run.
 	found harness.Verdict
-	dumps map[string][]byte // files for people, of a case that is violated
+	dumps map[string][]byte // files for people, for a violated case
 }
 
-// begin is a run that has not done anything yet.
+// begin returns a run at its beginning.
 func (r *Runner) begin(ctx context.Context, c harness.Case, trace bool) *run {
 	x := &run{ctx: ctx, runner: r, Case: c, trace: trace, begun: time.Now(), removed: make(chan struct{})}
 	x.Workload = c.Workload.WithDefaults()
@@ -73,7 +72,7 @@ func (r *Runner) begin(ctx context.Context, c harness.Case, trace bool) *run {
 	return x
 }
 
-// observe goes through the stages of a run, and ends at the first that shows that the
+// observe goes through the stages of a run, and stops at the first error, because the
 // rest would show nothing.
 func (x *run) observe() {
 	for _, stage := range []struct {
@@ -97,20 +96,20 @@ func (x *run) observe() {
 	}
 }
 
-// noteEnd has a run show nothing whose context was over before it was through: from then
-// on every call failed for that alone, and none of them is a stage's own error.
+// noteEnd records a problem if the context ended during the run. All calls after that
+// fail for this reason alone.
 func (x *run) noteEnd() {
 	if x.ctx.Err() == nil {
 		return
 	}
 	err := ended(x.ctx)
-	isTold := func(p harness.Problem) bool { return p.Kind == harness.ByEnd || p.Text == err.Error() }
-	if !slices.ContainsFunc(x.record.History().Problems, isTold) {
+	isRecorded := func(p harness.Problem) bool { return p.Kind == harness.ByEnd || p.Text == err.Error() }
+	if !slices.ContainsFunc(x.record.History().Problems, isRecorded) {
 		x.record.Problem(kindOf(err, harness.ByEnd), err)
 	}
 }
 
-// prepare builds the subject, and asks whether it and this machine can run the case.
+// prepare builds the subject, and checks whether it and this machine can run the case.
 func (x *run) prepare() (err error) {
 	if err := x.Check(); err != nil {
 		return input(err)
@@ -134,7 +133,7 @@ func (x *run) prepare() (err error) {
 	return checkRequirements(x.Case)
 }
 
-// has says why no containerd of the case has a point, or nil.
+// has returns an error if no containerd of the case has the point.
 func (x *run) has(p failpoints.Point) error {
 	err := x.subject.Has(p)
 	for _, s := range x.installed {
@@ -146,7 +145,7 @@ func (x *run) has(p failpoints.Point) error {
 	return err
 }
 
-// runWorkload lets the client meet the plan, and takes the proof of each fault.
+// runWorkload runs the client with the armed plan, and takes the proof of each fault.
 func (x *run) runWorkload() error {
 	err := x.client.Run(x.ctx)
 	close(x.removed)
@@ -164,15 +163,14 @@ func (x *run) runWorkload() error {
 	return x.sabotage()
 }
 
-// flushTimeout is how long a process that stands still may keep the hits of the others
-// from being read.
+// flushTimeout is the timeout for reading all hits. A frozen process may delay them.
 const flushTimeout = 2 * time.Second
 
-// history is what is known by now.
+// history returns the history so far.
 func (x *run) history() harness.History {
 	h := x.record.History()
 	if x.inject != nil && x.inject.Controller != nil {
-		h.Hits = slices.DeleteFunc(x.inject.Controller.Hits(), // those before its id was known
+		h.Hits = slices.DeleteFunc(x.inject.Controller.Hits(), // early hits, before the id was known
 			func(hit failpoints.Hit) bool { return x.isBystander(hit.ID) })
 	}
 	if x.daemon != nil {
@@ -190,13 +188,13 @@ func (x *run) history() harness.History {
 	return h
 }
 
-// instances are the containers as their client and their payloads know them by now.
+// instances returns the containers, with the present records of their payloads.
 func (x *run) instances() []harness.Instance {
 	var out []harness.Instance
 	for _, i := range x.client.Instances() {
 		own, err := x.session.Payload(i.Name)
 		if err != nil && i.ID != "" {
-			x.record.Problem(harness.ByTruth, fmt.Errorf("learn how a payload ended: %w", err))
+			x.record.Problem(harness.ByTruth, fmt.Errorf("read how a payload ended: %w", err))
 		}
 		copied := *i
 		copied.Payload, copied.Execs = own, x.execs(i)
@@ -205,12 +203,12 @@ func (x *run) instances() []harness.Instance {
 	return out
 }
 
-// execs are those of a container, with their own records.
+// execs returns the execs of a container, with their own records.
 func (x *run) execs(i *harness.Instance) []harness.Exec {
 	out := slices.Clone(i.Execs)
 	for n := range out {
 		if out[n].Begun.IsZero() {
-			continue // it has no record
+			continue // the exec has no record
 		}
 		if out[n].Sync != nil {
 			client.LearnExec(&out[n], i.ID, x.events.Events())
@@ -222,8 +220,8 @@ func (x *run) execs(i *harness.Instance) []harness.Exec {
 	return out
 }
 
-// close judges the run, keeps the evidence of a bad end and ends the world, however far
-// it was built. The verdict is made before the world ends, because that removes the logs.
+// close judges the run, keeps the evidence and ends the world, even if the world is not
+// complete. The verdict comes first, because the end of the world removes the logs.
 func (x *run) close() harness.Verdict {
 	x.unwatch()
 	v := x.runner.verdict(x.history())
@@ -234,7 +232,7 @@ func (x *run) close() harness.Verdict {
 	var cpu time.Duration
 	if x.world != nil {
 		cpu = x.world.CPU()
-		if v.History.Reached != harness.Prepared { // its boot has reported a full disk
+		if v.History.Reached != harness.Prepared { // otherwise the boot has reported a full disk
 			err = errors.Join(err, x.world.Room())
 		}
 		err = errors.Join(err, x.world.Limited(), x.closeWorld())
@@ -244,8 +242,7 @@ func (x *run) close() harness.Verdict {
 	return x.withProblem(v, keepHistory(v))
 }
 
-// withProblem judges a run again that has failed after its verdict was made. A nil error
-// leaves the verdict as it is.
+// withProblem judges a run again after a late error. A nil error changes nothing.
 func (x *run) withProblem(v harness.Verdict, err error) harness.Verdict {
 	if err == nil {
 		return v
@@ -255,7 +252,8 @@ func (x *run) withProblem(v harness.Verdict, err error) harness.Verdict {
 	return x.runner.verdict(h)
 }
 
-// closeWorld ends the world. Its processes are the controller's clients.
+// closeWorld ends the world, and then the controller, because processes of the world are
+// its clients.
 func (x *run) closeWorld() error {
 	if x.daemon != nil {
 		x.daemon.Close()

@@ -1,5 +1,5 @@
-// Package runner runs cases: it makes a world, lets the client meet the faults in it,
-// looks at what is left, and hands the History of it all to judge.
+// Package runner runs cases. It makes a world, runs the client and the faults in it,
+// takes the inventory afterwards, and hands the History to package judge.
 package runner
 
 import (
@@ -21,50 +21,49 @@ import (
 	"github.com/shimquake/shimquake/shims/fakeshim"
 )
 
-// Runner runs cases. Its zero value is ready; it may run several concurrently.
+// Runner runs cases. Its zero value is ready for use, also concurrently.
 type Runner struct {
-	// Cache keeps what is built. Default: containerd.CacheDir().
+	// Cache is the folder for builds. Default: containerd.CacheDir().
 	Cache string
-	// Evidence is where folders with the evidence of cases that did not hold are kept.
-	// Default: out/evidence.
+	// Evidence is the folder for the evidence of cases that did not hold. Default:
+	// out/evidence.
 	Evidence string
-	// Residues are what releases are known to leave, and what does not violate
-	// (catalogue.Residues). Default: nothing is known.
+	// Residues are the known residues of releases, which are no violations
+	// (catalogue.Residues). Default: none.
 	Residues []residue.Known
-	// KeepAll keeps the evidence of cases that held, too.
+	// KeepAll also keeps the evidence of cases that held.
 	KeepAll bool
-	// Log hears of builds. Default: os.Stderr hears of those of containerd.
+	// Log receives the progress of builds. Default: os.Stderr, for builds of containerd.
 	Log io.Writer
-	// Brief saves most of the second use of the first id, where nothing was left: of a pod a
-	// sandbox without containers is run, by whose name it can be in the way; of a task,
-	// where containerd was started again since the last fault, container and snapshot are
-	// created and deleted. It saves a fourth of the case. Default: a whole lifecycle.
+	// Brief shortens the second use of the first id if there were no remains. A pod is
+	// reduced to a sandbox without containers, because its name is the part that can be
+	// blocked. A task is reduced to the container and its snapshot, if containerd was
+	// started after the last fault. This saves a fourth of the case. Default: a whole
+	// lifecycle.
 	Brief bool
-	// Yield, if any, is called around a time in which a case only waits for what may still
-	// go away by itself, up to Workload.Settle: whoever hands out processors can give this
-	// one's to another case meanwhile. It must call wait once, and return when the case may
-	// go on.
+	// Yield, if not nil, is called around a wait of up to Workload.Settle, in which the case
+	// needs no processor. The caller can run another case meanwhile. Yield must call wait
+	// once, and return when the case may continue.
 	Yield func(wait func())
-	// Sabotage is for positive controls and nothing else (suites/control): called when the
-	// client is done and before the oracle looks, it leaves something in the world that must
-	// be found. Default: nil.
+	// Sabotage is for positive controls only (suites/control). It is called after the client
+	// is done and before the oracle looks, and leaves something that the oracle must find.
+	// Default: nil.
 	Sabotage func(context.Context, Scene) error
 
-	judged     func() // called for each history that is judged, by a test
+	judged     func() // called for each judged history, by a test
 	mu         sync.Mutex
 	prepared   map[string]*subject
 	references map[tried]*reference
 }
 
-// Run runs a case and judges it. It never fails: what keeps a case from being judged is a
-// problem of a Verdict that is invalid.
+// Run runs a case and judges it. It never fails: if a case cannot be judged, the
+// Verdict is invalid and has the reason as a problem.
 func (r *Runner) Run(ctx context.Context, c harness.Case) harness.Verdict {
 	return r.run(ctx, c, false)
 }
 
-// Trace runs a case as Run does, and has its processes tell of every statement that they
-// pass. Its error says why the case could not be run; a verdict that is not held is no
-// error.
+// Trace runs a case as Run does, and records every statement that its processes pass. It
+// returns an error if the verdict is invalid, but not if it is violated.
 func (r *Runner) Trace(ctx context.Context, c harness.Case) (harness.Trace, error) {
 	v := r.run(ctx, c, true)
 	if v.Outcome == harness.Invalid {
@@ -90,23 +89,23 @@ func (r *Runner) verdict(h harness.History) harness.Verdict {
 	return judge.Judge(h, r.Residues)
 }
 
-// subject is a containerd under test with its root's template.
+// subject is a containerd under test, with the template of its root.
 type subject struct {
 	*containerd.Subject
 	template string
-	fakeshim string // path of the fake shim's program
-	payload  string // path of the payload's
+	fakeshim string // the path of the fake shim
+	payload  string // the path of the payload
 }
 
-// Prepare builds what the cases of a subject need, so that the first Run does not take a
-// minute.
+// Prepare builds the programs for a subject's cases, so that the first Run does not
+// take a minute.
 func (r *Runner) Prepare(ctx context.Context, spec string) error {
 	_, err := r.prepare(ctx, spec)
 	return err
 }
 
-// collectSeldom spares this program most of its garbage collections, as collectLess does
-// in worlds: some 200 MiB in place of 100, for a hundredth of a case's time.
+// collectSeldom saves most garbage collections of this program, as collectLess does in
+// worlds. This costs some 100 MiB, and saves a hundredth of a case's time.
 var collectSeldom = sync.OnceFunc(func() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)

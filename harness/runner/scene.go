@@ -15,7 +15,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// scene is the world as the oracle sees it, without containerd.
+// scene returns the world for the oracle, without containerd.
 func (x *run) scene() inventory.Scene {
 	return inventory.Scene{
 		Root: x.world.Inside(
@@ -30,12 +30,12 @@ func (x *run) scene() inventory.Scene {
 	}
 }
 
-// up waits until containerd answers.
+// up waits until containerd responds.
 func (x *run) up(ctx context.Context) (*containerd.Client, *grpc.ClientConn, error) {
 	return x.daemon.Up(ctx)
 }
 
-// sceneUp is the scene with a containerd that answers.
+// sceneUp waits until containerd responds, and returns the scene with it.
 func (x *run) sceneUp(ctx context.Context) (inventory.Scene, error) {
 	c, _, err := x.up(ctx)
 	if err != nil {
@@ -47,8 +47,8 @@ func (x *run) sceneUp(ctx context.Context) (inventory.Scene, error) {
 	return s, nil
 }
 
-// withPlugins asks containerd, and once more after a restart where it lacks a plugin
-// whose init has met a fault: only a restart fixes that.
+// withPlugins calls ask. If containerd lacks a plugin because a fault broke the plugin's
+// init, it restarts containerd and calls ask again: only a restart fixes that.
 func (x *run) withPlugins(ctx context.Context, ask func() error) error {
 	err := ask()
 	if !x.lacksPlugin(err) {
@@ -60,16 +60,16 @@ func (x *run) withPlugins(ctx context.Context, ask func() error) error {
 	return ask()
 }
 
-// lacksPlugin reports whether an error means that a fault has kept a plugin from being
-// there.
+// lacksPlugin reports whether an error means that a fault has broken the init of a
+// plugin.
 func (x *run) lacksPlugin(err error) bool {
 	return err != nil && callerr.Code(err) == codes.Unimplemented && x.inject.AnyFired()
 }
 
-// Scene is what a Runner's Sabotage may lay hands on: a world whose client is done, just
+// Scene is the argument of a Runner's Sabotage: a world after its client is done, just
 // before the oracle looks.
 type Scene struct {
-	// Scene is the world as the oracle sees it, with a client of the containerd in it.
+	// Scene is the world for the oracle, with a client of its containerd.
 	inventory.Scene
 	World   *world.World
 	Subject *under.Subject
@@ -77,8 +77,8 @@ type Scene struct {
 	Address string
 }
 
-// sabotage lets a control plant what the oracle must find. An error makes the verdict
-// invalid.
+// sabotage lets a control plant something that the oracle must find. An error makes the
+// verdict invalid.
 func (x *run) sabotage() error {
 	if x.runner.Sabotage == nil {
 		return nil

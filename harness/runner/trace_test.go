@@ -11,8 +11,8 @@ import (
 	"github.com/shimquake/shimquake/harness/script"
 )
 
-// TestTrace looks at where a plain lifecycle and one with a restart pass the points whose
-// place everybody knows.
+// TestTrace checks the paths of well-known points in a plain lifecycle and in one with a
+// restart.
 func TestTrace(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs containerd")

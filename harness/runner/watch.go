@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A run shows nothing if this program stood still for stillLimit (SIGSTOP, a suspended
-// machine), or if the wall clock was set by stepLimit: time-outs then ended without a
-// reason, and times of the payload and of containerd cannot be compared.
+// A run shows nothing if this program was frozen for stillLimit (SIGSTOP, or a suspended
+// machine), or if the wall clock jumped by stepLimit. Timeouts then expired without a
+// reason, and the times of the payload and of containerd cannot be compared.
 const clockTick, stillLimit, stepLimit = 250 * time.Millisecond, 2 * time.Second, 500 * time.Millisecond
 
 // reading is the state of two clocks at one time.
@@ -29,24 +29,24 @@ func readClocks() reading {
 	return reading{time.Duration(boot.Nano()), time.Duration(wall.Nano())}
 }
 
-// since returns why a run shows nothing in which r was the next reading after last, which
-// was to come clockTick later.
+// since returns an error if the run shows nothing, because r is not clockTick later than
+// the reading before it.
 func (r reading) since(last reading) error {
 	still := r.boot - last.boot - clockTick
 	step := (r.wall - last.wall) - (r.boot - last.boot)
 	switch {
 	case still >= stillLimit:
-		return fmt.Errorf("shimquake stood still for %s during the case (SIGSTOP, or a suspended machine): run it again",
+		return fmt.Errorf("shimquake was frozen for %s during the case (SIGSTOP, or a suspended machine): run it again",
 			still.Round(100*time.Millisecond))
 	case step.Abs() >= stepLimit:
-		return fmt.Errorf("the clock of this machine was set by %s during the case: run it again",
+		return fmt.Errorf("the clock of this machine jumped by %s during the case: run it again",
 			step.Round(100*time.Millisecond))
 	}
 	return nil
 }
 
-// canOpen returns the error with which this program cannot open a file: too many are open
-// (EMFILE, ENFILE), or there is no memory for it (ENOMEM).
+// canOpen returns an error if this program cannot open a file. Too many may be open
+// (EMFILE, ENFILE), or memory may be missing (ENOMEM).
 func canOpen() error {
 	f, err := os.Open(os.DevNull) //nolint:forbidigo // a device of the host
 	if err != nil {
@@ -55,10 +55,10 @@ func canOpen() error {
 	return f.Close()
 }
 
-// watchMachine calls problem for each reason why the run shows nothing that lies in this
-// program or its machine. The returned function looks a last time and ends the watch. It
-// may be called more than once. An error of frozen is a reason, too, and is told once:
-// most processes stay frozen for many looks.
+// watchMachine watches this program and its machine. It calls problem with each reason
+// why the run shows nothing. An error of frozen is such a reason, and is reported once.
+// The returned function looks a last time and ends the watch. It may be called more
+// than once.
 func watchMachine(problem func(error), frozen func() error) (stop func()) {
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {

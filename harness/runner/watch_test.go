@@ -21,10 +21,10 @@ func TestClocks(t *testing.T) {
 	}{
 		{"the next tick", clockTick, clockTick, ""},
 		{"a busy machine", time.Second, time.Second, ""},
-		{"SIGSTOP", 12 * time.Second, 12 * time.Second, "stood still for 11.8s"},
-		{"just too long", clockTick + stillLimit, clockTick + stillLimit, "stood still for 2s"},
-		{"set forward", clockTick, clockTick + time.Hour, "set by 1h0m0s"},
-		{"set back", clockTick, clockTick - time.Minute, "set by -1m0s"},
+		{"SIGSTOP", 12 * time.Second, 12 * time.Second, "frozen for 11.8s"},
+		{"just too long", clockTick + stillLimit, clockTick + stillLimit, "frozen for 2s"},
+		{"set forward", clockTick, clockTick + time.Hour, "jumped by 1h0m0s"},
+		{"set back", clockTick, clockTick - time.Minute, "jumped by -1m0s"},
 		{"slewed", clockTick, clockTick + 10*time.Millisecond, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestWatchMachineIsQuiet(t *testing.T) {
 	stop()
 }
 
-// A process that stays frozen is one problem, however often it is looked at.
+// A process that stays frozen is reported as one problem.
 func TestWatchMachineTellsOnce(t *testing.T) {
 	looks, enough := 0, make(chan struct{})
 	var problems []error
@@ -59,7 +59,7 @@ func TestWatchMachineTellsOnce(t *testing.T) {
 	}
 }
 
-// Another program stops a part of a world, or kills its init.
+// Another program freezes a process of a world, or kills its init.
 func TestWhatAnotherProgramStopsIsInvalid(t *testing.T) {
 	for name, says := range map[string]string{
 		"containerd": "containerd (pid ",

@@ -1,7 +1,7 @@
-// Package bystander runs what nothing is done to: a task, its twin of the same id in
-// another namespace, or with CRI a pod in its place. They are there before the first
-// fault and until the client is done, and show what a fault of one container does to
-// others.
+// Package bystander runs tasks and pods that no fault targets: a task, and its twin
+// with the same id in another namespace. With CRI there is a pod in place of the twin.
+// They run from before the first fault until the client is done. So they show the
+// effects of a fault on other containers.
 package bystander
 
 import (
@@ -23,29 +23,30 @@ import (
 	"github.com/shimquake/shimquake/oracle/event"
 )
 
-// exitStatus is what a bystander ends with: nobody makes that one up.
+// exitStatus is the exit status of a bystander. No error path of containerd uses it.
 const exitStatus = 42
 
 const (
-	// askBound is how long a question about a bystander may take. It takes 2 ms; a client's
-	// call that hangs is given up after 10 s at the earliest.
+	// askBound is the timeout of a status call about a bystander. It takes 2 ms. A client's
+	// call that hangs ends after 10 s at the earliest.
 	askBound = 5 * time.Second
-	// listBound is that of a list of all tasks. containerd asks each shim and waits 2 s for
-	// one that does not answer (io.containerd.timeout.task.state); a fault holds one or two.
+	// listBound is the timeout of a list of all tasks. containerd asks each shim, and waits
+	// 2 s for a shim that does not respond (io.containerd.timeout.task.state). A fault holds
+	// one or two shims.
 	listBound = askBound + 2*2*time.Second
-	// doBound is how long a call of its start or its end may take: then no fault holds
-	// anybody. The slowest takes some 150 ms, and was seen to take 5 s at a load of 40.
+	// doBound is the timeout of a call of its start or its end. No fault holds a process
+	// then. The slowest call takes some 150 ms, and took 5 s at a load of 40.
 	doBound = 30 * time.Second
-	// newBound is that of the calls of a newcomer, whom a fault that holds another may not
-	// hold.
+	// newBound is the timeout of a newcomer's calls. A fault that holds another call must
+	// not hold them.
 	newBound = 7 * time.Second
-	// every is the time between two questions about it: each costs some 2 ms.
+	// every is the time between two status calls about it. Each costs some 2 ms.
 	every = 100 * time.Millisecond
 )
 
-// Params are what bystanders are given.
+// Params are the parameters of bystanders.
 type Params struct {
-	// Up waits until containerd answers; Fired reports whether a fault has happened,
+	// Up waits until containerd responds. Fired reports whether a fault has happened, and
 	// AllFired whether each has.
 	Up              func(context.Context) (*containerd.Client, *grpc.ClientConn, error)
 	Fired, AllFired func() bool
@@ -53,27 +54,27 @@ type Params struct {
 	CRI      bool
 	Network  harness.Network
 	Terminal bool
-	// Quiet leaves out the questions that pass statements of containerd which are counted.
+	// Quiet leaves out the calls that pass counted statements of containerd.
 	Quiet bool
-	// Faultless is set where nothing is to be broken: a pod's log is rotated then.
+	// Faultless is set for a case without faults. Only then is a pod's log rotated.
 	Faultless bool
-	// Holds is set where all that faults do is to hold calls: a newcomer lives its whole
-	// life meanwhile, as an id of its own, of which Made tells.
+	// Holds is set if the faults only hold calls. A newcomer then goes through its whole
+	// lifecycle meanwhile, with an id of its own. Made is called for each new id.
 	Holds bool
 	Made  func()
-	// Runtime is that of the task.
+	// Runtime is the runtime of the tasks.
 	Runtime string
 	// Truth and FIFOs are the world's folders.
 	Truth, FIFOs *foreign.Dir
 	Events       *event.Log
-	// Problem notes what the harness could not do; nil is none.
+	// Problem notes a failure of the harness. It ignores nil.
 	Problem func(error)
 }
 
-// Group is all bystanders of a case.
+// Group has all bystanders of a case.
 type Group struct {
 	all []*one
-	// newcomer is among them, nil in most cases, and is not there from the start.
+	// newcomer is one of them, or nil in most cases. It does not run from the start.
 	newcomer *one
 	ends     chan struct{}
 	wait     sync.WaitGroup
@@ -81,18 +82,18 @@ type Group struct {
 
 // kind is a way to run a bystander.
 type kind interface {
-	// start returns when its payload runs; ask asks a cheap question about it; askOnce asks
-	// for all that are like it, those that a fault holds among them, and what else costs
-	// more.
+	// start returns when the payload runs. ask makes a cheap call about the bystander.
+	// askOnce makes the expensive calls, such as the lists that also contain objects held by
+	// a fault.
 	start(context.Context) error
 	ask(context.Context) error
 	askOnce(context.Context) error
-	// end learns how it has ended, and removes it; discard removes it, however it is.
+	// end waits for the bystander's exit, and removes it. discard removes it in any state.
 	end(context.Context) error
 	discard(context.Context) error
-	// rotate has its log rotated, where it has one.
+	// rotate rotates its log, if it has one.
 	rotate(context.Context) error
-	// output is what was read of its output.
+	// output returns the output that was read.
 	output() harness.Outputs
 }
 
@@ -100,22 +101,23 @@ type kind interface {
 type one struct {
 	Params
 	kind
-	// name is its own, and also its container's id, if it does not share that of another.
+	// name is its own. It is also its container's id, except for the twin.
 	name, id  string
 	namespace string
 
-	// bound is how long a call of its start or its end may take.
+	// bound is the timeout of a call of its start or its end.
 	bound     time.Duration
 	askedOnce bool
-	// questions were asked, and a rotation has failed.
+	// questions counts the status calls.
 	questions uint
+	// A rotation has failed, so that there are no further ones.
 	unrotated bool
 
 	mu   sync.Mutex
 	seen harness.Bystander
 }
 
-// New prepares them.
+// New prepares the bystanders of a case.
 func New(p Params) *Group {
 	g := &Group{ends: make(chan struct{})}
 	t := g.add(p, harness.TaskAPI, daemon.TaskNamespace, "bystander")
@@ -150,7 +152,7 @@ func (g *Group) add(p Params, api harness.API, namespace, name string) *one {
 	return b
 }
 
-// Start returns when all of them run but the newcomer.
+// Start starts all bystanders except the newcomer, and returns when they run.
 func (g *Group) Start(ctx context.Context) error {
 	for _, b := range g.all {
 		if b == g.newcomer {
@@ -164,7 +166,7 @@ func (g *Group) Start(ctx context.Context) error {
 	return nil
 }
 
-// IDs are containerd's ids of those of their containers and pods that there are by now.
+// IDs returns containerd's ids of the containers and pods that exist by now.
 func (g *Group) IDs() (all []string) {
 	for _, b := range g.all {
 		b.mu.Lock()
@@ -174,8 +176,8 @@ func (g *Group) IDs() (all []string) {
 	return slices.DeleteFunc(all, func(id string) bool { return id == "" })
 }
 
-// Watch asks for each of them all the time, until End, and has the newcomer come when all
-// faults have happened.
+// Watch makes status calls about each bystander until End. It starts the newcomer when
+// all faults have happened.
 func (g *Group) Watch(ctx context.Context) {
 	for _, b := range g.all {
 		g.wait.Go(func() {
@@ -188,7 +190,8 @@ func (g *Group) Watch(ctx context.Context) {
 	}
 }
 
-// come lives a whole life while a fault holds others. What it shows is among its calls.
+// come runs the newcomer's whole lifecycle while a fault holds other calls. Its calls
+// show the result.
 func (b *one) come(ctx context.Context, ends <-chan struct{}) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -227,27 +230,28 @@ func (b *one) watch(ctx context.Context, ends <-chan struct{}) {
 	}
 }
 
-// question asks, and once, when nothing is to happen any more that a list could meet in
-// place of who it is meant for, what costs more. Where nothing is broken a log is
-// rotated.
+// question makes a status call. When all faults have happened, it also makes the
+// expensive calls, once. Before that, such a call could hit a fault that is meant for
+// the client. In a case without faults it rotates the log.
 func (b *one) question(ctx context.Context) {
 	begun := time.Now()
 	if b.ask(ctx) != nil || ctx.Err() != nil {
-		return // it is among the calls
+		return // the error is among the calls
 	}
 	b.set(func(s *harness.Bystander) { s.Asked, s.Slowest = s.Asked+1, max(s.Slowest, time.Since(begun)) })
 	if !b.askedOnce && !b.Quiet && b.AllFired() {
 		b.askedOnce = true
 		_ = b.askOnce(ctx) // an error is among the calls
 	}
-	// What is left of each rotation adds up; and one comes late, behind a restart.
+	// There are several rotations, because a leak of each adds up. A late rotation comes
+	// after a restart.
 	if b.questions++; b.Faultless && !b.Quiet && !b.unrotated && bits.OnesCount(b.questions) == 1 {
-		b.unrotated = b.rotate(ctx) != nil // why is among the calls
+		b.unrotated = b.rotate(ctx) != nil // the error is among the calls
 	}
 }
 
-// End lets them come to their ends and removes them, within the time that ctx gives, and
-// returns what was seen of them, but for a newcomer that has not come.
+// End lets the bystanders end and removes them, as long as ctx allows. It returns their
+// records, except for a newcomer that has not begun.
 func (g *Group) End(ctx context.Context) ([]harness.Bystander, error) {
 	close(g.ends)
 	g.wait.Wait()
@@ -260,7 +264,7 @@ func (g *Group) End(ctx context.Context) ([]harness.Bystander, error) {
 	return slices.DeleteFunc(out, func(s harness.Bystander) bool { return !begun(s) }), errors.Join(errs...)
 }
 
-// begun reports whether a call was made for it, which a newcomer may not have come to.
+// begun reports whether the bystander has made a call. A newcomer may have made none.
 func begun(s harness.Bystander) bool { return s.ID != "" || len(s.Calls) > 0 }
 
 func (b *one) finish(ctx context.Context) (harness.Bystander, error) {
@@ -286,7 +290,7 @@ func (b *one) finish(ctx context.Context) (harness.Bystander, error) {
 	return b.is(), err
 }
 
-// is is what was seen of it until now.
+// is returns the record of the bystander until now.
 func (b *one) is() harness.Bystander {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -19,33 +19,33 @@ import (
 	"github.com/shimquake/shimquake/poll"
 )
 
-// set changes what was seen.
+// set changes the record.
 func (b *one) set(change func(*harness.Bystander)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	change(&b.seen)
 }
 
-// identify writes down an id of its own, and tells of it.
+// identify records an id of the bystander, and calls Made.
 func (b *one) identify(change func(*harness.Bystander)) {
 	b.set(change)
 	b.Made()
 }
 
-// connection is what calls are made with.
+// connection is a connection to containerd for calls.
 type connection struct {
 	*containerd.Client
 	conn *grpc.ClientConn
 }
 
-// bounds are those of questions, which are only written down when they fail.
+// bounds has the timeouts of status calls. Only failed status calls are recorded.
 var bounds = map[string]time.Duration{
 	"Get": askBound, "State": askBound, "ContainerStatus": askBound,
 	"List": listBound, "Kill": askBound, "ListContainers": askBound, "ListPodSandbox": askBound,
 }
 
-// about makes a call about the bystander and writes it down. The time for which
-// containerd is down counts: whoever judges it knows when that was.
+// about makes a call about the bystander and records it. Its time includes the time for
+// which containerd is down. The judge knows that time.
 func (b *one) about(ctx context.Context, verb string, f func(context.Context, connection) error) error {
 	bound, asks := bounds[verb]
 	if !asks {
@@ -68,7 +68,7 @@ func (b *one) about(ctx context.Context, verb string, f func(context.Context, co
 	return err
 }
 
-// told writes down what an answer said of it, if the one before has said another thing.
+// told records a response, unless the previous response of the same call was equal.
 func (b *one) told(is harness.BystanderTold) {
 	b.set(func(s *harness.Bystander) {
 		for _, was := range slices.Backward(s.Told) {
@@ -83,7 +83,7 @@ func (b *one) told(is harness.BystanderTold) {
 	})
 }
 
-// reported writes down an exit status that the client got.
+// reported records an exit status that the client received.
 func (b *one) reported(by exit.Observer, status uint32, at time.Time) {
 	b.set(func(s *harness.Bystander) {
 		s.Reported = append(
@@ -95,22 +95,22 @@ func (b *one) reported(by exit.Observer, status uint32, at time.Time) {
 
 func (b *one) endFile() string { return b.name + ".end" }
 
-// release tells the payload to end.
+// release lets the payload end.
 func (b *one) release() error {
 	b.set(func(s *harness.Bystander) { s.Released = time.Now() })
 	return b.Truth.Touch(b.endFile(), 0o644)
 }
 
-// command is what the payload is asked to do: to write until it is asked to end.
+// command returns the payload's command line: write until the end file exists.
 func (b *one) command() []string {
 	end := filepath.Join(client.MountedTruth, b.endFile())
 	return []string{payload.Program, "write", strconv.Itoa(exitStatus), "-trigger", end}
 }
 
-// expect makes the file that the payload notes its life in.
+// expect makes the file for the payload's record.
 func (b *one) expect() error { return b.Truth.Touch(b.truth(), 0o666) }
 
-// lookEvery is how often it is looked whether the payload runs, or has ended.
+// lookEvery is the time between two looks at the payload's record.
 const lookEvery = 2 * time.Millisecond
 
 // awaitPayload waits until the payload runs.

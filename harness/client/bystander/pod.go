@@ -26,12 +26,12 @@ import (
 type pod struct {
 	*one
 	sandbox, container string
-	// logs are the names of those logs of the container that were renamed.
+	// logs are the names of the container's renamed logs.
 	logs      []string
 	rotations []rotation
 }
 
-// rotation is one that has succeeded, and how many logs had been renamed then.
+// rotation is a successful rotation, with the number of logs renamed by then.
 type rotation struct {
 	harness.Rotation
 	logs int
@@ -43,7 +43,7 @@ func (p *pod) rt(ctx context.Context, verb string, f func(context.Context, api.R
 	})
 }
 
-// logName is the container's log, in the world's folder for records.
+// logName returns the name of the container's log in the world's folder for records.
 func (p *pod) logName() string { return p.name + ".out" }
 
 func (p *pod) namespaces() *api.NamespaceOption {
@@ -114,7 +114,7 @@ func (p *pod) create(ctx context.Context, rt api.RuntimeServiceClient) error {
 	return err
 }
 
-// learnPID asks for the container's pid where CRI does not tell it.
+// learnPID asks containerd for the container's pid, because CRI does not report it.
 func (p *pod) learnPID(ctx context.Context) error {
 	return p.about(ctx, "pid", func(ctx context.Context, c connection) error {
 		pid, err := client.PIDOf(ctx, c.Client, p.container)
@@ -125,7 +125,7 @@ func (p *pod) learnPID(ctx context.Context) error {
 	})
 }
 
-// askOnce asks for all containers and pods, as kubelet does every second.
+// askOnce lists all containers and pods, as kubelet does every second.
 func (p *pod) askOnce(ctx context.Context) error {
 	err := p.rt(ctx, "ListContainers", func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		r, err := rt.ListContainers(ctx, &api.ListContainersRequest{})
@@ -146,7 +146,7 @@ func (p *pod) askOnce(ctx context.Context) error {
 	})
 }
 
-// listed is what a list says of the one of that id.
+// listed returns a list's entry for an id.
 func listed[K interface {
 	GetId() string
 	GetState() S
@@ -158,8 +158,8 @@ func listed[K interface {
 	return is
 }
 
-// ask asks for the container's status, as kubelet does every second. It passes no
-// statement that can be armed.
+// ask asks for the container's status, as kubelet does every second. The call passes no
+// statement at which a fault can happen.
 func (p *pod) ask(ctx context.Context) error {
 	return p.rt(ctx, "ContainerStatus", func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		r, err := rt.ContainerStatus(ctx, &api.ContainerStatusRequest{ContainerId: p.container})
@@ -171,7 +171,7 @@ func (p *pod) ask(ctx context.Context) error {
 	})
 }
 
-// end waits until kubelet would see that it has exited, and removes the pod.
+// end waits until the container's status is exited, and removes the pod.
 func (p *pod) end(ctx context.Context) error {
 	err := p.rt(ctx, "await", p.awaitExit)
 	if err != nil {
@@ -205,8 +205,8 @@ func (p *pod) awaitExit(ctx context.Context, rt api.RuntimeServiceClient) error 
 	})
 }
 
-// discard stops and removes what of the pod is there, and tells nothing: that it comes to
-// this was reported.
+// discard stops and removes the rest of the pod. It records nothing, because the reason
+// for it is already recorded.
 func (p *pod) discard(ctx context.Context) error {
 	_, conn, err := p.Up(ctx)
 	if err != nil || p.sandbox == "" {
@@ -224,12 +224,13 @@ func (p *pod) discard(ctx context.Context) error {
 	return err
 }
 
-// rotate renames the log, and asks for another in its place. Where that fails the log
-// keeps its new name: containerd may have made the other. Once the disk is full before.
+// rotate renames the log, and asks CRI for a new one. If that fails, the old log keeps
+// its new name, because containerd may have created the new one. One of the rotations
+// comes after a full disk.
 func (p *pod) rotate(ctx context.Context) error {
 	to := p.logName() + "." + strconv.Itoa(len(p.logs))
 	if err := p.Truth.Rename(p.logName(), to); err != nil {
-		return err // there is no log: all that is written is in an older one
+		return err // there is no new log: the output is in an older one
 	}
 	p.logs = append(p.logs, to)
 	is := harness.Rotation{At: time.Now()}
@@ -243,20 +244,21 @@ func (p *pod) rotate(ctx context.Context) error {
 	switch is.Answered = time.Now(); {
 	case err == nil:
 		p.rotations = append(p.rotations, rotation{Rotation: is, logs: len(p.logs)})
-	case is.Full: // what it has lost by then it may have lost
+	case is.Full: // the lines that were lost until then are excused
 		p.set(func(s *harness.Bystander) { s.Rotations = append(s.Rotations, is) })
 	}
 	return err
 }
 
-// fullAt is the rotation at which the disk is full: some are before and after it.
+// fullAt is the number of the rotation with a full disk. There are others before and
+// after it.
 const fullAt = 2
 
-// fullFor is how long what is written to a log fails: some lines of each stream are lost.
+// fullFor is how long writes to a log fail, so that some lines of each stream are lost.
 const fullFor = 5 * payload.WriteEvery
 
-// fill has what containerd writes to the log fail for a while, as on a full disk, and
-// reports whether it was asked to write there. No log is there afterwards.
+// fill makes containerd's writes to the log fail for a while, as on a full disk. It
+// reports whether containerd has opened that log. There is no log afterwards.
 func (p *pod) fill(ctx context.Context) (full bool, err error) {
 	log := p.Truth.Path(p.logName())
 	if err := unix.Mknod(log, unix.S_IFCHR|0o600, int(unix.Mkdev(1, 7))); err != nil { // as /dev/full
@@ -267,7 +269,7 @@ func (p *pod) fill(ctx context.Context) (full bool, err error) {
 		full = true
 		<-time.After(fullFor)
 	}
-	removed := p.Truth.Remove(p.logName()) // nobody may read it: it has no end
+	removed := p.Truth.Remove(p.logName()) // it is endless, so that no reader may open it
 	p.Problem(removed)
 	return full, errors.Join(err, removed)
 }
@@ -279,10 +281,10 @@ func (p *pod) reopen(ctx context.Context) error {
 	})
 }
 
-// mostLog is how long a log may be, in bytes. The payload writes some KiB.
+// mostLog limits the size of a log, in bytes. The payload writes some KiB.
 const mostLog = 64 << 20
 
-// output is what the logs have. A log that is not there has no line.
+// output returns the content of the logs. A missing log has no lines.
 func (p *pod) output() harness.Outputs {
 	read, texts := time.Now(), []string{}
 	for _, log := range append(p.logs, p.logName()) {

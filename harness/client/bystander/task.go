@@ -21,8 +21,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// task is a bystander by the task API. Its output comes by a FIFO that the harness reads,
-// as dockerd does, so that it survives every end of containerd.
+// task is a bystander by the task API. The harness reads its output from a FIFO, as
+// dockerd does, so that it survives each end of containerd.
 type task struct {
 	*one
 	read client.Reader
@@ -67,8 +67,8 @@ func (t *task) start(ctx context.Context) error {
 	return t.awaitPayload(ctx)
 }
 
-// ask asks for the container's record, which passes no statement that can be armed, and
-// for the task's state, which its shim answers.
+// ask asks for the container's record, and for the task's state, which comes from the
+// shim. The first call passes no statement at which a fault can happen.
 func (t *task) ask(ctx context.Context) error {
 	err := t.about(ctx, "Get", func(ctx context.Context, c connection) error {
 		_, err := c.ContainerService().Get(ctx, t.id)
@@ -86,8 +86,8 @@ func (t *task) ask(ctx context.Context) error {
 	})
 }
 
-// askOnce asks for the tasks of its namespace, of which each shim is asked, and sends a
-// signal that its payload, as each program of Go's, does not heed: for that runc is run.
+// askOnce lists the tasks of its namespace, for which containerd asks each shim. It also
+// sends SIGURG, for which the shim runs runc. The payload ignores it, as each Go program.
 func (t *task) askOnce(ctx context.Context) error {
 	if err := t.list(ctx); err != nil {
 		return err
@@ -154,9 +154,10 @@ func (t *task) remove(ctx context.Context, c connection) error {
 	return err
 }
 
-// discard kills and removes, and tells nothing: that it comes to this was reported.
+// discard kills and removes the task. It records nothing, because the reason for it is
+// already recorded.
 func (t *task) discard(ctx context.Context) error {
-	defer t.read.Close() // of one whose start has failed: nobody ends it
+	defer t.read.Close() // end does not run after a failed start
 	ctx = namespaces.WithNamespace(ctx, t.namespace)
 	cl, conn, err := t.Up(ctx)
 	if err != nil {
@@ -164,8 +165,8 @@ func (t *task) discard(ctx context.Context) error {
 	}
 	service := cl.TaskService()
 	_, err = service.Kill(ctx, &tasks.KillRequest{ContainerID: t.id, Signal: uint32(unix.SIGKILL)})
-	if err == nil { // it may have ended before
-		_, _ = service.Wait(ctx, &tasks.WaitRequest{ContainerID: t.id}) // Delete says what is wrong with it
+	if err == nil { // otherwise the task may have ended before
+		_, _ = service.Wait(ctx, &tasks.WaitRequest{ContainerID: t.id}) // Delete returns the error
 	}
 	_, err = service.Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: t.id})
 	if err = errgrpc.ToNative(err); err != nil && !errdefs.IsNotFound(err) {
@@ -179,5 +180,5 @@ func (t *task) discard(ctx context.Context) error {
 
 func (t *task) output() harness.Outputs { return t.read.Outputs() }
 
-// rotate does nothing: its client reads its output itself.
+// rotate does nothing, because a task has no log.
 func (t *task) rotate(context.Context) error { return nil }

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// The output of a task that was created, and whose start has failed, is closed when it is
-// removed, however often that is tried.
+// The output of a task with a failed start is closed at its removal, also if the
+// removal is tried several times.
 func TestTheOutputOfATaskThatDidNotStartIsClosed(t *testing.T) {
 	b := &one{name: "b", Params: Params{
 		Up: func(context.Context) (*containerd.Client, *grpc.ClientConn, error) {
@@ -28,7 +28,7 @@ func TestTheOutputOfATaskThatDidNotStartIsClosed(t *testing.T) {
 	if err != nil || len(fifos) == 0 {
 		t.Fatal(fifos, err)
 	}
-	for _, f := range fifos { // a shim that opens it and goes
+	for _, f := range fifos { // as a shim that opens the FIFO and exits
 		end, err := os.OpenFile(f, os.O_WRONLY, 0)
 		if err == nil {
 			err = end.Close()

@@ -33,7 +33,7 @@ func (c *Client) lookAgain(ctx context.Context, all []*harness.Instance) {
 	defer cancel()
 	c.aside(func() {
 		c.lookAtSandbox(ctx, c.sandbox, false)
-		c.LookAtLiving(c.ids(nil)...)
+		c.RecordBelongings(c.ids(nil)...)
 		unstarted := c.unstarted()
 		for _, i := range unstarted {
 			c.lookAtNotStarted(ctx, i)

@@ -47,7 +47,7 @@ func (c *Client) runSandbox(ctx context.Context) error {
 			c.late.note(c.sandbox)
 			c.Learn("sandbox", c.sandbox, 0)
 			c.done("RunPodSandbox", c.sandbox)
-			c.LookAtLiving(c.ids(nil)...)
+			c.RecordBelongings(c.ids(nil)...)
 		}
 		return err
 	})
@@ -141,7 +141,7 @@ func (c *Client) start(ctx context.Context, i *harness.Instance) error {
 	i.Created, i.Started = time.Now(), time.Now()
 	c.done("StartContainer", i.ID)
 	if c.runsOn(i) && !c.again {
-		c.LookAtLiving(i.ID)
+		c.RecordBelongings(i.ID)
 	}
 	c.learn(ctx, i)
 	return nil

@@ -122,7 +122,7 @@ func (c *Client) Run(ctx context.Context) error {
 	c.play(life)
 	ctx, cancel = context.WithTimeout(ctx, c.Case.Workload.Deadline)
 	defer cancel()
-	c.SeeGone(ctx, c.instances)
+	c.NoteGone(ctx, c.instances)
 	err := client.Until(ctx, func(ctx context.Context) error {
 		err := c.remove(ctx)
 		c.removedAgain = c.removedAgain || err != nil

@@ -238,7 +238,7 @@ func (c *Client) around(ctx context.Context, mark string, faults func()) {
 			_, _ = c.look(ctx, i) // that nobody answers is for others to say
 		}
 		if c.Died() {
-			c.LookAtLiving(c.ids(living)...)
+			c.RecordBelongings(c.ids(living)...)
 		}
 	}
 	faults()

@@ -16,7 +16,7 @@ import (
 	"github.com/shimquake/shimquake/shims/runcshim"
 )
 
-// call is one call about a container that is no step: it removes it.
+// call makes a call about a container that belongs to its removal, not to a step.
 func (c *Client) call(
 	ctx context.Context,
 	verb string,
@@ -32,7 +32,7 @@ func (c *Client) call(
 	})
 }
 
-// container makes the record of a container, and its snapshot.
+// container creates the record of a container, and its snapshot.
 func (c *Client) container(ctx context.Context, cl *containerd.Client, i *harness.Instance) (
 	containerd.Container, error) {
 	image, err := cl.GetImage(ctx, payload.Image)
@@ -44,8 +44,8 @@ func (c *Client) container(ctx context.Context, cl *containerd.Client, i *harnes
 		containerd.WithNewSpec(c.spec(i)...), containerd.WithRuntime(c.runtime, nil))
 }
 
-// spec is the OCI specification of a container: the payload with its known end, its
-// record mounted from the world.
+// spec returns the OCI specification of a container: the payload, with its record mounted
+// from the world.
 func (c *Client) spec(i *harness.Instance) []oci.SpecOpts {
 	annotations := map[string]string{}
 	if c.Case.Workload.Grouped {
@@ -64,7 +64,7 @@ func (c *Client) spec(i *harness.Instance) []oci.SpecOpts {
 	return opts
 }
 
-// waited notes what Wait has reported.
+// waited notes the exit status that Wait reported.
 func (c *Client) waited(i *harness.Instance, status uint32, at time.Time) {
 	observer := exit.ByWait
 	if c.Died() {
@@ -73,7 +73,7 @@ func (c *Client) waited(i *harness.Instance, status uint32, at time.Time) {
 	c.mu.Lock()
 	i.Waited = time.Now()
 	c.mu.Unlock()
-	c.reported(i, observer, status, at, i.PID) // Wait tells no pid
+	c.reported(i, observer, status, at, i.PID) // Wait reports no pid
 }
 
 func (c *Client) reported(i *harness.Instance, by exit.Observer, status uint32, at time.Time, pid uint32) {
@@ -83,7 +83,7 @@ func (c *Client) reported(i *harness.Instance, by exit.Observer, status uint32, 
 	c.Record.Reported(exit.Observation{Container: i.ID, Observer: by, Status: status, At: at, PID: int(pid)})
 }
 
-// wrap names the container that an error is of.
+// wrap adds the container's id to an error.
 func wrap(i *harness.Instance, err error) error {
 	if err == nil {
 		return nil

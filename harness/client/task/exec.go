@@ -16,12 +16,11 @@ import (
 	"github.com/shimquake/shimquake/oracle/exit"
 )
 
-// signalPatience is how long an exec may take to end by a signal, on a machine that has
-// other things to do. It takes some 10 ms.
-const signalPatience = 10 * time.Second
+// signalTimeout is the time in which an exec must end after its signal, on a loaded
+// machine. It takes some 10 ms.
+const signalTimeout = 10 * time.Second
 
-// add adds an exec. Each that is added is another use of its id, with a record of its
-// own.
+// add adds an exec. Each added exec is another use of its id, with a record of its own.
 func (c *Client) add(ctx context.Context, of script.Object, _ string) error {
 	i := c.instance(of)
 	e := c.newExec(i, of)
@@ -50,12 +49,12 @@ func (c *Client) add(ctx context.Context, of script.Object, _ string) error {
 	return err
 }
 
-// mayBe reports whether what was asked for may be there although the call has failed.
+// mayBe reports whether a failed call may have created its object.
 func (c *Client) mayBe(err error) bool {
 	return c.Fired() || harness.ResponseOf(callerr.Of(err)) == harness.Lost
 }
 
-// newExec is another use of the id of an exec.
+// newExec adds another use of an exec's id.
 func (c *Client) newExec(i *harness.Instance, of script.Object) *harness.Exec {
 	spec := i.Spec.Execs[of.Exec]
 	e := harness.Exec{ID: execID(of), Want: spec.Want(), Absent: spec.NoSuchCommand, Background: spec.Background,
@@ -70,7 +69,7 @@ func (c *Client) newExec(i *harness.Instance, of script.Object) *harness.Exec {
 			e.Name = fmt.Sprintf("%s-%d", e.ID, len(i.Execs)+1)
 		}
 	}
-	if i.Execs == nil { // so that none moves while another step is about it
+	if i.Execs == nil { // capacity for all, so that no exec moves while another step uses it
 		i.Execs = make([]harness.Exec, 0, len(c.steps)*len(i.Spec.Execs))
 	}
 	i.Execs = append(i.Execs, e)
@@ -84,7 +83,7 @@ func (c *Client) exec(ctx context.Context, of script.Object, arg string) error {
 	return c.start(ctx, of, arg)
 }
 
-// execOf is the last use of an exec's id; nil: none was asked for.
+// execOf returns the last use of an exec's id, or nil if it was never used.
 func (c *Client) execOf(of script.Object) *harness.Exec {
 	i := c.instance(of)
 	c.mu.Lock()
@@ -97,7 +96,7 @@ func (c *Client) execOf(of script.Object) *harness.Exec {
 	return nil
 }
 
-// execRequest asks for a payload beside that of the container, with a record of its own.
+// execRequest returns the request for an exec of the payload, with a record of its own.
 func (c *Client) execRequest(
 	ctx context.Context,
 	cl *containerd.Client,

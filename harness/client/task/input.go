@@ -13,8 +13,8 @@ import (
 	"github.com/shimquake/shimquake/harness/script"
 )
 
-// feed writes to the standard input of a container, or of an exec in it, and closes that:
-// the payload ends then. One that does not see the end of its input is killed.
+// feed writes the standard input of a container, or of an exec in it, and closes it, so
+// that the payload ends. It kills a payload that does not see the end of its input.
 func (c *Client) feed(ctx context.Context, of script.Object, i *harness.Instance, e *harness.Exec) {
 	in, out, record, exec := &harness.Input{Lines: i.Spec.Stdin}, c.outputs[i], i.Name, ""
 	if e == nil {
@@ -36,25 +36,24 @@ func (c *Client) feed(ctx context.Context, of script.Object, i *harness.Instance
 			return err
 		}))
 	})
-	patience := in.Patience
-	if err != nil { // what was not answered may have been done
-		patience = 0
+	timeout := in.Patience
+	if err != nil { // look once, because a call without a response may have succeeded
+		timeout = 0
 	}
-	if c.AwaitEOF(ctx, record, patience, alive) {
+	if c.AwaitEOF(ctx, record, timeout, alive) {
 		return
 	}
 	_ = c.persist(ctx, func(ctx context.Context) error { return gone(c.kill(ctx, of, "SIGKILL")) }) // noted as a call
 }
 
-// persist tries a call again until it succeeds or finds nothing, for as long as one call
-// may take.
+// persist retries a call until it succeeds, for at most CallTimeout.
 func (c *Client) persist(ctx context.Context, attempt func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
 	defer cancel()
 	return client.Until(ctx, attempt)
 }
 
-// gone reports no error where there is nothing left to ask.
+// gone returns the error, or nil if it says that the object does not exist.
 func gone(err error) error {
 	if errdefs.IsNotFound(err) {
 		return nil
@@ -62,7 +61,7 @@ func gone(err error) error {
 	return err
 }
 
-// learnInput notes what a process has read of its input, when it is over.
+// learnInput notes the input that a process has read, after its end.
 func (c *Client) learnInput(in *harness.Input, record string) {
 	if in != nil {
 		in.Read = c.InputRead(record)

@@ -15,7 +15,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/exit"
 )
 
-// query asks for the state of each object that a step was about, and for the list of all
+// query asks for the state of each object that a step has used, and for the list of all
 // tasks.
 func (c *Client) query(ctx context.Context, step int) {
 	seen := map[script.Object]bool{}
@@ -36,7 +36,7 @@ func (c *Client) query(ctx context.Context, step int) {
 	}
 }
 
-// observe asks once for a value of each of some objects, and keeps them.
+// observe makes one call for the values of some objects, and records them.
 func (c *Client) observe(ctx context.Context, step int, field string, all []script.Object,
 	ask func(context.Context, *containerd.Client) (map[script.Object]string, error)) {
 	o := harness.Observed{Step: step, At: time.Now(), Field: field}
@@ -90,7 +90,7 @@ func (c *Client) askedList(ctx context.Context, cl *containerd.Client) (map[scri
 	return values, nil
 }
 
-// learn notes the exit status that a state has with it.
+// learn notes the exit status that a state contains.
 func (c *Client) learn(i *harness.Instance, e *harness.Exec, of script.Object, by exit.Observer,
 	p *tasktypes.Process) {
 	switch {

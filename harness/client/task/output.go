@@ -7,13 +7,13 @@ import (
 	"github.com/shimquake/shimquake/harness/client"
 )
 
-// reader reads what a container or an exec writes; nil: of one that is not to write.
+// reader reads the output of a container or an exec. It is nil if there is no output.
 type reader struct {
 	client.Reader
-	log *client.ShimLog // in place of it; nil: there is none
+	log *client.ShimLog // used in place of the FIFOs, if not nil
 }
 
-// create makes what it reads.
+// create makes the FIFOs or the log.
 func (r *reader) create(fifos string) cio.Creator {
 	if r.log != nil {
 		return r.log.Create
@@ -21,7 +21,7 @@ func (r *reader) create(fifos string) cio.Creator {
 	return r.Create(fifos)
 }
 
-// output is the reader of a container's exec, or of its init where exec is nil.
+// output returns a reader for a container's exec, or for its init if exec is nil.
 func (c *Client) output(i *harness.Instance, exec *harness.Exec) *reader {
 	silent := i.Spec.Lines == 0 && i.Spec.Stdin == 0 && !i.Spec.TTY
 	if exec != nil && (exec.Held || silent && !exec.Background) || exec == nil && silent {
@@ -46,8 +46,7 @@ func (c *Client) output(i *harness.Instance, exec *harness.Exec) *reader {
 	return r
 }
 
-// closeOutputs keeps what was read of the outputs of a container and its execs, and what
-// these have read of their inputs, when all is over.
+// closeOutputs records the outputs and inputs of a container and its execs, at the end.
 func (c *Client) closeOutputs(i *harness.Instance) {
 	i.Outputs = c.outputs[i].close()
 	c.learnInput(i.Input, i.Name)
@@ -58,7 +57,7 @@ func (c *Client) closeOutputs(i *harness.Instance) {
 	}
 }
 
-// io is where a container's output goes: nowhere, unless it is to write some.
+// io returns the target of a container's output, which is null if it has none.
 func (c *Client) io(i *harness.Instance) cio.Creator {
 	if r := c.output(i, nil); r != nil {
 		return r.create(c.FIFOs.Name())
@@ -66,7 +65,7 @@ func (c *Client) io(i *harness.Instance) cio.Creator {
 	return cio.NullIO
 }
 
-// close is what was read when the end has come of it.
+// close waits for the end of the output, and returns it.
 func (r *reader) close() *harness.Outputs {
 	if r == nil {
 		return nil

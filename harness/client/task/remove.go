@@ -18,8 +18,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/exit"
 )
 
-// delete deletes a task or an exec. Before a task is deleted, it is asked for its state,
-// as the Go library does.
+// delete deletes a task or an exec. It asks for a task's state first, as the Go library
+// does.
 func (c *Client) delete(ctx context.Context, of script.Object, _ string) error {
 	if of.IsExec() {
 		return c.deleteExec(ctx, of)
@@ -70,8 +70,8 @@ func (c *Client) deleted(i *harness.Instance) {
 	i.Deleted = time.Now()
 }
 
-// failedDelete notes whether a Delete must be sent again. The library alone sends none
-// once the shim has forgotten the task.
+// failedDelete notes whether a Delete must be sent again. The Go library does not send it
+// if the shim does not know the task any more.
 func (c *Client) failedDelete(i *harness.Instance, failed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,7 +84,7 @@ func (c *Client) deleteTask(
 	task containerd.Task,
 	opts ...containerd.ProcessDeleteOpts,
 ) error {
-	pid := uint32(0) // the library tells the status alone
+	pid := uint32(0) // the library returns only the status
 	ctx = daemon.Hear(ctx, func(reply any) {
 		if r, ok := reply.(*tasks.DeleteResponse); ok {
 			pid = r.Pid
@@ -99,9 +99,8 @@ func (c *Client) deleteTask(
 	return nil
 }
 
-// remove is what dockerd does to get rid of a container, whatever state it is in: kill,
-// wait, delete the task, delete the container; and again until containerd knows nothing
-// of it.
+// remove removes a container in any state, as dockerd does: kill, wait, delete the task,
+// delete the container. It retries until containerd does not know the container any more.
 func (c *Client) remove(ctx context.Context, i *harness.Instance) error {
 	return wrap(i, client.Until(ctx, func(ctx context.Context) error {
 		return c.call(
@@ -136,7 +135,7 @@ func (c *Client) removeOnce(ctx context.Context, cl *containerd.Client, i *harne
 	return made.Delete(ctx, containerd.WithSnapshotCleanup)
 }
 
-// forceDelete kills what still runs and deletes the task.
+// forceDelete kills the task if it still runs, and deletes it.
 func (c *Client) forceDelete(
 	ctx context.Context,
 	cl *containerd.Client,
@@ -190,9 +189,9 @@ func (c *Client) forceEnd(ctx context.Context, i *harness.Instance, task contain
 	}
 }
 
-// sendDelete sends a Delete that has failed once more. The client library's own Delete
-// asks for the task's status first, hears from the shim that it has no such task any
-// more, and gives up: the request that would clean up is never sent (seen on v2.4.2).
+// sendDelete sends a failed Delete once more. The client library's own Delete asks for
+// the task's status first. If the shim does not know the task any more, the library gives
+// up. It never sends the request that would clean up (seen on v2.4.2).
 func (c *Client) sendDelete(ctx context.Context, cl *containerd.Client, i *harness.Instance) error {
 	r, err := cl.TaskService().Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: i.ID})
 	if err = errgrpc.ToNative(err); err != nil {
@@ -209,8 +208,8 @@ func (c *Client) sendDelete(ctx context.Context, cl *containerd.Client, i *harne
 // snapshotter makes the snapshots of tasks' containers.
 const snapshotter = "overlayfs"
 
-// removeSnapshot removes what a create that failed between snapshot and container has
-// left: both are the client's own.
+// removeSnapshot removes the snapshot that remains if a create fails between the snapshot
+// and the container. The client owns both.
 func removeSnapshot(ctx context.Context, cl *containerd.Client, i *harness.Instance) error {
 	err := cl.SnapshotService(snapshotter).Remove(ctx, i.ID)
 	if errdefs.IsNotFound(err) {

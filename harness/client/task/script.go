@@ -19,11 +19,11 @@ import (
 	"github.com/shimquake/shimquake/oracle/exit"
 )
 
-// queries reports whether the client asks for states and lists behind each step. With a
-// fault it does not: the model does not judge what it reports.
+// queries reports whether the client asks for states and lists after each step. It does
+// not in a case with faults, because the model does not judge states then.
 func (c *Client) queries() bool { return !c.Quiet && c.Case.Faultless() }
 
-// verbs are the calls of the client, by the verbs of package script.
+// verbs returns the calls of the client, by the verbs of package script.
 func (c *Client) verbs() map[string]play.Verb {
 	return map[string]play.Verb{
 		"new": c.record, "create": c.create, "start": c.start, "end": c.end, "kill": c.kill, "wait": c.wait,
@@ -32,14 +32,14 @@ func (c *Client) verbs() map[string]play.Verb {
 	}
 }
 
-// instance is the container of an object.
+// instance returns the container of an object.
 func (c *Client) instance(of script.Object) *harness.Instance {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.of[of.Container]
 }
 
-// on is one call of a step on an object.
+// on makes one call of a step about an object.
 func (c *Client) on(ctx context.Context, verb string, of script.Object,
 	f func(context.Context, *containerd.Client) error) error {
 	return c.Call(ctx, verb, of.String(), func(ctx context.Context) error {
@@ -51,7 +51,8 @@ func (c *Client) on(ctx context.Context, verb string, of script.Object,
 	})
 }
 
-// native is an error of the Go library as it is, and one of gRPC as the library has it.
+// native converts an error of gRPC to an error of the Go library. It returns other errors
+// unchanged.
 func native(err error) error {
 	if _, ok := status.FromError(err); ok {
 		return errgrpc.ToNative(err)
@@ -59,7 +60,7 @@ func native(err error) error {
 	return err
 }
 
-// execID is the id of an exec, "" of a container's init.
+// execID returns the id of an exec, or "" for a container's init.
 func execID(of script.Object) string {
 	if !of.IsExec() {
 		return ""
@@ -67,7 +68,7 @@ func execID(of script.Object) string {
 	return fmt.Sprintf("e%d", of.Exec)
 }
 
-// record makes the record of a container, without a task.
+// record creates the record of a container, without a task.
 func (c *Client) record(ctx context.Context, of script.Object, _ string) error {
 	i := c.instance(of)
 	if err := c.Expect(i.Name); err != nil {
@@ -80,8 +81,8 @@ func (c *Client) record(ctx context.Context, of script.Object, _ string) error {
 	})
 }
 
-// create creates the container, if there is none, and its task. A task of an id that has
-// had one is another use of the id. It has a record and a trigger of its own.
+// create creates the container, if there is none, and its task. A second task of an id is
+// another use of the id. It has a record and a trigger of its own.
 func (c *Client) create(ctx context.Context, of script.Object, _ string) error {
 	i := c.instance(of)
 	first, known := i.Created.IsZero(), !i.Begun.IsZero()
@@ -121,8 +122,8 @@ func (c *Client) create(ctx context.Context, of script.Object, _ string) error {
 	return nil
 }
 
-// recorded is the container of a use of an id. One that is known may exist; it has the
-// specification of the use before.
+// recorded returns the container for a use of an id, and creates it if it does not
+// exist. A known container may exist with the specification of the previous use.
 func (c *Client) recorded(ctx context.Context, cl *containerd.Client, i *harness.Instance, known, first bool) (
 	containerd.Container, error) {
 	if !known {
@@ -138,7 +139,7 @@ func (c *Client) recorded(ctx context.Context, cl *containerd.Client, i *harness
 	return made, err
 }
 
-// next is another use of the id of a container.
+// next returns another use of a container's id.
 func (c *Client) next(was *harness.Instance) *harness.Instance {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -151,7 +152,7 @@ func (c *Client) next(was *harness.Instance) *harness.Instance {
 	return &harness.Instance{Name: fmt.Sprintf("%s-%d", was.ID, n), ID: was.ID, Spec: was.Spec}
 }
 
-// begin makes a use of an id the one that further steps are about.
+// begin makes a use of an id the one that later steps mean.
 func (c *Client) begin(of script.Object, i *harness.Instance) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -161,8 +162,9 @@ func (c *Client) begin(of script.Object, i *harness.Instance) {
 	}
 }
 
-// load asks for a task before a call about it, as the Go library does. The call itself is
-// that of the tasks service: the library sends none that it expects to be refused.
+// load asks for a task before a call about it, as the Go library does. The call itself
+// goes to the tasks service, because the library does not send calls that it expects to
+// fail.
 func load(ctx context.Context, cl *containerd.Client, id string) (containerd.Task, error) {
 	made, err := cl.LoadContainer(ctx, id)
 	if err != nil {
@@ -171,7 +173,7 @@ func load(ctx context.Context, cl *containerd.Client, id string) (containerd.Tas
 	return made.Task(ctx, nil)
 }
 
-// loaded is load for a container. An exec needs none.
+// loaded calls load for a container. An exec does not need it.
 func (c *Client) loaded(ctx context.Context, cl *containerd.Client, of script.Object) error {
 	if of.IsExec() {
 		return nil
@@ -206,8 +208,8 @@ func (c *Client) start(ctx context.Context, of script.Object, _ string) error {
 	return err
 }
 
-// end lets a payload come to its configured end: by its signal, by the end of its input,
-// or by itself.
+// end lets a payload end as configured: by its signal, by the end of its input, or by
+// itself.
 func (c *Client) end(ctx context.Context, of script.Object, _ string) error {
 	i, e := c.instance(of), c.execOf(of)
 	signal := i.Spec.Signal
@@ -237,7 +239,8 @@ func (c *Client) end(ctx context.Context, of script.Object, _ string) error {
 	})
 }
 
-// endBySignal sends the signal that ends a payload, and SIGKILL to one that ignores it.
+// endBySignal sends the signal that ends a payload. If the payload ignores it, SIGKILL
+// follows after the grace period.
 func (c *Client) endBySignal(ctx context.Context, of script.Object, signal string) error {
 	err := c.kill(ctx, of, signal)
 	if err != nil || of.IsExec() || !c.instance(of).Spec.IgnoresTerm {
@@ -268,14 +271,14 @@ func (c *Client) kill(ctx context.Context, of script.Object, signal string) erro
 	case e == nil:
 		c.Record.Sent(i.ID, int(number))
 	case int(number) == e.Signal:
-		e.Signalled, e.Patience = time.Now(), signalPatience
+		e.Signalled, e.Patience = time.Now(), signalTimeout
 	}
 	return err
 }
 
-// wait learns the exit status, and waits for the exit event: what a client does next may
-// else be seen before it. For a container it waits until the end of the script, and is
-// one call, however often the client has come back with it.
+// wait learns the exit status, and waits for the exit event. Otherwise the effects of the
+// next step could arrive before that event. For a container it retries until the end of
+// the script, and counts as one call.
 func (c *Client) wait(ctx context.Context, of script.Object, _ string) error {
 	if of.IsExec() {
 		return c.on(ctx, "wait", of, func(ctx context.Context, cl *containerd.Client) error {
@@ -297,7 +300,7 @@ func (c *Client) wait(ctx context.Context, of script.Object, _ string) error {
 		return &callerr.Error{Call: "wait", Err: err}
 	})
 	if gaveUp != nil {
-		err = gaveUp // it has containerd's last response: err may be the end of ctx
+		err = gaveUp // it has containerd's last response, but err may be the end of ctx
 	}
 	c.Note(ctx, &call, err)
 	if err != nil {
@@ -318,7 +321,7 @@ func (c *Client) waitOnce(ctx context.Context, cl *containerd.Client, of script.
 		c.AwaitOOM(ctx, i)
 	case e != nil && !e.Started.IsZero():
 		e.Waited = time.Now()
-		c.execReported(i, e, exit.ByWait, r.ExitStatus, r.ExitedAt.AsTime(), e.PID) // Wait tells no pid
+		c.execReported(i, e, exit.ByWait, r.ExitStatus, r.ExitedAt.AsTime(), e.PID) // Wait reports no pid
 	}
 	return nil
 }
@@ -337,27 +340,27 @@ func (c *Client) resume(ctx context.Context, of script.Object, _ string) error {
 	})
 }
 
-// restart restarts containerd. What the living have is looked at before and after it. It
-// takes as long as it takes: to wait for containerd is no call.
+// restart restarts containerd, and records the files and mounts of running containers
+// before and after it. It has no timeout, because waiting for containerd is no call.
 func (c *Client) restart(ctx context.Context, _ script.Object, _ string) error {
 	call := harness.Call{Who: "client", Verb: "restart", At: time.Now()}
-	err := c.RestartNow(ctx, c.living()...)
+	err := c.RestartNow(ctx, c.running()...)
 	c.Note(ctx, &call, err)
 	return err
 }
 
-// soak lets what lives run on.
+// soak lets running containers run for some time.
 func (c *Client) soak(ctx context.Context, _ script.Object, long string) error {
 	d, err := time.ParseDuration(long)
 	if err != nil {
 		return err
 	}
-	c.Soak(ctx, d, c.living()...)
+	c.Soak(ctx, d, c.running()...)
 	return nil
 }
 
-// living are the ids of the containers that run, as far as the client knows.
-func (c *Client) living() (ids []string) {
+// running returns the ids of the containers that run, as far as the client knows.
+func (c *Client) running() (ids []string) {
 	for _, i := range c.of {
 		if !i.Started.IsZero() && i.Waited.IsZero() {
 			ids = append(ids, i.ID)

@@ -7,8 +7,8 @@ import (
 	"github.com/shimquake/shimquake/harness/script"
 )
 
-// reusePID has another process, which does nothing, have the pid of a process that has
-// ended, until that is deleted: a signal for what has ended must not reach it.
+// reusePID starts an idle process with the pid of an ended process, until that is
+// deleted. A signal for the ended process must not reach it.
 func (c *Client) reusePID(ctx context.Context, of script.Object, _ string) error {
 	i, e := c.instance(of), c.execOf(of)
 	in := harness.StandIn{Of: of.String(), PID: int(i.PID)}
@@ -18,7 +18,7 @@ func (c *Client) reusePID(ctx context.Context, of script.Object, _ string) error
 		}
 	}
 	if in.PID == 0 {
-		return nil // it has never begun
+		return nil // the process has never begun
 	}
 	end, err := c.StandIn(ctx, in.PID)
 	if err != nil {
@@ -35,7 +35,7 @@ func (c *Client) reusePID(ctx context.Context, of script.Object, _ string) error
 	return nil
 }
 
-// endStandIn ends the process that has the pid of an object, if there is one.
+// endStandIn ends the idle process with the pid of an object, if there is one.
 func (c *Client) endStandIn(ctx context.Context, of script.Object) {
 	c.mu.Lock()
 	end := c.standIns[of]

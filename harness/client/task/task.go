@@ -24,19 +24,17 @@ type Client struct {
 	steps     script.Script
 	runtime   string
 	instances []*harness.Instance
-	// again is set of a client that uses the first id again: what it does is no part of the
-	// workload.
+	// again is set for the second use of the first id, which is no part of the workload.
 	again bool
 
-	mu sync.Mutex // of what concurrent steps change
-	// of are the containers as they are now, by their place in the workload: the last use of
-	// each id.
+	mu sync.Mutex // for the fields that concurrent steps change
+	// of has the last use of each container's id, by its place in the workload.
 	of []*harness.Instance
-	// undeleted are those whose Delete has failed: it must be sent again.
+	// The containers with a failed Delete, which must be sent again.
 	undeleted map[*harness.Instance]bool
-	// outputs are the readers of what writes, by *harness.Instance or *harness.Exec.
+	// outputs has the readers of outputs, by *harness.Instance or *harness.Exec.
 	outputs map[any]*reader
-	// standIns end the processes that have the pids of processes that have ended.
+	// standIns end the idle processes with the pids of ended processes.
 	standIns map[script.Object]func(context.Context)
 }
 
@@ -57,7 +55,7 @@ func newClient(s *client.Session, runtime string) *Client {
 		standIns: map[script.Object]func(context.Context){}}
 }
 
-// Instances are all containers of the workload.
+// Instances returns all containers of the workload.
 func (c *Client) Instances() []*harness.Instance { return c.instances }
 
 // Shares reports whether a shim serves all containers.
@@ -65,13 +63,13 @@ func (c *Client) Shares(shim string) bool {
 	return c.Case.Workload.Grouped && shim == c.instances[0].ID
 }
 
-// namespaced is a context of the task workload's containerd namespace.
+// namespaced returns a context with the containerd namespace of the workload.
 func namespaced(ctx context.Context) context.Context {
 	return namespaces.WithNamespace(ctx, daemon.TaskNamespace)
 }
 
-// Run plays the script and removes everything. A call that hangs takes the time of the
-// script, and not that of the removal.
+// Run plays the script and removes everything. Each has a deadline of its own, so that a
+// call that hangs takes no time from the removal.
 func (c *Client) Run(ctx context.Context) error {
 	life, cancel := context.WithTimeout(namespaced(ctx), c.Case.Workload.Deadline)
 	defer cancel()
@@ -85,7 +83,7 @@ func (c *Client) Run(ctx context.Context) error {
 	for of := range c.standIns {
 		c.endStandIn(ctx, of)
 	}
-	c.SeeGone(ctx, c.instances)
+	c.NoteGone(ctx, c.instances)
 	var errs []error
 	for _, i := range slices.Backward(c.instances) {
 		if !c.isUsedAgain(i) { // the last use of the id has its container
@@ -108,11 +106,11 @@ func (c *Client) isUsedAgain(i *harness.Instance) bool {
 	return last != i
 }
 
-// Reuse uses the first id for a whole lifecycle without faults. The shim is another one
-// than the workload's where that is cheaper: what of runc could be in the way, its state
-// and its cgroup, the oracle has looked for, and the rest (metadata, snapshot, bundle,
-// socket) is in the way of any shim. Briefly it creates and deletes the container and the
-// snapshot only.
+// Reuse uses the first id for a whole lifecycle without faults. It may use another shim,
+// if that is cheaper. The oracle has already looked for remains of runc that could block
+// the id: its state and its cgroup. Other remains (metadata, snapshot, bundle, socket)
+// block the id for any shim. With briefly, Reuse only creates and deletes the container
+// and the snapshot.
 func (c *Client) Reuse(ctx context.Context, briefly bool) (harness.Use, error) {
 	ctx, cancel := context.WithTimeout(namespaced(ctx), c.Case.Workload.Deadline)
 	defer cancel()
@@ -125,8 +123,8 @@ func (c *Client) Reuse(ctx context.Context, briefly bool) (harness.Use, error) {
 	use := harness.Use{ID: i.ID, Want: i.Spec.Want(), From: time.Now()}
 	err := errors.Join(second.create(ctx, of, ""), second.start(ctx, of, ""))
 	if err == nil {
-		_ = second.end(ctx, of, "")  // that it has not ended
-		_ = second.wait(ctx, of, "") // is noted
+		_ = second.end(ctx, of, "")  // CheckReuse reports
+		_ = second.wait(ctx, of, "") // a failure
 		err = client.CheckReuse(i)
 	}
 	use.PID = i.PID
