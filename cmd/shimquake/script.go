@@ -19,8 +19,7 @@ func scriptCommand() *cobra.Command {
 		Use:   "script CASE",
 		Short: "Print the possible responses and states of each step of a case's script",
 		Long: `Script runs nothing. For each step it prints the responses that are possible without a fault, and the state
-of the object after the step. For steps of a pod it prints the calls of the client. The faults of the plan are
-listed below.`,
+of the object after the step. The faults of the plan are listed below.`,
 		Example: `  shimquake script my-case.yaml`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, words []string) error {
@@ -68,16 +67,8 @@ func printScript(out io.Writer, c harness.Case) error {
 	return nil
 }
 
-// stepWords are the responses and states that each step may come to, or, of a pod, what
-// the client does.
+// stepWords returns the possible responses and states of each step.
 func stepWords(w harness.Workload, steps script.Script) (all []string, err error) {
-	if w.API == harness.CRI {
-		for _, s := range steps {
-			verb, _ := script.Named(s.Verb)
-			all = append(all, verb.Does)
-		}
-		return all, nil
-	}
 	expected, err := model.Expect(w)
 	for n, of := range expected {
 		var responses, states []string

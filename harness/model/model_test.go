@@ -119,6 +119,69 @@ func TestKillOfAStoppedTask(t *testing.T) {
 	}
 }
 
+// The same of a pod and a container in it.
+func TestFollowPods(t *testing.T) {
+	pod := script.ThePod
+	begun := []Op{call(0, 1, "RunPodSandbox", pod, done), call(2, 3, "CreateContainer", c0, done),
+		call(4, 5, "StartContainer", c0, done)}
+	const running, exited, ready = "CONTAINER_RUNNING", "CONTAINER_EXITED", "SANDBOX_READY"
+	for name, tt := range map[string]struct {
+		ops  []Op
+		want string // the indices of the impossible
+	}{
+		"run twice":                  {[]Op{call(6, 7, "RunPodSandbox", pod, no), sees(8, pod, ready)}, ""},
+		"a second pod of the name":   {[]Op{call(6, 7, "RunPodSandbox", pod, done)}, "3"},
+		"started twice":              {[]Op{call(6, 7, "StartContainer", c0, no), sees(8, c0, running)}, ""},
+		"a refused start ends it":    {[]Op{call(6, 7, "StartContainer", c0, no), sees(8, c0, exited)}, "4"},
+		"the name is taken":          {[]Op{call(6, 7, "CreateContainer", c0, no), sees(8, c0, running)}, ""},
+		"a second one of the name":   {[]Op{call(6, 7, "CreateContainer", c0, done)}, "3"},
+		"stopped twice":              {[]Op{call(6, 7, "StopContainer", c0, done), call(8, 9, "StopContainer", c0, done)}, ""},
+		"stopped, and it runs":       {[]Op{call(6, 7, "StopContainer", c0, done), sees(8, c0, running)}, "4"},
+		"no exec in what has exited": {[]Op{call(6, 7, "StopContainer", c0, done), call(8, 9, "ExecSync", c0, no)}, ""},
+		"a removal twice": {[]Op{call(6, 7, "RemoveContainer", c0, done), call(8, 9, "RemoveContainer", c0, done),
+			sees(10, c0, ""), call(11, 12, "StartContainer", c0, absent)}, ""},
+		"a stop of what is gone": {[]Op{call(6, 7, "RemoveContainer", c0, done), call(8, 9, "StopContainer", c0, absent)}, "4"},
+		"the pod stops its containers": {[]Op{call(6, 7, "StopPodSandbox", pod, done), sees(8, c0, exited),
+			sees(9, pod, "SANDBOX_NOTREADY"), call(10, 11, "StopPodSandbox", pod, done)}, ""},
+		"a stopped pod is ready": {[]Op{call(6, 7, "StopPodSandbox", pod, done), sees(8, pod, ready)}, "4"},
+		"nothing is created in a stopped pod": {[]Op{call(6, 7, "RemoveContainer", c0, done),
+			call(8, 9, "StopPodSandbox", pod, done), call(10, 11, "CreateContainer", c0, done)}, "5"},
+		"a start in a stopped pod ends it": {[]Op{call(6, 7, "RemoveContainer", c0, done),
+			call(8, 9, "CreateContainer", c0, done), call(10, 11, "StopPodSandbox", pod, done),
+			sees(12, c0, "CONTAINER_CREATED"), call(13, 14, "StartContainer", c0, no), sees(15, c0, exited)}, ""},
+		"the pod takes its containers with it": {[]Op{call(6, 7, "RemovePodSandbox", pod, done), sees(8, c0, ""),
+			sees(9, pod, ""), call(10, 11, "RunPodSandbox", pod, done), call(12, 13, "CreateContainer", c0, done)}, ""},
+		"a restart changes nothing": {[]Op{call(6, 7, "StopContainer", c0, done), call(8, 9, "restart", c0, done),
+			sees(10, c0, exited), sees(11, pod, ready)}, ""},
+		"a lost stop may have happened": {[]Op{call(6, -1, "StopContainer", c0, lost), sees(8, c0, running),
+			sees(9, c0, exited)}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found, ok := Follow(slices.Concat(begun, tt.ops))
+			var got []string
+			for _, i := range found {
+				got = append(got, fmt.Sprint(i.Op))
+			}
+			if !ok || strings.Join(got, " ") != tt.want {
+				t.Errorf("impossible are %q, want %q (followed: %v)", got, tt.want, ok)
+			}
+		})
+	}
+}
+
+// Releases differ in what they answer to a create in a stopped pod.
+func TestCreateInAStoppedPod(t *testing.T) {
+	for release, want := range map[string]harness.Response{
+		"v1.7.35": absent, "v2.0.14": done, "v2.2.5": done, "v2.2.6": no, "v2.3.2": done, "v2.3.3": no, "v2.4.2": no,
+		"": no, "src": no,
+	} {
+		got, next := Config{Pod: NotReady}.Do(Call{Verb: "CreateContainer", Of: c0, Release: release})
+		if got != want || (next.Task.State == Created) != (want == done) {
+			t.Errorf("%s: %s, and it is %s; want %s", release, got, next.Task.State, want)
+		}
+	}
+}
+
 // More in flight than can be followed is said to be.
 func TestFollowHasALimit(t *testing.T) {
 	var ops []Op
@@ -131,13 +194,25 @@ func TestFollowHasALimit(t *testing.T) {
 }
 
 func TestExpect(t *testing.T) {
-	w := harness.Workload{
+	expects(t, harness.Workload{
 		Containers: []harness.Container{{Exit: 7, Execs: []harness.ExecSpec{{NoSuchCommand: true}}}},
 		Script: []string{"create c0", "wait c0", "start c0", "start c0", "exec c0/e0", "wait c0/e0", "end c0", "wait c0",
 			"restart containerd", "delete c0"},
-	}
-	want := []string{"done created", " created", "done running", "refused running", "refused created", "done created",
-		"done running|stopped", "done stopped", "done none", "not-found none"}
+	}, "done created", " created", "done running", "refused running", "refused created", "done created",
+		"done running|stopped", "done stopped", "done none", "not-found none")
+	expects(t, harness.Workload{
+		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Execs: []harness.ExecSpec{{}}},
+			{NoSuchCommand: true}, {Execs: []harness.ExecSpec{{NoSuchCommand: true}}, Stays: true}},
+		Script: []string{"run pod", "create c2", "start c2", "execsync c2/e0", "create c0", "create c0", "start c0", "execsync c0/e0", "create c1", "start c1",
+			"end c0", "wait c0", "execsync c0/e0", "stop pod", "remove pod", "stop pod"},
+	}, "done ready", "done created", "done running", "refused none",
+		"done created", "refused created", "done running", "done none", "done created", "refused exited",
+		"done exited|running", "done exited", "refused none", "done not ready", "done none", "done none")
+}
+
+// expects fails the test unless the steps of a workload are expected to come to results.
+func expects(t *testing.T, w harness.Workload, want ...string) {
+	t.Helper()
 	steps, err := Expect(w)
 	if err != nil {
 		t.Fatal(err)

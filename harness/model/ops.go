@@ -24,8 +24,11 @@ func (c Config) Next(call Call, got harness.Response) []Config {
 // allow.
 func (c Config) Anyway(call Call, got harness.Response) []Config {
 	_, next := c.Do(call)
-	if got == harness.Done && call.Verb == "create" {
+	switch {
+	case got == harness.Done && call.Verb == "create":
 		next = Config{Task: Process{State: Created, Released: call.AtOnce}}
+	case got == harness.Done && call.Verb == "CreateContainer":
+		next.Task = Process{State: Created, Released: call.AtOnce}
 	}
 	if next == c {
 		return []Config{c}
@@ -45,7 +48,7 @@ func (c Config) Sees(of script.Object, value string) []Config {
 func (c Config) Believe(of script.Object, value string) []Config {
 	for s := range stateNames {
 		if next := c; true {
-			next.of(of).State = State(s)
+			next.set(of, State(s))
 			if next.Reported(of) == value {
 				return []Config{next}
 			}

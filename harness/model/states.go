@@ -1,7 +1,8 @@
 // Package model knows the responses that containerd may give. It has the states of a task
-// and of its execs, and a table with a row for each verb. After lost responses and
-// concurrent calls it keeps the set of all possible states. It is small on purpose: it
-// knows no error codes, retries, clean-ups and time-outs.
+// and of its execs, and the states of a pod and a container of CRI. Tables have a row for
+// each verb. After lost responses and concurrent calls it keeps the set of all possible
+// states. It is small on purpose: it knows no error codes, retries, clean-ups and
+// time-outs.
 package model
 
 import (
@@ -10,9 +11,11 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/script"
+	"github.com/shimquake/shimquake/oracle/criview"
 )
 
-// State is the state of a task, or of an exec, as containerd's shim has it.
+// State is the state of a task, or of an exec, as containerd's shim has it. The state of
+// a pod, or of a container in it, is the one that CRI has.
 type State uint8
 
 // The states. An exec that was added is Created; it is never Paused itself.
@@ -22,9 +25,12 @@ const (
 	Running
 	Paused
 	Stopped
+	Exited   // a container of CRI
+	Ready    // a pod
+	NotReady // a pod
 )
 
-var stateNames = [...]string{"none", "created", "running", "paused", "stopped"}
+var stateNames = [...]string{"none", "created", "running", "paused", "stopped", "exited", "ready", "not ready"}
 
 func (s State) String() string { return stateNames[s] }
 
@@ -50,8 +56,9 @@ func (p Process) mayEnd() bool {
 }
 
 // Config is a state of a container's task and of all its execs together: what an exec may
-// do depends on its task.
+// do depends on its task. By CRI it is a state of a pod and of one container in it.
 type Config struct {
+	Pod   State
 	Task  Process
 	Execs [harness.MostExecs]Process
 }
@@ -65,7 +72,21 @@ func (c *Config) of(o script.Object) *Process {
 }
 
 // State is the state of an object.
-func (c Config) State(o script.Object) State { return c.of(o).State }
+func (c Config) State(o script.Object) State {
+	if o == script.ThePod {
+		return c.Pod
+	}
+	return c.of(o).State
+}
+
+// set makes an object be in a state.
+func (c *Config) set(o script.Object, s State) {
+	if o == script.ThePod {
+		c.Pod = s
+		return
+	}
+	c.of(o).State = s
+}
 
 // ends are the configurations after the end of one process that may end by itself. With a
 // task its execs are killed. The shim may report an exec's exit before the init's: it
@@ -75,7 +96,7 @@ func (c Config) State(o script.Object) State { return c.of(o).State }
 func (c Config) ends(frozen bool) (all []Config) {
 	if c.Task.mayEnd() {
 		next := c
-		next.Task = Process{State: Stopped}
+		next.Task = Process{State: c.ended()}
 		for n := range next.Execs {
 			if next.Execs[n].State == Running {
 				next.Execs[n].Killed = true
@@ -92,6 +113,14 @@ func (c Config) ends(frozen bool) (all []Config) {
 		}
 	}
 	return all
+}
+
+// ended is the state of a container that has ended.
+func (c Config) ended() State {
+	if c.Pod != None {
+		return Exited
+	}
+	return Stopped
 }
 
 // Settled is the configuration when all processes that surely end by themselves have
@@ -119,6 +148,12 @@ func (c Config) Reported(o script.Object) string {
 	switch {
 	case s == None:
 		return ""
+	case s == Ready:
+		return criview.Ready
+	case s == NotReady:
+		return criview.NotReady
+	case c.Pod != None && !o.IsExec():
+		return "CONTAINER_" + strings.ToUpper(s.String())
 	case o.IsExec() && c.Task.State == Paused:
 		s = Paused
 	}
@@ -127,8 +162,11 @@ func (c Config) Reported(o script.Object) string {
 
 // Words are the states of a container's objects, for people.
 func (c Config) Words(o script.Object) string {
-	if o.IsExec() {
+	switch {
+	case o.IsExec():
 		return fmt.Sprintf("%s in a %s task", c.State(o), c.Task.State)
+	case o != script.ThePod && c.Pod != None:
+		return fmt.Sprintf("%s in a pod that is %s", c.State(o), c.Pod)
 	}
 	return c.State(o).String()
 }

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"github.com/Masterminds/semver/v3"
+
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/script"
 )
@@ -9,6 +11,26 @@ import (
 type Cell struct {
 	Response harness.Response
 	To       State // of the object, where the response is done
+	Keeps    bool  // nothing changes
+	// Until are the results in older releases.
+	Until []Until
+}
+
+// Until is the result in a range of releases, in the notation of semantic versions.
+type Until struct {
+	Releases string
+	Cell     Cell
+}
+
+// in is the result in a release; "": the newest.
+func (c Cell) in(release string) Cell {
+	is, err := semver.NewVersion(release)
+	for _, u := range c.Until {
+		if r, bad := semver.NewConstraint(u.Releases); err == nil && bad == nil && r.Check(is) {
+			return u.Cell
+		}
+	}
+	return c
 }
 
 var (
@@ -17,7 +39,7 @@ var (
 	exists   = Cell{Response: harness.Exists}
 )
 
-func to(s State) Cell { return Cell{harness.Done, s} }
+func to(s State) Cell { return Cell{Response: harness.Done, To: s} }
 
 // row has a cell for each state: none, created, running, paused, stopped.
 type row [5]Cell
@@ -58,7 +80,7 @@ var ofTask = map[string]row{
 
 // Call is one call of a client about an object.
 type Call struct {
-	Verb string // create, start, end, ...
+	Verb string // create, start, end; or a call of CRI: StartContainer
 	Of   script.Object
 	// Signal is that of a kill: SIGKILL.
 	Signal string
@@ -68,6 +90,8 @@ type Call struct {
 	Beside bool
 	// SharedPID is set if the container has no PID namespace of its own.
 	SharedPID bool
+	// Release is the containerd that is asked; "": the newest.
+	Release string
 	// Absent reports that the object's command does not exist, and AtOnce that its process
 	// comes to its end without an `end` step.
 	Absent, AtOnce bool
@@ -76,13 +100,16 @@ type Call struct {
 // Do is the response to a call in a configuration, and the configuration after it. A call
 // that waits has no response.
 func (c Config) Do(call Call) (harness.Response, Config) {
-	if call.Verb == "end" {
+	switch {
+	case call.Verb == "end":
 		return harness.Done, c.released(call.Of)
+	case isCRI(call.Verb):
+		return c.doCRI(call)
 	}
 	switch call.Verb {
 	case "restart":
 		return harness.Done, c.restarted()
-	case "new", "reuse-pid", "soak":
+	case "new", "reuse-pid", "soak", "oom", "write", "close", "disconnect", "cancel":
 		return harness.Done, c
 	}
 	cell := c.cell(call)
@@ -137,7 +164,7 @@ func (c Config) cell(call Call) Cell {
 
 // released lets a process come to its own end.
 func (c Config) released(of script.Object) Config {
-	if p := c.of(of); p.State != None && p.State != Stopped {
+	if p := c.of(of); p.State != None && p.State != Stopped && p.State != Exited {
 		p.Released = true
 	}
 	return c

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/shimquake/shimquake/harness"
@@ -8,8 +10,12 @@ import (
 )
 
 // CallOf returns a call of the n-th step of a workload's script on an object. The verb is
-// that of the call: an exec step makes two, an add and a start.
+// that of the call: an exec step of the task API makes two, an add and a start. By CRI
+// the verb of a step stands for its call.
 func CallOf(w harness.Workload, steps script.Script, n int, verb string, of script.Object) Call {
+	if w.API == harness.CRI {
+		return criCallOf(w, steps, verb, of)
+	}
 	spec := w.WithDefaults().Containers[of.Container]
 	signal, absent, stays := spec.Signal, spec.NoSuchCommand, spec.Stays
 	if of.IsExec() {
@@ -30,6 +36,27 @@ func CallOf(w harness.Workload, steps script.Script, n int, verb string, of scri
 	return Call{Verb: verb, Of: of, Absent: absent, Signal: signal, SharedPID: spec.SharedPID, AtOnce: atOnce}
 }
 
+// criCallOf is CallOf for a pod or a container of CRI.
+func criCallOf(w harness.Workload, steps script.Script, verb string, of script.Object) Call {
+	call := Call{Verb: verb, Of: of}
+	if of == script.ThePod {
+		call.Verb = cmp.Or(CRICall(verb, of), verb)
+		return call
+	}
+	call.Of = script.Container(of.Container)
+	spec := w.WithDefaults().Containers[of.Container]
+	call.Absent = spec.NoSuchCommand
+	call.AtOnce = !spec.Stays && spec.Signal == "" && (!w.Scripted() || !steps.Has("end", call.Of))
+	if verb == "end" && spec.Signal != "" {
+		verb = "stop"
+	}
+	call.Verb = cmp.Or(CRICall(verb, call.Of), verb)
+	if call.Verb == "ExecSync" {
+		call.Absent = slices.ContainsFunc(spec.Execs, func(e harness.ExecSpec) bool { return e.NoSuchCommand })
+	}
+	return call
+}
+
 // Expected has the possible results of a step on one of its objects.
 type Expected struct {
 	Of script.Object
@@ -43,27 +70,33 @@ type Expected struct {
 // fault.
 func Expect(w harness.Workload) ([][]Expected, error) {
 	steps, err := w.Steps()
-	now := make([][]Config, len(w.WithDefaults().Containers))
-	for n := range now {
+	now := map[int][]Config{}
+	for n := range w.WithDefaults().Containers {
 		now[n] = []Config{{}}
 	}
 	out := make([][]Expected, len(steps))
 	for n, step := range steps {
 		of := step.Of
 		if step.Verb == "restart" {
-			for c := range now {
+			for c := range len(now) {
 				of = append(of, script.Container(c))
 			}
 		}
 		for _, of := range of {
 			calls := []Call{CallOf(w, steps, n, step.Verb, of)}
-			if step.Verb == script.Exec {
+			if step.Verb == script.Exec && w.API != harness.CRI {
 				calls = []Call{CallOf(w, steps, n, "add", of), CallOf(w, steps, n, "start", of)}
 			}
 			e := Expected{Of: of}
-			e.Responses, now[of.Container] = expected(now[of.Container], calls, step.Concurrent)
-			for _, c := range now[of.Container] {
-				e.States = append(e.States, c.State(of).String())
+			about := []int{of.Container}
+			if of == script.ThePod { // each container is in it
+				about = slices.Collect(maps.Keys(now))
+			}
+			for _, c := range about {
+				e.Responses, now[c] = expected(now[c], calls, step.Concurrent)
+				for _, config := range now[c] {
+					e.States = append(e.States, config.State(of).String())
+				}
 			}
 			slices.Sort(e.States)
 			e.States = slices.Compact(e.States)
