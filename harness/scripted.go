@@ -53,8 +53,9 @@ func (w Workload) Steps() (script.Script, error) {
 // Scripted reports whether the workload is a script.
 func (w Workload) Scripted() bool { return len(w.Script) > 0 }
 
-// Modelled reports whether package model knows the responses to the script.
-func (w Workload) Modelled() bool { return w.Scripted() && w.API != CRI }
+// ReusesIDs reports whether a script may use the id of a container again. By CRI each
+// container has an id of its own.
+func (w Workload) ReusesIDs() bool { return w.Scripted() && w.API != CRI }
 
 // MostExecs is the largest number of execs of a container that the model keeps apart.
 const MostExecs = 4

@@ -181,11 +181,11 @@ func (s *Session) Note(ctx context.Context, c *harness.Call, err error) {
 		c.Response = harness.ResponseOf(c.Err)
 	}
 	if c.Step > 0 && s.Case.Workload.Scripted() {
-		// The model judges every response of the task API, and a restart by the script breaks
-		// connections.
-		restarted := Disconnected(err) && s.steps.Uses("restart")
-		judged := s.Case.Workload.Modelled() && (c.Response != harness.Lost || c.Verb == "wait")
-		c.Unprovoked = c.Unprovoked && !judged && !restarted
+		// The model judges every response. A restart by the script breaks connections, and a
+		// cancel step breaks a call.
+		broken := Disconnected(err) && (s.steps.Uses("restart") || s.steps.Uses("cancel"))
+		judged := c.Response != harness.Lost || c.Verb == "wait"
+		c.Unprovoked = c.Unprovoked && !judged && !broken
 	}
 	s.Record.Call(*c)
 }

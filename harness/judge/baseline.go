@@ -78,7 +78,7 @@ func unprovoked(h *harness.History) (all []failure) {
 // broken: a fault that fires while containerd cleans up after that, at Shutdown for one,
 // would otherwise hide that nothing ran.
 func failedShim(h *harness.History) (failure, bool) {
-	if h.Case.Workload.Fakeshim != "" || h.Case.Workload.Modelled() {
+	if h.Case.Workload.Fakeshim != "" || h.Case.Workload.Scripted() {
 		return failure{}, false // a fake shim may misbehave when asked to, and the model knows what is refused
 	}
 	for _, hit := range h.Hits {

@@ -18,7 +18,7 @@ import (
 // script. It also allows each state and list that containerd reports behind a step. After
 // the first fault nothing is judged: the model knows no faults.
 func responses(h *harness.History) (found []finding.Finding, problems []harness.Problem) {
-	if h.Case.Workload.API == harness.CRI || h.Case.Workload.Fakeshim != "" {
+	if h.Case.Workload.Fakeshim != "" {
 		return nil, nil
 	}
 	steps, err := h.Case.Workload.Steps()
@@ -73,18 +73,15 @@ func (f *follow) calls() {
 		if c.Step == 0 || c.Step > len(f.steps) {
 			continue
 		}
-		of, named := harness.ObjectNamed(c.Of)
-		if c.Verb == "restart" {
-			of, named = script.Container(f.container), true
-		}
-		if !named || of.Container != f.container || !f.has(of) {
+		of, ok := f.object(c)
+		if !ok {
 			continue
 		}
 		call := model.CallOf(f.h.Case.Workload, f.steps, c.Step-1, c.Verb, of)
-		call.Beside = atSameTime(f.h, c)
+		call.Beside, call.Release = atSameTime(f.h, c), f.h.Version
 		fs := fact.Facts{fact.What: fact.WrongResponse, fact.Call: c.Verb, fact.Reported: string(c.Response)}
 		switch {
-		case c.Unprovoked:
+		case c.Unprovoked, of == script.ThePod && f.container > 0: // c0 is in it, too
 			fs = fact.Facts{}
 		case c.Err != nil:
 			fs[fact.Error] = c.Err.Text
@@ -94,6 +91,24 @@ func (f *follow) calls() {
 			func(m model.Config) []model.Config { return m.Next(call, c.Response) },
 			func(m model.Config) []model.Config { return m.Anyway(call, c.Response) })
 	}
+}
+
+// object returns the object that a call is about, if it is the container or its pod.
+func (f *follow) object(c harness.Call) (script.Object, bool) {
+	of, named := harness.ObjectNamed(c.Of)
+	if c.Verb == "restart" {
+		return script.Container(f.container), true
+	}
+	if f.h.Case.Workload.API == harness.CRI {
+		about, known := model.ObjectOf(c.Verb, script.Container(f.container))
+		switch {
+		case known && about == script.ThePod:
+			return about, true
+		case !known && c.Verb != "end":
+			return of, false
+		}
+	}
+	return of, named && of.Container == f.container && f.has(of)
 }
 
 // atSameTime reports whether another call creates or deletes the same object at the same
@@ -113,7 +128,11 @@ func (f *follow) has(of script.Object) bool {
 func (f *follow) observed() {
 	for _, o := range f.h.Observed {
 		of, named := harness.ObjectNamed(o.Of)
-		if !named || of.Container != f.container || !f.has(of) || o.Step == 0 || o.Step > len(f.steps) {
+		if o.Of == script.ThePod.String() && f.container == 0 {
+			of, named = script.ThePod, true
+		}
+		mine := of == script.ThePod || of.Container == f.container && f.has(of)
+		if !named || !mine || o.Step == 0 || o.Step > len(f.steps) {
 			continue
 		}
 		says := o.Value
@@ -153,6 +172,9 @@ func (f *follow) finding(i model.Impossible) finding.Finding {
 
 // subjectOf returns an object of a script as findings name it.
 func subjectOf(of script.Object) finding.Subject {
+	if of == script.ThePod {
+		return finding.Subject{ID: of.String()}
+	}
 	s := finding.Subject{ID: script.Container(of.Container).String()}
 	if of.IsExec() {
 		s.Exec = fmt.Sprintf("e%d", of.Exec)

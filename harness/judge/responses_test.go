@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle/criview"
 )
 
 // scripted makes the clean history that of a script without a fault. It has a call of
@@ -68,6 +69,71 @@ func TestRulesOfResponses(t *testing.T) {
 			h.Calls = slices.Repeat([]harness.Call{{Step: 1, Verb: "create", Of: "c0", Response: harness.Lost, At: at(1)}}, 40)
 		}), "harness"},
 	})
+}
+
+// scriptedPod has the history of a pod be that of a script.
+func scriptedPod(change func(*harness.History)) func(*harness.History) {
+	return func(h *harness.History) {
+		h.Case.Workload = harness.Workload{API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Exit: 3}},
+			Script: []string{"run pod", "create c0", "start c0", "start c0", "end c0", "wait c0", "remove c0", "remove c0",
+				"stop c0"}}
+		for n, c := range []struct {
+			verb string
+			at   int
+			got  harness.Response
+		}{
+			{"RunPodSandbox", 1, harness.Done}, {"CreateContainer", 4, harness.Done}, {"StartContainer", 18, harness.Done},
+			{"StartContainer", 21, harness.Refused}, {"end", 28, harness.Done}, {"await", 30, harness.Done},
+			{"RemoveContainer", 41, harness.Done}, {"RemoveContainer", 43, harness.Done},
+			{"StopContainer", 44, harness.Done},
+		} {
+			call := harness.Call{Who: "client", Step: n + 1, Verb: c.verb, Of: "c0", At: at(c.at), Took: time.Millisecond,
+				Response: c.got}
+			if c.verb == "RunPodSandbox" {
+				call.Of = ""
+			}
+			if c.got == harness.Refused {
+				call.Err = failed("Unknown", "container is in CONTAINER_RUNNING state")
+			}
+			h.Calls = append(h.Calls, call)
+		}
+		for _, o := range []harness.Observed{
+			{Step: 1, At: at(3), Of: "pod", Field: harness.FieldState, Value: criview.Ready},
+			{Step: 2, At: at(6), Of: "c0", Field: harness.FieldState, Value: "CONTAINER_CREATED"},
+			{Step: 3, At: at(20), Of: "c0", Field: harness.FieldList, Value: criview.Running},
+			{Step: 7, At: at(43), Of: "c0", Field: harness.FieldList},
+		} {
+			h.Observed = append(h.Observed, o)
+		}
+		change(h)
+	}
+}
+
+func TestRulesOfResponsesOfPods(t *testing.T) {
+	const response, state = "liveness container what=response call=", "liveness container what=state call="
+	for name, tt := range map[string]row{
+		"as the model has it": {func(*harness.History) {}, ""},
+		"a second start succeeds": {func(h *harness.History) { h.Calls[3].Response = harness.Done },
+			response + "StartContainer reported=done want=refused"},
+		"the pod is refused": {func(h *harness.History) { h.Calls[0].Response = harness.Refused },
+			response + "RunPodSandbox reported=refused true=none want=done"},
+		"a stop of what is gone fails": {func(h *harness.History) { h.Calls[8].Response = harness.NotFound },
+			response + "StopContainer reported=not-found"},
+		"the pod is not ready": {func(h *harness.History) { h.Observed[0].Value = criview.NotReady },
+			state + "run field=state reported=SANDBOX_NOTREADY true=ready"},
+		"it is listed for ever": {func(h *harness.History) { h.Observed[3].Value = criview.Exited },
+			state + "remove field=list reported=CONTAINER_EXITED"},
+		"a removal that is not of a step": {func(h *harness.History) { h.Calls[8].Step = 0 }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := pod()
+			scriptedPod(tt.change)(&h)
+			v := Judge(h, catalogued)
+			if got := says(v, tt.want); got != "" {
+				t.Errorf("%s; want %q\n%s", got, tt.want, v)
+			}
+		})
+	}
 }
 
 // An id that a script uses twice is judged as two: the second ends as the first did, with

@@ -48,7 +48,7 @@ var ofExecs = []exit.Observer{exit.ByWait, exit.ByTaskStatus, exit.ByDelete}
 // mustTell returns the observers that must report an exit. A script has none: the client
 // asks as its steps say.
 func mustTell(h *harness.History, t exit.Truth) []exit.Observer {
-	if h.Case.Workload.Modelled() {
+	if h.Case.Workload.ReusesIDs() {
 		return nil
 	}
 	for _, i := range h.Instances {

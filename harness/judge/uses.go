@@ -13,7 +13,7 @@ import (
 // and reports belong to the use with their pid. The rest belongs to the latest use that
 // had begun by then.
 func usesApart(h *harness.History) *harness.History {
-	if !h.Case.Workload.Modelled() {
+	if !h.Case.Workload.ReusesIDs() {
 		return h
 	}
 	out := *h

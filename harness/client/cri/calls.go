@@ -43,7 +43,7 @@ func (c *Client) runSandbox(ctx context.Context) error {
 	return c.makes(ctx, "RunPodSandbox", "", func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		r, err := rt.RunPodSandbox(ctx, &api.RunPodSandboxRequest{Config: c.config()})
 		if err == nil {
-			c.sandbox = r.PodSandboxId
+			c.sandbox, c.stopped = r.PodSandboxId, false
 			c.late.note(c.sandbox)
 			c.Learn("sandbox", c.sandbox, 0)
 			c.done("RunPodSandbox", c.sandbox)
@@ -168,20 +168,21 @@ func (c *Client) stop(ctx context.Context, i *harness.Instance, left func() bool
 		grace, signal = 30, harness.Signals[i.Spec.Signal]
 	}
 	err := client.Until(ctx, func(ctx context.Context) error {
-		return c.call(ctx, "StopContainer", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
+		err := c.call(ctx, "StopContainer", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
 			c.Record.Sent(i.ID, int(signal))
 			_, err := rt.StopContainer(ctx, &api.StopContainerRequest{ContainerId: i.ID, Timeout: grace})
-			if left() {
-				return nil
-			}
-			return ignoreNotFound(err)
+			return err
 		})
+		if left() {
+			return nil
+		}
+		return ignoreNotFound(err)
 	})
 	if err != nil {
 		c.Record.Failed("client", "gave up stopping "+i.Name, err)
 		return err
 	}
-	if left() {
+	if left() || i.Started.IsZero() {
 		return nil
 	}
 	c.done("StopContainer", i.ID)

@@ -24,6 +24,7 @@ type Client struct {
 	steps     script.Script
 	instances []*harness.Instance
 	sandbox   string // id; "" while none is known
+	stopped   bool   // a step has stopped the sandbox
 	logs      map[*harness.Instance]*slowLog
 	// removedAgain is set once something could not be removed.
 	removedAgain bool
@@ -85,7 +86,8 @@ func (c *Client) instance(n int, name string, spec harness.Container) *harness.I
 			})
 		})}
 	}
-	i.WithPod = (spec.Signal != "" || spec.Stays) && !c.steps.Has("end", of) && !c.steps.Has("stop", of)
+	i.WithPod = (spec.Signal != "" || spec.Stays) && !c.steps.Has("end", of) && !c.steps.Has("stop", of) &&
+		!c.steps.Has("remove", of) && !c.steps.Has("remove", script.ThePod)
 	if i.WithPod || c.steps.Has("wait", of) {
 		i.MustTell = append(i.MustTell, exit.ByCRIStatus)
 	}
@@ -141,7 +143,7 @@ func (c *Client) runsOn(i *harness.Instance) bool { return i.Spec.Signal != "" |
 
 // ids are those of the sandbox, where there is one, and of containers.
 func (c *Client) ids(of []*harness.Instance) (ids []string) {
-	if c.sandbox != "" && !c.again {
+	if c.sandbox != "" && !c.again && !c.stopped {
 		ids = append(ids, c.sandbox)
 	}
 	return append(ids, client.IDs(of)...)

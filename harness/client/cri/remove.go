@@ -48,10 +48,10 @@ func (c *Client) stopSandbox(ctx context.Context, id string) error {
 			c.Record.Sent(i.ID, int(unix.SIGKILL))
 		}
 	}
-	err := c.call(ctx, "StopPodSandbox", "", func(ctx context.Context, rt api.RuntimeServiceClient) error {
+	err := ignoreNotFound(c.call(ctx, "StopPodSandbox", "", func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		_, err := rt.StopPodSandbox(ctx, &api.StopPodSandboxRequest{PodSandboxId: id})
-		return ignoreNotFound(err)
-	})
+		return err
+	}))
 	if err != nil {
 		return err
 	}
@@ -76,10 +76,16 @@ func (c *Client) removeSandbox(ctx context.Context, id string, spare func(id str
 	}
 	c.awaitStopped(ctx, id)
 	c.lookAtSandbox(ctx, id, true)
-	err := c.call(ctx, "RemovePodSandbox", "", func(ctx context.Context, rt api.RuntimeServiceClient) error {
+	return c.removeSandboxItself(ctx, id)
+}
+
+// removeSandboxItself removes a sandbox. containerd stops it, and removes the containers
+// in it.
+func (c *Client) removeSandboxItself(ctx context.Context, id string) error {
+	err := ignoreNotFound(c.call(ctx, "RemovePodSandbox", "", func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		_, err := rt.RemovePodSandbox(ctx, &api.RemovePodSandboxRequest{PodSandboxId: id})
-		return ignoreNotFound(err)
-	})
+		return err
+	}))
 	if err == nil {
 		c.late.note(id)
 		c.done("RemovePodSandbox", id)
@@ -118,10 +124,16 @@ func (c *Client) removeContainer(ctx context.Context, rt api.RuntimeServiceClien
 func (c *Client) removeNamed(ctx context.Context, i *harness.Instance) error {
 	return c.call(ctx, "RemoveContainer", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		r, err := rt.ListContainers(ctx, &api.ListContainersRequest{})
+		listed := false
 		for _, k := range r.GetContainers() {
 			if k.GetMetadata().GetName() == i.CRIName() && !c.Spare(k.Id) {
+				listed = listed || k.Id == i.ID
 				err = errors.Join(err, c.removeContainer(ctx, rt, k.Id))
 			}
+		}
+		if !listed && i.ID != "" {
+			_, gone := rt.RemoveContainer(ctx, &api.RemoveContainerRequest{ContainerId: i.ID})
+			err = errors.Join(err, gone)
 		}
 		return err
 	})

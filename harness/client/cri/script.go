@@ -41,6 +41,9 @@ func (c *Client) play(ctx context.Context) {
 		"restart":    c.restartStep,
 		"install":    c.installStep,
 	}
+	if c.Case.Workload.Scripted() && c.Case.Faultless() && !c.Quiet {
+		p.Query = c.query
+	}
 	p.Play(ctx)
 }
 
@@ -95,7 +98,7 @@ func (c *Client) started(ctx context.Context, i *harness.Instance) error {
 		c.AwaitStarted(ctx, []*harness.Instance{i})
 		return nil
 	}
-	if f := callerr.Of(err); f.Answered && !givenUp(f) {
+	if f := callerr.Of(err); f.Answered && !givenUp(f) && i.Started.IsZero() {
 		c.mu.Lock()
 		c.refused[i] = true
 		c.mu.Unlock()
@@ -107,8 +110,11 @@ func (c *Client) started(ctx context.Context, i *harness.Instance) error {
 // ending lets a container come to its end.
 func (c *Client) ending(ctx context.Context, i *harness.Instance) error {
 	c.KillChild(ctx, i) // of one that has lived on its child is dead
-	c.end(ctx, i)
-	return nil
+	if i.Spec.Signal != "" || !c.Case.Workload.Scripted() {
+		c.end(ctx, i)
+		return nil
+	}
+	return c.Call(ctx, "end", i.Name, func(ctx context.Context) error { c.end(ctx, i); return nil })
 }
 
 // ended waits for the end of a container, and for what ends with it.
@@ -123,6 +129,16 @@ func (c *Client) isOver(i *harness.Instance) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.over[i] = true
+}
+
+// podIsOver notes that the pod is stopped, and its containers with it.
+func (c *Client) podIsOver() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopped = true
+	for _, i := range c.of {
+		c.over[i] = true
+	}
 }
 
 // wasOver reports whether a container was let come to its end.
@@ -158,7 +174,12 @@ func (c *Client) unstarted() []*harness.Instance {
 
 func (c *Client) stopStep(ctx context.Context, of script.Object, _ string) error {
 	if of == script.ThePod {
-		return client.Until(ctx, func(ctx context.Context) error { return c.stopSandbox(ctx, c.sandbox) })
+		c.podIsOver()
+		err := client.Until(ctx, func(ctx context.Context) error { return c.stopSandbox(ctx, c.sandbox) })
+		if err == nil {
+			c.awaitStopped(ctx, c.sandbox)
+		}
+		return err
 	}
 	i := c.current(of)
 	c.isOver(i)
@@ -187,15 +208,16 @@ func (c *Client) cancelStep(ctx context.Context, of script.Object, _ string) err
 
 func (c *Client) removeStep(ctx context.Context, of script.Object, _ string) error {
 	if of == script.ThePod {
-		return client.Until(ctx, func(ctx context.Context) error { return c.removeSandbox(ctx, c.sandbox, c.Spare) })
+		c.podIsOver()
+		return client.Until(ctx, func(ctx context.Context) error { return c.removeSandboxItself(ctx, c.sandbox) })
 	}
 	i := c.current(of)
-	if i.Reported {
+	if c.isOver(i); i.Reported {
 		c.awaitStopped(ctx, i.ID)
 	}
 	ctx, cancel := half(ctx)
 	defer cancel()
-	err := client.Until(ctx, func(ctx context.Context) error { return c.removeNamed(ctx, i) })
+	err := client.Until(ctx, func(ctx context.Context) error { return ignoreNotFound(c.removeNamed(ctx, i)) })
 	if err != nil {
 		c.rounds.left = true
 		c.Record.Failed("client", i.Name+" cannot be removed while its pod lives on", err)

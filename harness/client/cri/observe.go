@@ -1,0 +1,76 @@
+package cri
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	api "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/script"
+	"github.com/shimquake/shimquake/oracle/callerr"
+)
+
+// query asks for the states of the pod and of its containers, and for CRI's lists of
+// them.
+func (c *Client) query(ctx context.Context, step int) {
+	c.mu.Lock()
+	containers := map[string]*harness.Instance{}
+	for n, i := range c.of {
+		if i.ID != "" {
+			containers[script.Container(n).String()] = i
+		}
+	}
+	c.mu.Unlock()
+	for of, i := range containers {
+		c.observe(ctx, step, harness.FieldState, of, func(ctx context.Context, _ api.RuntimeServiceClient) (string, error) {
+			is, err := c.statusOf(ctx, i)
+			return is.GetState().String(), err
+		})
+		c.observe(ctx, step, harness.FieldList, of, listed(listContainers, i.ID))
+	}
+	if id := c.sandbox; id != "" {
+		of := script.ThePod.String()
+		c.observe(ctx, step, harness.FieldState, of, func(ctx context.Context, rt api.RuntimeServiceClient) (string, error) {
+			r, err := rt.PodSandboxStatus(ctx, &api.PodSandboxStatusRequest{PodSandboxId: id})
+			return r.GetStatus().GetState().String(), err
+		})
+		c.observe(ctx, step, harness.FieldList, of, listed(listSandboxes, id))
+	}
+}
+
+// listed asks for the state of an id in a list; "": it is not listed.
+func listed(list func(context.Context, api.RuntimeServiceClient) ([]item, error), id string) func(context.Context,
+	api.RuntimeServiceClient) (string, error) {
+	return func(ctx context.Context, rt api.RuntimeServiceClient) (string, error) {
+		all, err := list(ctx, rt)
+		for _, k := range all {
+			if k.id == id {
+				return k.state, err
+			}
+		}
+		return "", err
+	}
+}
+
+// observe asks once for a value of an object, and keeps it.
+func (c *Client) observe(ctx context.Context, step int, field, of string,
+	ask func(context.Context, api.RuntimeServiceClient) (string, error)) {
+	o := harness.Observed{Step: step, At: time.Now(), Of: of, Field: field}
+	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
+	defer cancel()
+	rt, err := c.rt(ctx)
+	if err == nil {
+		o.Value, err = ask(ctx, rt)
+	}
+	o.Took = time.Since(o.At)
+	if err != nil {
+		o.Value = ""
+	}
+	if status.Code(err) != codes.NotFound {
+		o.Err = callerr.Of(err)
+	}
+	c.Record.Set(func(h *harness.History) { h.Observed = append(h.Observed, o) })
+}
