@@ -98,7 +98,7 @@ machine cannot run it). The worst of all cases counts.`,
 				cases = append(cases, k)
 			}
 			if f.scripts > 0 {
-				cases = append(cases, scripts.Enumerate(f.scripts)...)
+				cases = append(cases, scripts.All(f.scripts)...)
 			}
 			for i := range cases {
 				if f.containerd != "" {
@@ -110,7 +110,7 @@ machine cannot run it). The worst of all cases counts.`,
 	}
 	f.register(c)
 	c.Flags().IntVar(&f.scripts, "scripts", 0, fmt.Sprintf(
-		"also run all scripts of this many steps, 1 to %d, with one container and one exec",
+		"also run all scripts of this many steps, 1 to %d, of a task and of a pod",
 		scripts.Longest))
 	return c
 }

@@ -33,7 +33,7 @@ const sweptScripts = 3
 // holdPlain runs the cases without a fault, which must hold. It prints the cases that
 // this machine cannot run.
 func (f *sweepFlags) holdPlain(ctx context.Context, r *runner.Runner, o plan.Options) error {
-	unable, err := plan.HoldPlain(ctx, r, o, scripts.Enumerate(sweptScripts), f.parallel)
+	unable, err := plan.HoldPlain(ctx, r, o, scripts.All(sweptScripts), f.parallel)
 	for _, v := range unable {
 		fmt.Fprintf(stderr, "not run without a fault: %s: %s\n", v.Case.Name, quote.Line(v.Why()))
 	}

@@ -8,6 +8,23 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
+// Every script of a pod can be run, and each is another.
+func TestPods(t *testing.T) {
+	for length, want := range map[int]int{1: 10, 2: 79, 3: 455} {
+		seen := map[string]bool{}
+		cases := Pods(length)
+		for _, c := range cases {
+			if err := c.Check(); err != nil || seen[c.Name] {
+				t.Fatalf("%s: %v", c, err)
+			}
+			seen[c.Name] = true
+		}
+		if len(cases) != want {
+			t.Errorf("%d scripts of length %d, want %d", len(cases), length, want)
+		}
+	}
+}
+
 // Every script can be run, and each is another.
 func TestEnumerate(t *testing.T) {
 	for length, want := range map[int]int{1: 22, 2: 104, 3: 596, 4: 2905} {

@@ -1,0 +1,108 @@
+package scripts
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/model"
+	"github.com/shimquake/shimquake/harness/script"
+)
+
+// podAlphabet has the steps of which scripts of a pod are made.
+var podAlphabet = []script.Step{
+	{Verb: "run", Of: []script.Object{script.ThePod}}, {Verb: "create", Of: []script.Object{task}},
+	{Verb: "start", Of: []script.Object{task}}, {Verb: "end", Of: []script.Object{task}},
+	{Verb: "stop", Of: []script.Object{task}}, {Verb: "execsync", Of: []script.Object{exec}},
+	{Verb: "remove", Of: []script.Object{task}}, {Verb: "stop", Of: []script.Object{script.ThePod}},
+	{Verb: "remove", Of: []script.Object{script.ThePod}}, {Verb: "restart", Arg: "containerd"},
+}
+
+// All returns the cases of all scripts of a length, about a task and about a pod.
+func All(length int) []harness.Case { return slices.Concat(Enumerate(length), Pods(length)) }
+
+// Pods returns the cases of all scripts of a length about a pod and one container. They
+// begin with a running container. The three steps before that do not count. Nor does the
+// wait behind the end of the container.
+func Pods(length int) []harness.Case {
+	return podPrefix{config: model.Config{Pod: model.Ready, Task: model.Process{State: model.Running}}}.cases(length)
+}
+
+// podPrefix is the beginning of a script of a pod.
+type podPrefix struct {
+	config  model.Config  // after it
+	counted script.Script // the steps that count
+	all     script.Script // all steps
+	refused int           // the number of steps that containerd refuses
+}
+
+// cases returns the cases of all scripts of a length with this beginning.
+func (p podPrefix) cases(length int) (all []harness.Case) {
+	if len(p.counted) == length {
+		return []harness.Case{p.makeCase()}
+	}
+	for _, step := range podAlphabet {
+		if next, ok := p.then(step); ok && next.refused <= mostRefused {
+			all = append(all, next.cases(length)...)
+		}
+	}
+	return all
+}
+
+// then returns the beginning with one more step that counts. It reports false if the
+// model does not know the step's response. A call that succeeds and changes nothing is
+// repeated once at most.
+func (p podPrefix) then(step script.Step) (podPrefix, bool) {
+	of := task
+	if len(step.Of) > 0 {
+		of = step.Of[0]
+	}
+	verb := step.Verb
+	switch {
+	case verb == "end" && p.config.Task.State != model.Running:
+		return p, false // the client alone does it: nothing can be refused
+	case verb == "execsync" && p.counted.Has(verb, exec):
+		return p, false // events by CRI do not tell two execs apart
+	}
+	if call := model.CRICall(verb, of); call != "" {
+		verb = call
+	}
+	response, next := p.config.Do(model.Call{Verb: verb, Of: of})
+	idle := response == harness.Done && next == p.config && step.Verb != "execsync" && step.Verb != "restart"
+	if last := len(p.counted) - 1; idle && last >= 0 && step.String() != p.counted[last].String() {
+		return p, false
+	}
+	if response != harness.Done {
+		p.refused++
+	}
+	var ended []script.Object
+	p.config, ended = next.Settled(0)
+	p.counted = append(slices.Clone(p.counted), step)
+	p.all = append(slices.Clone(p.all), step)
+	for _, o := range ended {
+		p.all = append(p.all, script.Step{Verb: "wait", Of: []script.Object{o}})
+	}
+	return p, true
+}
+
+func (p podPrefix) makeCase() harness.Case {
+	words := []string{"script-pod"}
+	for _, s := range p.counted {
+		word := s.Verb
+		if len(s.Of) > 0 && s.Of[0] == script.ThePod {
+			word += ".pod"
+		}
+		words = append(words, word)
+	}
+	container := harness.Container{Execs: []harness.ExecSpec{{Exit: 3}}}
+	if container.Stays = !p.all.Has("end", task); !container.Stays {
+		container.Exit = 7
+	}
+	return harness.Case{
+		Name:  strings.Join(words, "-"),
+		About: fmt.Sprintf("An enumerated script of %d steps.", len(p.counted)),
+		Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{container},
+			Script: append([]string{"run pod", "create c0", "start c0"}, p.all.Lines()...)},
+	}
+}
