@@ -15,7 +15,7 @@ func answered(t *testing.T) string {
 	dir := t.TempDir()
 	d := report.Data{Title: "Repro", Made: began, Cases: report.All([]report.Case{{ID: "case-1", Verdict: leaked("x")}}),
 		Answers: []report.Answer{
-			{Head: "REPRODUCED: bug-7", Rows: []report.Row{{Name: "until then:", Text: "wait"}}}, {Head: "tried besides:"},
+			{Head: "REPRODUCED: bug-7", Rows: []report.Row{{Name: "workaround:", Text: "wait"}}}, {Head: "also tried:"},
 		},
 		Clusters: []report.Cluster{{ID: "bug-7", State: report.Known, Title: "a shim is left", Cases: []string{"case-1"}}}}
 	if err := report.Write(dir, d); err != nil {
@@ -30,7 +30,7 @@ func TestSummaryAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(text), "**REPRODUCED: bug-7**\n\n- until then: wait\n") ||
+	if !strings.Contains(string(text), "**REPRODUCED: bug-7**\n\n- workaround: wait\n") ||
 		strings.Contains(string(text), "Nothing is new") {
 		t.Errorf("%s", text)
 	}
@@ -42,7 +42,7 @@ func TestPageAnswers(t *testing.T) {
 		b.use(s)
 		b.open(filepath.Join(answered(t), report.HTMLFile), "")
 		got := get[string](b, `document.querySelector('#clusters').innerText`)
-		if !strings.HasPrefix(got, "REPRODUCED: bug-7\nuntil then\nwait\ntried besides\nWhat was run\n") {
+		if !strings.HasPrefix(got, "REPRODUCED: bug-7\nworkaround\nwait\nalso tried\nWhat was run\n") {
 			t.Errorf("%s: %q", s.name, got)
 		}
 	}

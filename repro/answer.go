@@ -17,55 +17,58 @@ import (
 	"github.com/shimquake/shimquake/repro/statement"
 )
 
-// Answer is what is known of a report in the end.
+// Answer is the result for a report.
 type Answer struct {
-	// Report has the observations; nil where a bug was named.
+	// Report has the observations. It is nil if the user named a bug.
 	Report *read.Report `json:"report,omitempty"`
-	// Release is the containerd that was tried. Guessed is set if neither the report
-	// nor the user names it. Bound are the tested releases that can log most of the
-	// quoted lines then.
+	// Release is the containerd that was tried. Guessed is set if neither the report nor the
+	// user names it. Bound then has the tested releases that can log most of the quoted
+	// lines.
 	Release string   `json:"containerd"`
 	Guessed bool     `json:"guessed,omitempty"`
 	Bound   []string `json:"bound,omitempty"`
-	// Fits are the bugs by how well they fit, those that do not fit at all left out.
+	// Fits are the bugs, the best first.
 	Fits []rank.Fit `json:"fits,omitempty"`
-	// Without are bugs that were left out because they were asked to be.
+	// Without are the bugs that the user excluded.
 	Without []string `json:"without,omitempty"`
-	// Trials are what was run, in its order. Best is the index of the answer's, or -1.
+	// Trials are the cases that were run, in their order. Best is the index of the trial
+	// that reproduces the report, or -1.
 	Trials []Trial `json:"trials,omitempty"`
 	Best   int     `json:"best"`
-	// Unable are the ids of bugs that fit best and that no case shows.
+	// Unable are the ids of bugs that fit best but have no case.
 	Unable []string `json:"unable,omitempty"`
 	// Fixed is the best trial's case on the first release without the bug.
 	Fixed *Trial `json:"fixed,omitempty"`
-	// Plain are runs without a fault, unless a message or an issue named the bug.
+	// Plain are the runs without a fault. There are none if a message or an issue names the
+	// bug.
 	Plain []Plain `json:"plain,omitempty"`
-	// Search is what was searched where those left something else.
+	// Search is the result of the search, which runs if no trial reproduces the report.
 	Search *search.Result `json:"search,omitempty"`
-	// Failed is why it was not finished, as for a release that cannot be built.
+	// Failed is why the work was not finished, such as a release that does not build.
 	Failed string        `json:"failed,omitempty"`
 	Took   time.Duration `json:"tookNs"`
 
 	bugs map[string]catalogue.Bug
 }
 
-// Options are what to answer with.
+// Options are the options of a reproduction.
 type Options struct {
 	Trier
-	// Containerd is the release to try. Default: what the report says, or else the last
-	// that has the best bug.
+	// Containerd is the release to try. Default: the release of the report, or else the last
+	// release with the best bug.
 	Containerd string
-	// Bugs are those that are known.
+	// Bugs are the known bugs.
 	Bugs []catalogue.Bug
 	// Without are the ids of bugs to leave out.
 	Without []string
 	// FixedRuns is how often the case runs on the first fixed release.
 	FixedRuns int
-	// For bounds the search. 0: none is made.
+	// For limits the search. 0 means no search.
 	For time.Duration
 	// Out is the folder for the search's cases.
 	Out string
-	// OnRead, if any, gets what was understood before anything runs.
+	// OnRead, if not nil, is called before anything runs, with the observations and the bugs
+	// that fit.
 	OnRead func(Answer)
 }
 
@@ -87,8 +90,8 @@ func Match(r read.Report, o Options) Answer {
 	return a
 }
 
-// ForReport answers a report. Failed says why it could not be finished. The error is that
-// of ctx alone.
+// ForReport reproduces a report. If it cannot finish, Failed has the reason. It returns
+// an error only if ctx has ended.
 func ForReport(ctx context.Context, r read.Report, o Options) (Answer, error) {
 	began := time.Now()
 	a := Match(r, o)
@@ -109,20 +112,20 @@ func ForReport(ctx context.Context, r read.Report, o Options) (Answer, error) {
 // find runs the cases that may show the reported symptoms, the cheapest first.
 func (a *Answer) find(ctx context.Context, r read.Report, o Options) error {
 	known := len(a.Fits) > 0 && a.Fits[0].Clears && a.Fits[0].Sure()
-	bug := a.Guessed && len(a.runnable()) > 0 // its release was taken: nothing is known of that without a fault
+	bug := a.Guessed && len(a.runnable()) > 0 // the release is the bug's, so runs without a fault on it prove nothing
 	if !known && !bug && a.Release != "" && o.For > 0 {
 		if err := a.tryPlain(ctx, r, o); err != nil {
 			return err
 		}
 	}
-	if a.plainLike() != nil { // no fault is needed
+	if a.plainLike() != nil { // the symptoms show without a fault
 		return nil
 	}
 	if err := a.tryBest(ctx, r, o); err != nil {
 		return err
 	}
 	if len(a.Unable) > 0 && !a.sure() {
-		a.Best = -1 // what was shown logs nothing of what the report quotes, and that bug does
+		a.Best = -1 // the best trial logs none of the quoted messages, but the bug without a case does
 	}
 	if a.sure() || len(a.Unable) > 0 || o.For == 0 {
 		return nil
@@ -130,7 +133,7 @@ func (a *Answer) find(ctx context.Context, r read.Report, o Options) error {
 	return a.search(ctx, r, o)
 }
 
-// ForBug answers for a bug that is named.
+// ForBug reproduces a bug that the user named.
 func ForBug(ctx context.Context, b catalogue.Bug, o Options) (Answer, error) {
 	began := time.Now()
 	a := Answer{Best: -1, Release: o.Containerd, bugs: map[string]catalogue.Bug{b.ID: b}}
@@ -154,9 +157,9 @@ func ForBug(ctx context.Context, b catalogue.Bug, o Options) (Answer, error) {
 	return a, nil
 }
 
-// What is run until the answer is known: where the report quotes no message that tells
-// bugs apart, the first of so many that shows itself, and those that fit as well; or else
-// so many once each.
+// Limits on the bugs that are run. Without quoted messages, at most mostTried bugs run
+// until one shows, and the bugs with the same score. With quoted messages, mostCompared
+// bugs run once each, and the messages tell them apart.
 const (
 	mostTried    = 3
 	mostCompared = 8
@@ -175,7 +178,7 @@ func (a *Answer) tryBest(ctx context.Context, r read.Report, o Options) error {
 	}
 	for i, f := range fit[:min(len(fit), mostTried)] {
 		if a.Best >= 0 && f.Score < fit[a.Best].Score {
-			return nil // what fits as well is run, too: nothing else tells them apart
+			return nil // only bugs with the same score are also run, because nothing else tells them apart
 		}
 		t, err := o.Try(ctx, f.Bug, a.Release, o.Runs, &r)
 		if err != nil {
@@ -189,7 +192,7 @@ func (a *Answer) tryBest(ctx context.Context, r read.Report, o Options) error {
 	return nil
 }
 
-// runnable are the bugs that fit and have a case, the best first.
+// runnable returns the bugs that fit and have a case, the best first.
 func (a *Answer) runnable() (fit []rank.Fit) {
 	for _, f := range a.Fits {
 		if f.Clears && len(f.Bug.Cases) > 0 {
@@ -199,8 +202,9 @@ func (a *Answer) runnable() (fit []rank.Fit) {
 	return fit
 }
 
-// tournament runs each bug once. The one that logs most of the quoted messages, and those
-// that fit better, run as often as is asked for: many bugs are races.
+// tournament runs each bug once. Then the bug that logs most of the quoted messages
+// runs o.Runs times in all, because many bugs are races. The bugs that fit better do,
+// too.
 func (a *Answer) tournament(ctx context.Context, o Options, fit []rank.Fit, r read.Report) error {
 	a.Trials = make([]Trial, len(fit))
 	each := func(runs int, which func(int) bool) error {
@@ -232,8 +236,8 @@ func (a *Answer) tournament(ctx context.Context, o Options, fit []rank.Fit, r re
 	return nil
 }
 
-// mostAlike is the trial that logs most of what is quoted, of those that log as much the
-// first; -1 where none has shown its bug.
+// mostAlike returns the index of the trial that logs most of the quoted messages, or the
+// first of several. It returns -1 if no trial has shown its bug.
 func (a *Answer) mostAlike() int {
 	best := -1
 	for i, t := range a.Trials {
@@ -244,8 +248,8 @@ func (a *Answer) mostAlike() int {
 	return best
 }
 
-// sure reports whether the best trial is the answer. One that logs nothing of what the
-// report quotes may be another bug that leaves the same.
+// sure reports whether the best trial reproduces the report. If it logs none of the
+// quoted messages, it may be another bug that leaves the same objects.
 func (a *Answer) sure() bool {
 	if a.Best < 0 {
 		return false
@@ -254,8 +258,8 @@ func (a *Answer) sure() bool {
 	return len(t.Quoted) == 0 || len(t.Logged) > 0
 }
 
-// tryFixed runs the answer's case on the first release of the branch without the bug, or
-// of a later branch. The answer stands without it.
+// tryFixed runs the best trial's case on the first release without the bug, of the same
+// branch or of a later one. An error does not change the result.
 func (a *Answer) tryFixed(ctx context.Context, o Options) {
 	t := a.Trials[a.Best]
 	b := a.bugs[t.Bug]
@@ -263,7 +267,7 @@ func (a *Answer) tryFixed(ctx context.Context, o Options) {
 	if fixed == "" || o.FixedRuns == 0 {
 		return
 	}
-	fmt.Fprintf(o.Log, "%s: %d of %d; now %s, the first release without it (Ctrl-C: leave that out) ...\n", b.ID,
+	fmt.Fprintf(o.Log, "%s: shown in %d of %d runs; now on %s, the first release without it (Ctrl-C skips this) ...\n", b.ID,
 		t.Shown, t.Runs, fixed)
 	done, err := o.Try(ctx, b, fixed, o.FixedRuns, nil)
 	if err != nil {
@@ -272,8 +276,8 @@ func (a *Answer) tryFixed(ctx context.Context, o Options) {
 	a.Fixed = &done
 }
 
-// guess is the release to try if the report names none: the newest that has the best bug,
-// or else the newest that can log the quoted lines. "" if nothing bounds it.
+// guess returns the release to try if the report names none. It is the newest release
+// with the best bug, or else the newest that can log the quoted lines, or "".
 func (a *Answer) guess() string {
 	if fit := a.runnable(); len(fit) > 0 {
 		bug := fit[0].Bug
@@ -285,21 +289,21 @@ func (a *Answer) guess() string {
 	return ""
 }
 
-// guessText says how the release was chosen. "" if the report or the user names it.
+// guessText returns how the release was chosen, or "" if the report or the user names it.
 func (a Answer) guessText() string {
 	can := func(r string) bool { return branch(r) == branch(a.Release) }
 	switch {
 	case !a.Guessed || a.Release == "":
 		return ""
 	case !slices.ContainsFunc(a.Bound, can):
-		return "no line says which containerd runs; " + a.Release + " has the bug that fits best"
+		return "no line names the release of containerd; " + a.Release + " has the bug that fits best"
 	}
-	return fmt.Sprintf("no line says which containerd runs; %s (%s to %s) can log most of what the report quotes",
+	return fmt.Sprintf("no line names the release of containerd; %s (%s to %s) can log most of the quoted messages",
 		count(len(a.Bound), "tested release"), a.Bound[0], a.Bound[len(a.Bound)-1])
 }
 
-// lastBad is the newest release that is known to have a bug; if some releases are named,
-// of their branches.
+// lastBad returns the newest release that is known to have a bug. If of is not nil, it
+// looks only at the branches of those releases.
 func lastBad(b catalogue.Bug, of []string) string {
 	for _, name := range slices.Backward(b.Releases.Branches()) {
 		in := of == nil || slices.ContainsFunc(of, func(r string) bool { return branch(r) == name })
@@ -314,8 +318,8 @@ func without(bugs []catalogue.Bug, ids []string) []catalogue.Bug {
 	return slices.DeleteFunc(slices.Clone(bugs), func(b catalogue.Bug) bool { return slices.Contains(ids, b.ID) })
 }
 
-// Status is the exit status: 1 something was shown, 0 what fits was run and held, 3
-// nothing is known.
+// Status returns the exit status. It is 1 if something was shown, 0 if the bugs that fit
+// were run and held, and 3 otherwise.
 func (a Answer) Status() int {
 	held := len(a.Trials) > 0 && !slices.ContainsFunc(a.Trials, func(t Trial) bool { return t.Held < t.Runs })
 	switch {
@@ -333,11 +337,11 @@ func (a Answer) found() bool { return a.Search != nil && a.Search.Found != nil }
 // ErrEmpty is the error for a report without a line.
 var ErrEmpty = errors.New("the report is empty: paste ps, ctr, crictl or the journal into it")
 
-// CheckWithout says which of some ids is no bug's.
+// CheckWithout returns an error for an id without a bug.
 func CheckWithout(bugs []catalogue.Bug, ids []string) error {
 	for _, id := range ids {
 		if !slices.ContainsFunc(bugs, func(b catalogue.Bug) bool { return b.ID == id }) {
-			return fmt.Errorf("--without %s: there is no bug of that id; see shimquake list bugs", id)
+			return fmt.Errorf("--without %s: there is no bug with that id; see shimquake list bugs", id)
 		}
 	}
 	return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/affected"
 )
 
-// firstFixed is the first release without a bug: of the branch of a release, or else of
-// the next branch that has one. "" if none is known.
+// firstFixed returns the first release without a bug, of the branch of a release or of a
+// later branch. It returns "" if none is known.
 func firstFixed(rs affected.Releases, release string) string {
 	own := semver.MajorMinor(release)
 	if own == "" {
@@ -30,5 +30,5 @@ func firstFixed(rs affected.Releases, release string) string {
 	return ""
 }
 
-// branch is that of a release: "1.7"; "" where it is none.
+// branch returns the branch of a release ("1.7"), or "" if the text is no release.
 func branch(release string) string { return strings.TrimPrefix(semver.MajorMinor(release), "v") }

@@ -10,8 +10,8 @@ import (
 	"github.com/shimquake/shimquake/repro/statement"
 )
 
-// Quoted are the messages of a report that say that something is wrong, and that
-// containerd makes: a run can be asked whether it has logged them.
+// Quoted returns the warnings and errors of containerd in a report. A run can be
+// checked for the same messages.
 func Quoted(r read.Report) (out []read.Observation) {
 	for _, o := range r.Of(read.Message) {
 		if slices.Contains([]string{"warning", "warn", "error", "fatal"}, o.Level) && len(o.Made.Chain) > 0 {
@@ -21,7 +21,7 @@ func Quoted(r read.Report) (out []read.Observation) {
 	return out
 }
 
-// made are the statements of all messages of a report.
+// made returns the statements of all messages of a report.
 func made(r read.Report) (all []statement.Match) {
 	for _, o := range r.Of(read.Message) {
 		all = append(all, o.Made)
@@ -29,9 +29,9 @@ func made(r read.Report) (all []statement.Match) {
 	return all
 }
 
-// saidIn are the logged messages of a run, by its evidence folder, and the errors of its
-// calls. Calls that only look whether a name is free are left out. A run without evidence
-// has none.
+// saidIn returns the logged messages and the errors of calls of a run, from its folder of
+// evidence. It leaves out calls that only check whether a name is free. A run without
+// evidence has no messages.
 func saidIn(evidence string) (all []statement.Match) {
 	said, err := signature.SaidIn(evidence)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/shimquake/shimquake/repro/read"
 )
 
-// plainCases break nothing: a task, execs, a pod, and a pod with a network of its own,
+// plainCases have no faults: a task, execs, a pod, and a pod with a network of its own,
 // with and without a restart of containerd. They take half a minute.
 var plainCases = []string{
 	"plain-exit", "plain-exec", "plain-restart", "plain-pod", "plain-pod-exec", "plain-pod-restart", "plain-net-restart",
@@ -26,19 +26,20 @@ var plainCases = []string{
 type Plain struct {
 	Case    string          `json:"case"`
 	Outcome harness.Outcome `json:"verdict"`
-	// Left are its findings, Known the bugs of the catalogue that leave one of them, too,
+	// Left are its findings. Known are the bugs of the catalogue that also leave one of them
 	// without a fault.
 	Left  []string `json:"left,omitempty"`
 	Known []string `json:"known,omitempty"`
-	// Like is set where it left more than half of the report's symptoms.
+	// Like is set if it left more than half of the report's symptoms.
 	Like bool `json:"like,omitempty"`
-	// Logged are the lines of the report whose messages were logged, too.
+	// Logged are the report's lines with messages that this run also logged.
 	Logged   []int  `json:"logged,omitempty"`
 	Why      string `json:"why,omitempty"`
 	Evidence string `json:"evidence,omitempty"`
 }
 
-// tryPlain runs the reported release without a fault: it may leave the same without one.
+// tryPlain runs the reported release without a fault, because the symptoms may show
+// without one.
 func (a *Answer) tryPlain(ctx context.Context, r read.Report, o Options) error {
 	if err := o.Runner.Prepare(ctx, a.Release); err != nil {
 		return err
@@ -72,8 +73,8 @@ func (a *Answer) plainOf(v harness.Verdict, r read.Report) Plain {
 		return p
 	}
 	found := v.Violations()
-	slices.SortStableFunc(found, func(a, b finding.Finding) int { // what is reported comes first
-		return told(r, b) - told(r, a)
+	slices.SortStableFunc(found, func(a, b finding.Finding) int { // reported findings come first
+		return reported(r, b) - reported(r, a)
 	})
 	p.Left = texts(found)
 	for id, b := range a.bugs {
@@ -93,15 +94,17 @@ func (a *Answer) plainOf(v harness.Verdict, r read.Report) Plain {
 	return p
 }
 
-// told is 1 where a finding alone explains more than half of a report, else 0.
-func told(r read.Report, f finding.Finding) int {
+// reported returns 1 if a finding alone explains more than half of a report, and 0
+// otherwise.
+func reported(r read.Report, f finding.Finding) int {
 	if rank.Explained(r, []finding.Finding{f}) {
 		return 1
 	}
 	return 0
 }
 
-// plainLike is the first run without a fault that left the report's symptoms, or nil.
+// plainLike returns the first run without a fault that left the report's symptoms, or
+// nil.
 func (a Answer) plainLike() *Plain {
 	for i := range a.Plain {
 		if a.Plain[i].Like {
@@ -111,11 +114,11 @@ func (a Answer) plainLike() *Plain {
 	return nil
 }
 
-// plainPart reports the findings of the runs without a fault.
+// plainPart returns the findings of the runs without a fault.
 func (a Answer) plainPart() Part {
 	like := a.plainLike()
 	if like == nil {
-		p := Part{Head: fmt.Sprintf("without a fault, %s leaves nothing of what the report tells of:", a.Release)}
+		p := Part{Head: fmt.Sprintf("without a fault, %s leaves none of the reported objects:", a.Release)}
 		for _, x := range a.Plain {
 			text := x.Case
 			switch {
@@ -128,7 +131,7 @@ func (a Answer) plainPart() Part {
 		}
 		return p
 	}
-	p := Part{Head: fmt.Sprintf("SHOWN WITHOUT A FAULT on %s: %s leaves what the report tells of", a.Release, like.Case)}
+	p := Part{Head: fmt.Sprintf("SHOWN WITHOUT A FAULT on %s: %s leaves the reported objects", a.Release, like.Case)}
 	for _, l := range firstOf(like.Left) {
 		p.row("it left:", l)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/shimquake/shimquake/repro/read"
 )
 
-// TestPlain: what a run without a fault leaves is compared with the report, as what a bug
-// leaves is.
+// The remains of a run without a fault are compared with the report, like the remains
+// of a bug.
 func TestPlain(t *testing.T) {
 	const orphan = "root 7 1 0 1:00 ? 0:00 /usr/bin/containerd-shim-runc-v2 -namespace a -id x -address y\n" +
 		"# ctr -n a t ls\nTASK PID STATUS\n"
@@ -34,10 +34,10 @@ func TestPlain(t *testing.T) {
 	}{
 		"it leaves the reported symptom": {orphan, left("shim task=none bundle=gone"), true,
 			"SHOWN WITHOUT A FAULT on v2.3.7: plain-exit"},
-		"it leaves something else":       {orphan, left("lease"), false, "leaves nothing"},
-		"it holds":                       {orphan, harness.Verdict{Outcome: harness.Held}, false, "leaves nothing"},
-		"it shows nothing":               {orphan, invalid, false, "leaves nothing"},
-		"no symptom, and it leaves some": {"hello\n", left("lease"), false, "leaves nothing"},
+		"it leaves something else":       {orphan, left("lease"), false, "leaves none"},
+		"it holds":                       {orphan, harness.Verdict{Outcome: harness.Held}, false, "leaves none"},
+		"it shows nothing":               {orphan, invalid, false, "leaves none"},
+		"no symptom, and it leaves some": {"hello\n", left("lease"), false, "leaves none"},
 	} {
 		r := read.Text(tt.report)
 		bugs := catalogue.BySeverity()
@@ -50,7 +50,7 @@ func TestPlain(t *testing.T) {
 			t.Errorf("%s: like %v, status %d\n%s", name, p.Like, a.Status(), a)
 		}
 		if tt.like && !slices.Equal(p.Known, []string{"without-a-fault"}) {
-			t.Errorf("%s: the bug of that release that takes no fault is named, no other: %v", name, p.Known)
+			t.Errorf("%s: want only the bug of that release that needs no fault, got %v", name, p.Known)
 		}
 	}
 }

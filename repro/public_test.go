@@ -14,7 +14,8 @@ import (
 
 const publicReports = "../fixtures/reports/public"
 
-// public is the right answer to a public report: fixtures/reports/public/answers.yaml.
+// public is the expected result for a public report:
+// fixtures/reports/public/answers.yaml.
 type public struct {
 	Thread string   `yaml:"thread"`
 	Bugs   []string `yaml:"bugs"`
@@ -22,8 +23,8 @@ type public struct {
 	Missed string   `yaml:"missed"`
 }
 
-// TestPublicReportsAreRanked: the thread's bug comes first, or no bug fits. A report that
-// is still misread says so. When it is read right, its mark must go.
+// The bug of the thread comes first, or no bug fits. A report that is still misread has a
+// mark, which must go as soon as it is read correctly.
 func TestPublicReportsAreRanked(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(publicReports, "answers.yaml"))
 	if err != nil {
@@ -42,7 +43,7 @@ func TestPublicReportsAreRanked(t *testing.T) {
 		name := strings.TrimSuffix(strings.TrimPrefix(f, publicReports+"/"), ".txt")
 		want, ok := all[name]
 		if !ok || (len(want.Bugs) == 0) != (want.None != "") {
-			t.Errorf("%s: its answer has bugs, or says why none fits", name)
+			t.Errorf("%s: its expected result has bugs, or a reason why none fits", name)
 			continue
 		}
 		best := Match(readFile(t, f), Options{Bugs: catalogue.BySeverity()}).Fits[0]

@@ -19,11 +19,11 @@ import (
 	"github.com/shimquake/shimquake/repro/read"
 )
 
-// -reports runs the sample reports to their ends (root, minutes each); without it they
-// are read and ranked only.
-var runReports = flag.Bool("reports", false, "run the sample reports to their answers (make repro-reports)")
+// -reports runs the sample reports to their results (root, minutes each). Without it
+// they are only read and ranked.
+var runReports = flag.Bool("reports", false, "run the sample reports to their results (make repro-reports)")
 
-// sample is what a report must come to: the YAML file beside it.
+// sample is the expected result of a report: the YAML file beside it.
 type sample struct {
 	Bug        string   `yaml:"bug"`
 	Containerd string   `yaml:"containerd"`
@@ -31,7 +31,7 @@ type sample struct {
 	Without    []string `yaml:"without"`
 }
 
-// Limits of the time that an answer may take with warm builds.
+// Limits on the time until the result, with warm builds.
 const (
 	reproducedIn = 5 * time.Minute
 	foundIn      = 10 * time.Minute
@@ -59,7 +59,7 @@ func samples(t *testing.T) map[string]sample {
 			held++
 		}
 	}
-	if len(out)-held < 16 || held < 4 { // one of them is about something else
+	if len(out)-held < 16 || held < 4 { // one of them is about other trouble
 		t.Fatalf("%d reports, %d held out", len(out), held)
 	}
 	return out
@@ -79,8 +79,8 @@ func readFile(t *testing.T, name string) read.Report {
 	return r
 }
 
-// TestSampleReportsAreRanked: the right bug comes first; one that is held out leaves
-// nothing that is taken for sure, and what is about something else fits nothing.
+// The right bug comes first. If it is excluded, no other bug fits for sure. A report
+// about other trouble fits no bug.
 func TestSampleReportsAreRanked(t *testing.T) {
 	for name, want := range samples(t) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestSampleReportsAreRanked(t *testing.T) {
 			best := a.Fits[0]
 			switch {
 			case want.Bug == "" && best.Clears:
-				t.Errorf("%s fits what is about something else", best.ID)
+				t.Errorf("%s fits a report about other trouble", best.ID)
 			case want.Bug != "" && len(want.Without) == 0 && (best.ID != want.Bug || !best.Clears):
 				t.Errorf("the best is %s, not %s:\n%s", best.ID, want.Bug, a.FitsText())
 			}
@@ -103,8 +103,8 @@ func TestSampleReportsAreRanked(t *testing.T) {
 	}
 }
 
-// TestSampleReports runs them: the bug is reproduced on the reported release, or found
-// again by the search where it is held out.
+// TestSampleReports runs the reports. The bug is reproduced on the reported release. If
+// it is excluded, the search finds it.
 func TestSampleReports(t *testing.T) {
 	if !*runReports {
 		t.Skip("minutes each: make repro-reports")
@@ -132,7 +132,7 @@ func TestSampleReports(t *testing.T) {
 				checkFound(t, a, want)
 			case !hasCase(t, want.Bug):
 				if !slices.Equal(a.Unable, []string{want.Bug}) || a.Best >= 0 || a.Search != nil {
-					t.Errorf("want %s, which no case shows:\n%s", want.Bug, a)
+					t.Errorf("want %s, which has no case:\n%s", want.Bug, a)
 				}
 			case a.Best < 0 || a.Trials[a.Best].Bug != want.Bug || a.Took > reproducedIn:
 				t.Errorf("want %s in %s:\n%s", want.Bug, reproducedIn, a)
@@ -150,10 +150,10 @@ func hasCase(t *testing.T, id string) bool {
 	return len(bug.Cases) > 0
 }
 
-// checkFound wants a case that leaves what the bug leaves.
+// checkFound checks that the search found a case with the symptoms of the bug.
 func checkFound(t *testing.T, a Answer, want sample) {
 	t.Helper()
-	if a.Best >= 0 || !a.found() || a.Took > foundIn+time.Minute { // to replay it
+	if a.Best >= 0 || !a.found() || a.Took > foundIn+time.Minute { // a minute for the replays
 		t.Fatalf("%s was not found:\n%s", want.Bug, a)
 	}
 	bug, err := catalogue.FindBug(want.Bug)
@@ -165,5 +165,5 @@ func checkFound(t *testing.T, a Answer, want sample) {
 			return
 		}
 	}
-	t.Errorf("it leaves something else than %s:\n%s", want.Bug, a)
+	t.Errorf("the case does not show the symptoms of %s:\n%s", want.Bug, a)
 }

@@ -56,7 +56,7 @@ func TestShows(t *testing.T) {
 		{"both", two, harness.Verdict{Outcome: harness.Violated, Findings: found("shim task=none bundle=gone",
 			"socket socket=listening")}, 2},
 		{"one of two", two, harness.Verdict{Outcome: harness.Violated, Findings: found("shim task=none")}, 0},
-		{"one of those that may", one, harness.Verdict{Outcome: harness.Violated, Findings: found("shim task=none")}, 1},
+		{"one of several", one, harness.Verdict{Outcome: harness.Violated, Findings: found("shim task=none")}, 1},
 		{"another state", one, harness.Verdict{Outcome: harness.Violated, Findings: found("shim task=RUNNING")}, 0},
 		{"an invalid run", two, harness.Verdict{Outcome: harness.Invalid, Findings: found("shim task=none",
 			"socket socket=listening")}, 0},
@@ -68,8 +68,8 @@ func TestShows(t *testing.T) {
 	}
 }
 
-// A run reproduces a report when what it left is what the report tells of; that a bug was
-// shown is not enough.
+// A run reproduces a report if its remains are the reported ones. It is not enough that
+// the bug showed.
 func TestARunIsComparedWithTheReport(t *testing.T) {
 	leak := catalogue.Bug{ID: "leak", Left: finding.MustMatches("shim task=none")}
 	shim := found("shim task=none bundle=gone socket=listening")
@@ -84,15 +84,15 @@ func TestARunIsComparedWithTheReport(t *testing.T) {
 		left   []finding.Finding
 		like   int
 	}{
-		"what it tells of":          {orphan, shim, 1},
-		"nothing of it":             {twice, shim, 0},
-		"that besides":              {twice, append(statuses, shim...), 1},
-		"the lesser half":           {orphan + twice, shim, 0},
-		"the greater half":          {orphan + twice, append(statuses, shim...), 1},
+		"all symptoms":              {orphan, shim, 1},
+		"no symptom of it":          {twice, shim, 0},
+		"also its symptoms":         {twice, append(statuses, shim...), 1},
+		"the smaller part":          {orphan + twice, shim, 0},
+		"the greater part":          {orphan + twice, append(statuses, shim...), 1},
 		"in another state":          {orphan, found("shim task=none"), 1},
 		"no symptom":                {"containerd github.com/containerd/containerd v2.3.7 0", shim, 1},
 		"a symptom without a fact":  {orphan + "panic: send on closed channel", shim, 1},
-		"only such a one":           {"panic: send on closed channel", shim, 1},
+		"only such a symptom":       {"panic: send on closed channel", shim, 1},
 		"an exit of another status": {twice, append(found("exit-code by=wait status=made-up-137"), shim...), 0},
 	} {
 		r := read.Text(c.report)
@@ -103,18 +103,18 @@ func TestARunIsComparedWithTheReport(t *testing.T) {
 		}
 		want := map[bool]string{true: "shown", false: "unlike"}[c.like > 0]
 		trial.Runs = 1
-		says := strings.Contains(trial.String(), "does not tell of: leak shim")
+		says := strings.Contains(trial.String(), "does not mention: leak shim")
 		if got := trial.outcome(); got != want || says != (c.like == 0) {
 			t.Errorf("%s: %s %s", name, got, trial)
 		}
 	}
 	var named Trial
 	if named.add(leak, harness.Verdict{Outcome: harness.Violated, Findings: shim}, nil); named.Like != 1 {
-		t.Error("of a bug that is named every run that shows it counts")
+		t.Error("a run that shows a named bug does not count")
 	}
 }
 
-// What one run logs and another does not is logged by the trial.
+// A trial has logged each message that one of its runs logged.
 func TestTrialWithMoreRuns(t *testing.T) {
 	first := Trial{Runs: 1, Shown: 1, Left: []string{"x"}, Quoted: []int{3, 7}, Logged: []int{7}, alike: []int{20, 100}}
 	first.sum()
@@ -128,12 +128,12 @@ func TestTrialWithMoreRuns(t *testing.T) {
 	}
 }
 
-// Of the bugs that were shown the one that logs most is the answer; of two that log as
-// much, the one that fits better.
+// The best trial is the one that shows its bug and logs most. Of two that log as much,
+// it is the one that fits better.
 func TestMostAlike(t *testing.T) {
 	held := Trial{Runs: 1, Held: 1, Alike: 300}
 	one, two := Trial{Runs: 1, Shown: 1, Like: 1, Alike: 100}, Trial{Runs: 1, Shown: 1, Like: 1, Alike: 200}
-	unlike := Trial{Runs: 1, Shown: 1, Alike: 300} // the bug was shown, and it is not what the report tells of
+	unlike := Trial{Runs: 1, Shown: 1, Alike: 300} // shows its bug, but not the reported symptoms
 	for name, c := range map[string]struct {
 		trials []Trial
 		want   int
@@ -162,7 +162,7 @@ func TestEveryThingAndReasonHasWords(t *testing.T) {
 	}
 }
 
-// TestStatus is the list of docs/repro.md: 0 held, 1 shown, 3 nothing is known.
+// TestStatus checks the exit statuses: 0 held, 1 shown, 3 nothing is known.
 func TestStatus(t *testing.T) {
 	held := Trial{Runs: 5, Held: 5}
 	for name, c := range map[string]struct {
@@ -183,8 +183,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestReleaseExcludes: a bug that the reported release does not have is out, and it is
-// said.
+// A bug that the reported release does not have is excluded, with a reason.
 func TestReleaseExcludes(t *testing.T) {
 	r := readFile(t, "../fixtures/reports/orphans-in-ps.txt")
 	for release, want := range map[string]bool{"v1.7.2": true, "v1.7.4": false, "v2.4.2": false} {
@@ -192,19 +191,19 @@ func TestReleaseExcludes(t *testing.T) {
 		i := slices.IndexFunc(a.Fits, func(f rank.Fit) bool { return f.ID == "containerd-7496" })
 		reported := slices.ContainsFunc(a.Fits[i].Reasons, func(x rank.Reason) bool { return x.Why == rank.OtherOne })
 		if a.Fits[i].Clears != want || reported == want {
-			t.Errorf("%s: it fits: %v, and its release is named: %v", release, a.Fits[i].Clears, reported)
+			t.Errorf("%s: fits %v, with the reason %v", release, a.Fits[i].Clears, reported)
 		}
 	}
 }
 
-// TestReleaseIsGuessed: of a report that names no release, what containerd logged bounds
-// it. A bug that fits is tried on the newest such release.
+// If a report names no release, the logged messages limit it. A bug that fits is tried on
+// the newest such release.
 func TestReleaseIsGuessed(t *testing.T) {
 	line := func(msg string) string { return "time=\"t\" level=warning msg=\"" + msg + "\"\n" }
 	for name, tt := range map[string]struct{ report, release, says string }{
-		"what 1.x logs": {line("cleaning up after dead shim"), "v1.7.35", "(v1.6.8 to "},
-		"what 2.x logs": {line("Image verifier blocked pull"), "v2.4.2", "(v2.0.14 to "},
-		"it is named": {"containerd github.com/containerd/containerd v2.0.5 0\n" + line("Image verifier blocked pull"),
+		"a log of 1.x": {line("cleaning up after dead shim"), "v1.7.35", "(v1.6.8 to "},
+		"a log of 2.x": {line("Image verifier blocked pull"), "v2.4.2", "(v2.0.14 to "},
+		"the release is named": {"containerd github.com/containerd/containerd v2.0.5 0\n" + line("Image verifier blocked pull"),
 			"v2.0.5", ""},
 		"no log": {"hello", "", ""},
 	} {
@@ -221,7 +220,7 @@ func TestReleaseIsGuessed(t *testing.T) {
 	a := Answer{Bound: []string{"v1.6.36", "v1.7.4"}, Fits: []rank.Fit{{Clears: true, Bug: catalogue.Bug{
 		Releases: two, Cases: []harness.Case{{}}}}}}
 	if got := a.guess(); got != "v1.7.35" {
-		t.Errorf("a bug of 1.7 and 2.4 that logs what 1.x does is tried on %s", got)
+		t.Errorf("a bug of 1.7 and 2.4 with a log of 1.x is tried on %s", got)
 	}
 }
 
@@ -236,12 +235,12 @@ func TestNothingSearchedSaysWhatWouldHelp(t *testing.T) {
 	}
 }
 
-// A bug that fits and has no case is reported, with what to do, and nothing is searched
-// for.
+// A bug that fits and has no case is reported with its workaround, and there is no
+// search.
 func TestBugWithoutACaseIsReported(t *testing.T) {
 	bug, err := catalogue.FindBug("containerd-9309")
 	if err != nil || len(bug.Cases) > 0 {
-		t.Fatal("this wants a bug without a case", err)
+		t.Fatal("the test needs a bug without a case", err)
 	}
 	r := read.Text(`time="2026-11-19T02:41:07.338211034Z" level=error msg="failed to handle sandbox TaskExit event ` +
 		`&TaskExit{ContainerID:x,ID:x,Pid:7,ExitStatus:0}" error="failed to stop sandbox: context deadline exceeded"` +
@@ -257,7 +256,7 @@ func TestBugWithoutACaseIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, a := range []Answer{asked, named} {
-		for _, want := range []string{"NOT RUN: containerd-9309 fits", "until then: Use runtime v2"} {
+		for _, want := range []string{"NOT RUN: containerd-9309 fits", "workaround: Use runtime v2"} {
 			if text := a.String(); !strings.Contains(text, want) || a.Status() != 3 {
 				t.Errorf("status %d, no %q in\n%s", a.Status(), want, text)
 			}
@@ -268,7 +267,7 @@ func TestBugWithoutACaseIsReported(t *testing.T) {
 func emptySearch() *search.Result { return &search.Result{} }
 func foundSearch() *search.Result { return &search.Result{Found: &search.Found{}} }
 
-// What is run after a search keeps its evidence as before.
+// A runner keeps its settings across a search.
 func TestASearchPutsTheRunnerBack(t *testing.T) {
 	r := &runner.Runner{Residues: catalogue.Residues(), KeepAll: true}
 	back := asSearch(r, sweep.NewSlots(1))
@@ -280,8 +279,8 @@ func TestASearchPutsTheRunnerBack(t *testing.T) {
 	}
 }
 
-// What is shown and fits as well as the answer is named beside it, and so is what fits as
-// well and was not run.
+// A bug that shows and fits as well as the best trial is named beside it. So is a bug
+// that fits as well and was not run.
 func TestTiesAreNamed(t *testing.T) {
 	bugs := catalogue.BySeverity()[:4]
 	a := Answer{Release: "v2.4.2", bugs: map[string]catalogue.Bug{}}
@@ -295,9 +294,9 @@ func TestTiesAreNamed(t *testing.T) {
 	}
 	text := a.String()
 	for want, is := range map[string]bool{
-		bugs[1].ID + ": they leave the same":                     true,
-		bugs[2].ID + ": what they are known to leave fits as we": true,
-		bugs[3].ID: false, // it fits less
+		bugs[1].ID + ": same remains":              true,
+		bugs[2].ID + ": known remains fit as well": true,
+		bugs[3].ID: false, // fits less
 	} {
 		if strings.Contains(text, want) != is {
 			t.Errorf("%q: want %v in\n%s", want, is, text)
@@ -305,8 +304,7 @@ func TestTiesAreNamed(t *testing.T) {
 	}
 }
 
-// An answer that was reproduced does not say that nothing was found, where something
-// nearer was searched for in vain.
+// A reproduced report does not print NOT FOUND if a search for a better case failed.
 func TestReproducedAndNotFoundDoNotStandTogether(t *testing.T) {
 	bug := catalogue.BySeverity()[0]
 	a := Answer{Release: "v2.4.2", bugs: map[string]catalogue.Bug{bug.ID: bug}, Search: emptySearch()}

@@ -1,5 +1,5 @@
-// Package repro answers a report of a leak: which known bug it is, shown on the reported
-// release, or else a case that leaves the same and is not in the catalogue.
+// Package repro finds the bug behind a report of a leak. It shows a known bug on the
+// reported release, or else searches for a case with the same symptoms.
 package repro
 
 import (
@@ -27,51 +27,51 @@ type Trial struct {
 	Bug     string `json:"bug"`
 	Case    string `json:"case"`
 	Release string `json:"containerd"`
-	// Runs were made, in Shown of which the bug showed itself; Held of them held, and the
-	// rest of them shows nothing, or something else. In Like of those that showed it what
-	// was left is what the report tells of, too; without a report in all of them.
+	// Runs is the number of runs. Shown counts the runs that showed the bug, and Held
+	// counts the runs that held. Like counts the runs of Shown that also left the reported
+	// objects, or all of Shown without a report.
 	Runs  int `json:"runs"`
 	Shown int `json:"shown"`
 	Like  int `json:"like"`
 	Held  int `json:"held"`
-	// Left is what one run has left of what the bug is known by, one of the Like if any is.
+	// Left are the findings of one run that show the bug, preferably of a run in Like.
 	Left []string `json:"left,omitempty"`
-	// Logged are the lines of the report whose messages a run has logged, too, Quoted those
-	// that could have been. Alike is how much of their words were, in hundredths of a
-	// message.
+	// Quoted are the lines of the report's warnings and errors. Logged are the lines among
+	// them that a run has logged, too. Alike is how similar the messages of the runs are
+	// to them, in hundredths of a message.
 	Logged []int `json:"logged,omitempty"`
 	Quoted []int `json:"quoted,omitempty"`
 	Alike  int   `json:"alike,omitempty"`
-	alike  []int // of each that is quoted
-	// Why is why nothing was shown, of a run that is invalid.
+	alike  []int // for each quoted message
+	// Why is why a run did not show the bug.
 	Why string `json:"why,omitempty"`
-	// Evidence of one run.
+	// Evidence is the folder of one run's evidence.
 	Evidence string `json:"evidence,omitempty"`
 }
 
-// Reproduced reports whether a run has shown the bug, and left what the report tells of.
+// Reproduced reports whether a run has shown the bug with the reported symptoms.
 func (t Trial) Reproduced() bool { return t.Like > 0 }
 
-// Missing are the lines of the report whose messages no run has logged. The leak may have
-// come about in another way then.
+// Missing returns the lines with messages that no run has logged. The leak may then have
+// another cause.
 func (t Trial) Missing() []int {
 	return slices.DeleteFunc(slices.Clone(t.Quoted), func(line int) bool { return slices.Contains(t.Logged, line) })
 }
 
-// Trier runs bugs.
+// Trier runs the cases of bugs.
 type Trier struct {
 	Runner *runner.Runner
-	// Runs is how often a case runs, Parallel how many at once.
+	// Runs is the number of runs of a case, and Parallel the number of concurrent runs.
 	Runs     int
 	Parallel int
-	// Log hears what is going on.
+	// Log receives the progress.
 	Log io.Writer
-	// Keep, if any, gets each verdict, for a report; also several at once.
+	// Keep, if not nil, is called with each verdict, for a report. Calls may be concurrent.
 	Keep func(harness.Verdict)
 }
 
-// Try runs the first case of a bug that this machine can run, and compares what it leaves
-// and logs with the report, if there is one.
+// Try runs the first case of a bug that this machine can run. It compares the findings
+// and the messages of the runs with the report, if there is one.
 func (t Trier) Try(ctx context.Context, b catalogue.Bug, release string, runs int, r *read.Report) (Trial, error) {
 	var last Trial
 	for _, c := range b.Cases {
@@ -79,7 +79,7 @@ func (t Trier) Try(ctx context.Context, b catalogue.Bug, release string, runs in
 		if err := t.Runner.Prepare(ctx, release); err != nil {
 			return Trial{}, err
 		}
-		fmt.Fprintf(t.Log, "running %s on containerd %s, %d times ...\n", c.Name, release, runs)
+		fmt.Fprintf(t.Log, "running %s on containerd %s, %s ...\n", c.Name, release, count(runs, "time"))
 		trial, unable := t.run(ctx, b, c, runs, r)
 		if err := ctx.Err(); err != nil {
 			return trial, err
@@ -92,7 +92,8 @@ func (t Trier) Try(ctx context.Context, b catalogue.Bug, release string, runs in
 	return last, nil
 }
 
-// run runs a case and counts.
+// run runs a case several times, and counts the results. It also reports whether this
+// machine cannot run the case.
 func (t Trier) run(ctx context.Context, b catalogue.Bug, c harness.Case, runs int, r *read.Report) (Trial, bool) {
 	trial := Trial{Bug: b.ID, Case: c.Name, Release: c.Containerd, Runs: runs}
 	verdicts := make([]harness.Verdict, runs)
@@ -110,7 +111,7 @@ func (t Trier) run(ctx context.Context, b catalogue.Bug, c harness.Case, runs in
 			return nil
 		})
 	}
-	_ = g.Wait() // nothing fails: the verdicts say what happened
+	_ = g.Wait() // the functions return no errors
 	unable := false
 	for _, v := range verdicts {
 		unable = unable || v.Unable()
@@ -122,7 +123,7 @@ func (t Trier) run(ctx context.Context, b catalogue.Bug, c harness.Case, runs in
 	return trial, unable
 }
 
-// add counts a run.
+// add counts the result of a run.
 func (t *Trial) add(b catalogue.Bug, v harness.Verdict, r *read.Report) {
 	switch left := Shows(b, v); {
 	case len(left) > 0:
@@ -139,12 +140,12 @@ func (t *Trial) add(b catalogue.Bug, v harness.Verdict, r *read.Report) {
 	case v.Outcome == harness.Invalid:
 		t.Why = v.Why()
 	default:
-		t.Why = "it leaves something else: " + texts(v.Violations())[0]
+		t.Why = "other findings: " + texts(v.Violations())[0]
 	}
 }
 
-// Shows are the findings by which a verdict shows a bug: none where one of those that it
-// must leave is missing.
+// Shows returns the findings by which a verdict shows a bug. It returns none if a
+// required finding is missing.
 func Shows(b catalogue.Bug, v harness.Verdict) (left []finding.Finding) {
 	if v.Outcome == harness.Invalid {
 		return nil
@@ -178,8 +179,8 @@ func texts(all []finding.Finding) []string {
 	return out
 }
 
-// compare looks which of the report's messages the runs have logged, too. An error beside
-// a message may be another: the fault's is.
+// compare notes which of the report's messages the runs have logged, too. The error
+// beside a message may differ, because the fault has an error of its own.
 func (t *Trial) compare(verdicts []harness.Verdict, quoted []read.Observation) {
 	var all []statement.Match
 	for _, v := range verdicts {
@@ -205,7 +206,7 @@ func (t *Trial) sum() {
 	}
 }
 
-// with is the trial with more runs of the same.
+// with returns the trial with more runs of the same case.
 func (t Trial) with(more Trial) Trial {
 	if t.Runs == 0 {
 		return more

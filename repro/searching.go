@@ -13,16 +13,16 @@ import (
 	"github.com/shimquake/shimquake/sweep"
 )
 
-// replays are how often the search's case runs in the end.
+// replays is how often the found case runs in the end.
 const replays = 5
 
-// search looks for a case that leaves what the report tells of.
+// search searches for a case that shows the reported symptoms.
 func (a *Answer) search(ctx context.Context, r read.Report, o Options) error {
 	switch {
 	case len(search.Targets(r)) == 0:
 		a.Search = &search.Result{Why: search.NoTargets}
 	case a.Release == "":
-		a.Search = &search.Result{Why: "the report names no release: say which it is with --containerd"}
+		a.Search = &search.Result{Why: "the report names no release: name it with --containerd"}
 	}
 	if a.Search != nil {
 		return nil
@@ -33,9 +33,9 @@ func (a *Answer) search(ctx context.Context, r read.Report, o Options) error {
 	quoted := Quoted(r)
 	slots := sweep.NewSlots(o.Parallel)
 	defer asSearch(o.Runner, slots)()
-	why := "no known bug is it"
+	why := "no known bug shows the symptoms"
 	if a.Best >= 0 {
-		why = a.Trials[a.Best].Bug + " leaves that, and logs nothing of what the report quotes"
+		why = a.Trials[a.Best].Bug + ": same leak, but not the quoted log"
 	}
 	fmt.Fprintf(o.Log, "%s: searching %s for %s ...\n", why, a.Release, o.For)
 	res, err := search.Search{
@@ -49,19 +49,19 @@ func (a *Answer) search(ctx context.Context, r read.Report, o Options) error {
 	}.Run(ctx)
 	a.Search = &res
 	if a.Best >= 0 && res.Found != nil && res.Found.Known == "" && res.Found.Logged > 0 {
-		a.Best = -1 // the case that was found is nearer to the report
+		a.Best = -1 // the found case fits the report better
 	}
 	return err
 }
 
-// asSearch has a runner run cases as a search does, until back is called.
+// asSearch sets a runner up for a search, until back is called.
 func asSearch(r *runner.Runner, slots sweep.Slots) (back func()) {
 	yield, brief, keep := r.Yield, r.Brief, r.KeepAll
 	r.Yield, r.Brief, r.KeepAll = slots.Yield, true, false
 	return func() { r.Yield, r.Brief, r.KeepAll = yield, brief, keep }
 }
 
-// searchParts say what was found, and what was searched.
+// searchParts returns the found case, and a summary of the search.
 func searchParts(a Answer) (all []Part) {
 	s := a.Search
 	if s.Why != "" {
@@ -75,16 +75,16 @@ func searchParts(a Answer) (all []Part) {
 	case s.Found != nil:
 		all = append(all, foundPart(a, s.Found))
 	case a.Best < 0:
-		all = append(all, Part{Head: fmt.Sprintf("NOT FOUND: no case of %s left what the report tells of", a.Release)})
+		all = append(all, Part{Head: fmt.Sprintf("NOT FOUND: no case of %s showed the reported symptoms", a.Release)})
 	}
-	p := Part{Head: fmt.Sprintf("searched: %d of %d cases of %s (%d of them show something)", s.Ran, s.Planned,
+	p := Part{Head: fmt.Sprintf("searched: %d of %d cases of %s (the fault fired in %d)", s.Ran, s.Planned,
 		a.Release, s.Fired)}
 	p.row("for:", strings.Join(targets, "; "))
 	if a.Best >= 0 && s.Found == nil {
-		p.row("why:", a.Trials[a.Best].Bug+" logs nothing of what the report quotes; no other case left the same")
+		p.row("why:", a.Trials[a.Best].Bug+" logs none of the quoted messages; no other case showed the symptoms")
 	}
 	if s.Near > 0 && s.Found == nil {
-		p.row("near:", fmt.Sprintf("%d left a part of that", s.Near))
+		p.row("near:", fmt.Sprintf("%s showed a part of the symptoms", count(s.Near, "case")))
 	}
 	for _, l := range s.Functions {
 		p.row("at:", fmt.Sprintf("%-60s %s", l.Place, count(l.Cases, "case")))
@@ -93,25 +93,25 @@ func searchParts(a Answer) (all []Part) {
 		p.row("first:", "where the report's messages are logged: "+clip(strings.Join(s.Logging, ", "), 300))
 	}
 	if s.Found == nil && s.Ran < s.Planned {
-		p.row("not:", "the rest was not reached: search longer with --for 30m")
+		p.row("not:", "the other cases did not run: search longer with --for 30m")
 	}
 	return append(all, p)
 }
 
 func foundPart(a Answer, f *search.Found) Part {
-	p := Part{Head: "FOUND: this is not in the catalogue: here is a case", Text: f.Case}
+	p := Part{Head: "FOUND: a case that is not in the catalogue", Text: f.Case}
 	if f.Known != "" {
-		p.Head = fmt.Sprintf("FOUND: a case of the known bug %s leaves that; see shimquake show %s", f.Known, f.Known)
+		p.Head = fmt.Sprintf("FOUND: a case of the known bug %s; see shimquake show %s", f.Known, f.Known)
 	}
 	p.row("fault:", f.Spec.String())
 	for _, l := range firstOf(texts(f.Findings)) {
 		p.row("it left:", l)
 	}
 	if f.Extra > 0 {
-		p.row("besides:", count(f.Extra, "thing")+" that the report does not tell of")
+		p.row("also left:", count(f.Extra, "object")+" that the report does not mention")
 	}
 	if quoted := Quoted(*a.Report); len(quoted) > 0 {
-		p.row("log:", fmt.Sprintf("%d of the %d warnings and errors that the report quotes were logged, too", f.Logged,
+		p.row("log:", fmt.Sprintf("the case logged %d of the %d quoted warnings and errors", f.Logged,
 			len(quoted)))
 	}
 	if s := f.Shown; s != nil {

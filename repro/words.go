@@ -11,7 +11,7 @@ import (
 	"github.com/shimquake/shimquake/repro/read"
 )
 
-// ReadText says what was understood.
+// ReadText returns the observations of the report in words.
 func (a Answer) ReadText() string {
 	var b quote.Text
 	r := a.Report
@@ -21,12 +21,12 @@ func (a Answer) ReadText() string {
 	}
 	b.Line("read: %s of %d understood%s", count(r.Understood, "line"), r.Lines, client)
 	if r.Cut > 0 {
-		b.Line("  not read: %d bytes beyond the first %d MiB, or of very long lines", r.Cut, read.MostBytes>>20)
+		b.Line("  not read: %d bytes, beyond the first %d MiB or in very long lines", r.Cut, read.MostBytes>>20)
 	}
 	for _, v := range r.Versions {
 		how := "is mentioned"
 		if v.By.Said() {
-			how = "is what runs"
+			how = "is running"
 		}
 		b.Line("  %-14s containerd %s %s", fmt.Sprintf("line %d", v.Line), v.Release, how)
 	}
@@ -52,10 +52,10 @@ func (a Answer) ReadText() string {
 	return b.String()
 }
 
-// mostThings is how many ids or messages of a kind are reported.
+// mostThings limits the ids and messages of a kind that are printed.
 const mostThings = 3
 
-// group are lines of words, a kind of thing each.
+// group returns a line for each kind of observation.
 func group(all []read.Observation) (out []string) {
 	done := map[read.What]bool{}
 	for _, o := range all {

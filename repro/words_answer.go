@@ -13,7 +13,7 @@ import (
 	"github.com/shimquake/shimquake/repro/read"
 )
 
-// Part is a part of the answer: what it comes to, and what belongs to that.
+// Part is a part of the result: a headline and its details.
 type Part struct {
 	Head string
 	Rows []Row
@@ -21,21 +21,21 @@ type Part struct {
 	Text string
 }
 
-// Row is a line of a part with its name.
+// Row is a named line of a part.
 type Row struct{ Name, Text string }
 
 func (p *Part) row(name, text string) { p.Rows = append(p.Rows, Row{name, text}) }
 
 func (p *Part) bug(b catalogue.Bug) {
 	p.row("it is:", b.Title)
-	p.row("set off:", strings.TrimSpace(b.Trigger))
+	p.row("trigger:", strings.TrimSpace(b.Trigger))
 }
 
-// releases says which have a bug, and what helps until a fixed one runs.
+// releases adds the releases with and without a bug, and the workaround.
 func (a Answer) releases(p *Part, b catalogue.Bug) {
 	p.row("fixed in:", a.fixText(b))
 	p.row("bad up to:", b.Releases.String())
-	p.row("until then:", cmp.Or(strings.TrimSpace(b.Until), "nothing is known that helps"))
+	p.row("workaround:", cmp.Or(strings.TrimSpace(b.Until), "none is known"))
 }
 
 func (p Part) String() string {
@@ -56,8 +56,8 @@ func (p Part) String() string {
 	return b.String()
 }
 
-// Parts are what was reproduced or found, what fixes it and what to do; what matters most
-// comes first.
+// Parts returns the parts of the result, the most important first: the reproduced or
+// found case, its fix, and the next steps.
 func (a Answer) Parts() (all []Part) {
 	if a.Best >= 0 {
 		all = append(all, a.reproduced(a.Trials[a.Best]))
@@ -90,8 +90,8 @@ func (a Answer) Parts() (all []Part) {
 	return all
 }
 
-// String are the parts in a terminal, where what is last is read first, but what would
-// help, which is to be done next.
+// String returns the parts for a terminal. The tried bugs come first, because a reader
+// of a terminal begins at the end.
 func (a Answer) String() string {
 	var b strings.Builder
 	parts := a.Parts()
@@ -108,9 +108,9 @@ func (a Answer) String() string {
 	return b.String()
 }
 
-const triedHead = "tried besides:"
+const triedHead = "also tried:"
 
-// tried are the bugs that were run and are not the answer.
+// tried returns the bugs that were run, without the best trial.
 func (a Answer) tried() Part {
 	p := Part{Head: triedHead}
 	for i, t := range a.Trials {
@@ -121,20 +121,20 @@ func (a Answer) tried() Part {
 	return p
 }
 
-// outcome is what came of a trial, in a word.
+// outcome returns the result of a trial in one word.
 func (t Trial) outcome() string {
 	switch {
 	case t.Like > 0:
 		return "shown"
 	case t.Shown > 0:
-		return "unlike" // the bug is there, and leaves something else than the report tells of
+		return "unlike" // the bug showed, but not with the reported symptoms
 	case t.Held == t.Runs:
 		return "held"
 	}
 	return "not shown"
 }
 
-// String is what came of the trial, in a line.
+// String returns the result of the trial in one line.
 func (t Trial) String() string {
 	text := t.Bug
 	if t.Case != t.Bug {
@@ -143,7 +143,7 @@ func (t Trial) String() string {
 	text += ": " + inRuns(t.Shown, t.Runs)
 	switch {
 	case t.Shown > 0 && t.Like == 0:
-		text += ", and left what the report does not tell of: " + clip(strings.Join(firstOf(t.Left), "; "), 200)
+		text += ", and left objects that the report does not mention: " + clip(strings.Join(firstOf(t.Left), "; "), 200)
 	case t.Shown == t.Runs:
 	case t.Held == t.Runs:
 		text = strings.TrimSuffix(text, inRuns(t.Shown, t.Runs)) + inRuns(t.Held, t.Runs)
@@ -167,7 +167,7 @@ func (a Answer) reproduced(t Trial) Part {
 	bug := a.bugs[t.Bug]
 	what := "REPRODUCED"
 	if len(t.Missing()) > 0 {
-		what = "THE SAME LEAK, BY ANOTHER WAY"
+		what = "SAME LEAK, BUT NOT THE QUOTED LOG"
 	}
 	p := Part{Head: fmt.Sprintf("%s: %s on containerd %s, %s", what, t.Bug, t.Release, inRuns(t.Like, t.Runs))}
 	p.bug(bug)
@@ -175,17 +175,17 @@ func (a Answer) reproduced(t Trial) Part {
 		p.row("it left:", left)
 	}
 	if len(t.Quoted) > 0 {
-		p.row("log:", fmt.Sprintf("%d of the %d warnings and errors that the report quotes were logged, too",
+		p.row("log:", fmt.Sprintf("the runs logged %d of the %d quoted warnings and errors",
 			len(t.Logged), len(t.Quoted)))
 	}
 	if missing := t.Missing(); len(missing) > 0 {
 		p.row("not logged:", linesText(missing)+" of the report")
 	}
 	if same := a.alike(); len(same) > 0 {
-		p.row("or else:", strings.Join(same, ", ")+": they leave the same, and nothing in the report tells which")
+		p.row("or else:", strings.Join(same, ", ")+": same remains, and the report does not tell them apart")
 	}
 	if as := a.untried(); len(as) > 0 {
-		p.row("or else:", strings.Join(as, ", ")+": what they are known to leave fits as well; not run")
+		p.row("or else:", strings.Join(as, ", ")+": known remains fit as well; not run")
 	}
 	a.releases(&p, bug)
 	p.row("see it:", fmt.Sprintf("sudo shimquake run --containerd %s %s", t.Release, t.Case))
@@ -196,16 +196,16 @@ func (a Answer) reproduced(t Trial) Part {
 	return p
 }
 
-// firstOf are the first of some texts, each once.
+// firstOf returns the first of some texts, without duplicates.
 func firstOf(all []string) []string {
 	all = slices.Compact(slices.Clone(all))
 	return all[:min(len(all), mostThings)]
 }
 
-// unable is what is known of a bug that nothing here can show.
+// unable returns the part for a bug without a case.
 func (a Answer) unable(id string) Part {
 	bug := a.bugs[id]
-	p := Part{Head: fmt.Sprintf("NOT RUN: %s fits, and there is no case that shows it", id)}
+	p := Part{Head: fmt.Sprintf("NOT RUN: %s fits, but there is no case to run", id)}
 	p.bug(bug)
 	p.row("no case:", strings.TrimSpace(bug.Tried))
 	a.releases(&p, bug)
@@ -213,8 +213,8 @@ func (a Answer) unable(id string) Part {
 	return p
 }
 
-// alike are the bugs that were shown, too, and log as much of what is quoted as the
-// answer does.
+// alike returns the bugs that also showed, and that log as much of the quoted messages
+// as the best trial.
 func (a Answer) alike() (ids []string) {
 	best := a.Trials[a.Best]
 	for i, t := range a.Trials {
@@ -225,7 +225,7 @@ func (a Answer) alike() (ids []string) {
 	return ids
 }
 
-// untried are the bugs that fit as well as the answer, and were not run.
+// untried returns the bugs that fit as well as the best trial, but were not run.
 func (a Answer) untried() (ids []string) {
 	fit := a.runnable()
 	best := slices.IndexFunc(fit, func(f rank.Fit) bool { return f.ID == a.Trials[a.Best].Bug })
@@ -262,13 +262,13 @@ func (a Answer) fixText(b catalogue.Bug) string {
 	case a.Fixed.Held == a.Fixed.Runs && a.Fixed.Runs > 0:
 		return fmt.Sprintf("%s (run on %s: held, %d of %d)", text, fixed, a.Fixed.Held, a.Fixed.Runs)
 	case a.Fixed.Shown > 0:
-		return fmt.Sprintf("%s by the catalogue, but it was SHOWN on %s, too: %d of %d", text, fixed, a.Fixed.Shown,
+		return fmt.Sprintf("%s according to the catalogue, but SHOWN on %s: %d of %d", text, fixed, a.Fixed.Shown,
 			a.Fixed.Runs)
 	}
 	return fmt.Sprintf("%s (run on %s: not sure: %s)", text, fixed, clip(a.Fixed.Why, 120))
 }
 
-// Help says what would help, where no bug fits.
+// Help names the missing evidence, if no bug fits.
 func (a Answer) Help() string {
 	if len(a.Fits) > 0 && a.Fits[0].Clears {
 		return ""
@@ -279,7 +279,7 @@ func (a Answer) Help() string {
 	return ""
 }
 
-// help says what would help, where nothing was found.
+// help names the missing evidence.
 func (a Answer) help() (p Part) {
 	if a.Report == nil {
 		return p
@@ -295,16 +295,16 @@ func (a Answer) help() (p Part) {
 			"ctr -n NAMESPACE tasks ls; ctr -n NAMESPACE containers ls (NAMESPACE: k8s.io or moby)")
 	}
 	if r.Tells(read.SandboxNameTaken) || r.Tells(read.ContainerNameTaken) {
-		ask = append(ask, "kill -USR1 $(pidof containerd), and its log then: a create that still runs holds its name, "+
-			"rightly, and its goroutine says what it waits for")
+		ask = append(ask, "kill -USR1 $(pidof containerd), and its log after that: a create in flight reserves its name, "+
+			"and its goroutine shows what it waits for")
 	}
 	if r.Tells(read.ShimNotAsked) {
-		ask = append(ask, "ctr -n NAMESPACE tasks ls, whole, and the command above it: which of these shims are known?")
+		ask = append(ask, "ctr -n NAMESPACE tasks ls, complete, with the command above it: it shows which shims are known")
 	}
 	if len(Quoted(r)) == 0 {
-		ask = append(ask, "journalctl -u containerd, from before it was first seen")
+		ask = append(ask, "journalctl -u containerd, beginning before the first symptom")
 	}
-	p.Head = "what would help, pasted below the rest:"
+	p.Head = "to get further, add the output of these commands to the report:"
 	for _, command := range ask {
 		p.row("", command)
 	}

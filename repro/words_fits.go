@@ -9,32 +9,32 @@ import (
 	"github.com/shimquake/shimquake/repro/search"
 )
 
-// why are the words for a reason, with its sign.
+// why has the words for a reason, with its sign.
 var why = map[rank.Why]string{
 	rank.Named:       "+ the report names it: %s",
-	rank.Explains:    "+ it leaves that: %s",
-	rank.Brings:      "+ that comes with what it leaves: %s",
-	rank.MayLeave:    "+ it leaves that at times, besides: %s",
-	rank.Logs:        "+ it is known to log that: %s",
-	rank.Needs:       "+ that sets it off: %s",
-	rank.Nearly:      "+ that is much like what sets it off: %s",
-	rank.AtPlace:     "+ that is where it is: %s",
-	rank.Unexplained: "- it does not leave that: %s",
-	rank.Unneeded:    "- it does not take that: %s",
-	rank.Unreported:  "- it takes what the report does not tell: %s",
-	rank.Otherwise:   "- it comes about without that, and by something else: %s",
-	rank.Conflicts:   "- it leaves that in another state: %s",
-	rank.OtherOne:    "- that release does not have it (%s)",
-	rank.NotLooked:   "- nobody has looked whether that release has it (%s)",
-	rank.OtherClient: "- it needs kubelet's way to containerd, not that of %s",
-	rank.Doubtful:    "- it is a lead: no function is known to fail so%s",
-	rank.Harmless:    "- it is harmless%s",
+	rank.Explains:    "+ matches the symptom: %s",
+	rank.Brings:      "+ matches a consequence: %s",
+	rank.MayLeave:    "+ matches an occasional symptom: %s",
+	rank.Logs:        "+ matches the log: %s",
+	rank.Needs:       "+ matches the trigger: %s",
+	rank.Nearly:      "+ similar to the trigger: %s",
+	rank.AtPlace:     "+ matches the function: %s",
+	rank.Unexplained: "- does not explain the symptom: %s",
+	rank.Unneeded:    "- does not need the condition: %s",
+	rank.Unreported:  "- needs a condition that the report does not mention: %s",
+	rank.Otherwise:   "- has another trigger, and does not need: %s",
+	rank.Conflicts:   "- leaves the object in another state: %s",
+	rank.OtherOne:    "- that release is not affected (%s)",
+	rank.NotLooked:   "- untested on that release (%s)",
+	rank.OtherClient: "- needs kubelet as the client, not %s",
+	rank.Doubtful:    "- is a lead: no function is known to fail in this way%s",
+	rank.Harmless:    "- is harmless%s",
 }
 
-// shownFits is how many bugs are reported.
+// shownFits limits the bugs that are printed.
 const shownFits = 3
 
-// FitsText says which bugs fit, and why.
+// FitsText returns the bugs that fit, with the reasons.
 func (a Answer) FitsText() string {
 	var b quote.Text
 	n := 0
@@ -66,7 +66,7 @@ func on(release string) string {
 	return " " + release
 }
 
-// nearest says of the best of those that do not fit why not.
+// nearest returns the best bug that does not fit, with the reasons.
 func (a Answer) nearest() string {
 	if len(a.Fits) == 0 || a.Fits[0].Score <= -50 || len(search.Targets(*a.Report)) == 0 {
 		return ""

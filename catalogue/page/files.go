@@ -7,12 +7,12 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 )
 
-// Matrix is the page that `shimquake matrix --markdown` makes of a real run. It is not
-// made from the catalogue alone.
+// Matrix is the page that `shimquake matrix --markdown` makes from a real run. The
+// catalogue alone is not enough for it.
 const Matrix = Dir + "/matrix.md"
 
-// Files are the texts of all pages, by their paths beneath the checkout's root; README
-// among them.
+// Files returns the texts of all pages, including README, by their paths below the root
+// of the checkout.
 func Files(root string) (map[string]string, error) {
 	bugs := catalogue.BySeverity()
 	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
@@ -29,8 +29,7 @@ func Files(root string) (map[string]string, error) {
 	return out, nil
 }
 
-// Stale are the pages whose files are not what [Files] makes, and files in [Dir] that are
-// no page.
+// Stale returns the pages that differ from [Files], and files in [Dir] that are no page.
 func Stale(root string) (stale []string, err error) {
 	want, err := Files(root)
 	if err != nil {
@@ -51,7 +50,7 @@ func Stale(root string) (stale []string, err error) {
 	return stale, err
 }
 
-// Write makes all pages anew, and removes files in [Dir] that are no page.
+// Write writes all stale pages, and removes files in [Dir] that are no page.
 func Write(root string) error {
 	want, err := Files(root)
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 )
 
-// Dir is where the pages are, beneath the checkout's root.
+// Dir is the folder of the pages, below the root of the checkout.
 const Dir = "docs/bugs"
 
-// first are how many bugs stand on the first screen.
+// first is the number of bugs on the first screen.
 const first = 5
 
-// Markdown is a bug's page.
+// Markdown returns a bug's page.
 func Markdown(x catalogue.Bug) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n`%s` (made by `make docs` from [its file](../../catalogue/bugs/%s.yaml))\n\n", x.Title, x.ID, x.ID)
@@ -46,7 +46,7 @@ func links(all []catalogue.Thread, none string) string {
 	return strings.Join(parts, ", ")
 }
 
-// Index is the page of all bugs, the worst first.
+// Index returns the page of all bugs, the worst first.
 func Index(bugs []catalogue.Bug) string {
 	var b strings.Builder
 	b.WriteString("# Bugs of containerd's shim lifecycle\n\nMade by `make docs` from `catalogue/bugs/`. " +
@@ -76,7 +76,7 @@ func Table(bugs []catalogue.Bug, prefix string) string {
 	return b.String()
 }
 
-// short says since when and until when releases have a bug.
+// short returns the range of releases with a bug: "1.6 to v2.3.7, fixed in v2.4.0".
 func short(x catalogue.Bug) string {
 	var from, to, fixed string
 	for _, name := range x.Releases.Branches() {
@@ -107,18 +107,18 @@ func shown(x catalogue.Bug) string {
 	return x.Odds.String()
 }
 
-// Begin and End are the lines between which README has its table.
+// Begin and End are the lines around README's table.
 const (
 	Begin = "<!-- bugs: made by make docs -->"
 	End   = "<!-- end of bugs -->"
 )
 
-// Readme is README's text with its table made anew.
+// Readme returns README's text with a new table.
 func Readme(old string, bugs []catalogue.Bug) (string, error) {
 	before, rest, ok := strings.Cut(old, Begin+"\n")
 	_, after, end := strings.Cut(rest, End)
 	if !ok || !end {
-		return "", fmt.Errorf("README has no table of bugs: it stands between the lines %q and %q", Begin, End)
+		return "", fmt.Errorf("README has no table of bugs: add the lines %q and %q around it", Begin, End)
 	}
 	return before + Begin + "\n" + Table(bugs[:min(first, len(bugs))], Dir+"/") + End + after, nil
 }

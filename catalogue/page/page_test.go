@@ -63,14 +63,14 @@ func TestStale(t *testing.T) {
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "README.md"))
 	if err != nil || !strings.HasPrefix(string(text), "a\n") || !strings.HasSuffix(string(text), "\nz\n") {
-		t.Errorf("README lost what stands around its table: %v\n%s", err, text)
+		t.Errorf("README lost the text around its table: %v\n%s", err, text)
 	}
 }
 
 func TestReadmeNeedsItsMarks(t *testing.T) {
 	for _, old := range []string{"", Begin + "\n", End} {
 		if _, err := Readme(old, catalogue.BySeverity()); err == nil {
-			t.Errorf("%q was taken", old)
+			t.Errorf("%q was accepted", old)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func TestTheMatrixIsOfTodaysCatalogue(t *testing.T) {
 	}
 }
 
-// stale are the rows and cells of a page that are not of these bugs as they are.
+// stale returns the rows and cells of a page that do not fit these bugs.
 func stale(text string, bugs []catalogue.Bug) (rows int, stale []string) {
 	due := map[string]catalogue.Bug{}
 	for _, b := range bugs {

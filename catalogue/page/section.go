@@ -25,7 +25,7 @@ func sections(x catalogue.Bug) (all []section) {
 	add("trigger", x.Trigger)
 	add("you see", symptoms(x))
 	add("left", left(x))
-	add("until then", x.Until)
+	add("workaround", x.Until)
 	add("why", x.Why)
 	add("where", x.Window)
 	add("upstream", threads(x.Threads))
@@ -102,7 +102,7 @@ func (n notes) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// span says from which to which release a branch is known to have the bug.
+// span returns the range of releases of a branch that are known to have the bug.
 func span(b affected.Branch) string {
 	switch {
 	case b.Since != "":
@@ -113,7 +113,7 @@ func span(b affected.Branch) string {
 	return "to " + b.Bad
 }
 
-// without says which releases of a branch do not have the bug, and how that is known.
+// without returns the releases of a branch that do not have the bug, with the evidence.
 func without(b affected.Branch) string {
 	var parts []string
 	switch {
@@ -153,7 +153,7 @@ func symptoms(x catalogue.Bug) string {
 	return strings.Join(lines, "\n")
 }
 
-// shownKeys is how many statements that a bug logs its page has.
+// shownKeys limits the log statements on a bug's page.
 const shownKeys = 4
 
 // left returns the facts, in the words of a sweep and a verdict.

@@ -1,4 +1,4 @@
-// Package page makes what people read of the catalogue: the lists and pages of the
+// Package page makes the texts of the catalogue for people: the lists and pages of the
 // command line, docs/bugs/ and README's table.
 package page
 
@@ -10,10 +10,10 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 )
 
-// width is that of a terminal, a mail and a CI log, in columns.
+// width is the width of a terminal, a mail and a CI log, in columns.
 const width = 100
 
-// List is a line for each bug, under its severity.
+// List returns a line for each bug, grouped by severity.
 func List(bugs []catalogue.Bug) string {
 	var b strings.Builder
 	longest := 0
@@ -39,7 +39,7 @@ func cut(line string, n int) string {
 	return string([]rune(line)[:n-1]) + "…"
 }
 
-// Text is a bug for the terminal.
+// Text returns a bug's page for the terminal.
 func Text(x catalogue.Bug) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n", x.ID, x.Title)
@@ -58,8 +58,8 @@ func Text(x catalogue.Bug) string {
 // labelled is the column in which the text of a section begins.
 const labelled = 13
 
-// wrap breaks a text into lines of at most n columns. A word that is longer has a line of
-// its own; what stands on lines of its own stays there.
+// wrap breaks a text into lines of at most n columns. A longer word has a line of its
+// own. Line breaks of the text are kept.
 func wrap(text string, n int) (lines []string) {
 	for part := range strings.SplitSeq(text, "\n") {
 		line := ""

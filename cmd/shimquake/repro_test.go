@@ -67,7 +67,7 @@ func TestReproReadOnly(t *testing.T) {
 		}
 	}
 	a := shimquake(t, nobody, "repro", "--read-only", name)
-	for _, want := range []string{"containerd v1.7.2 is what runs", "1. containerd-7496", "not understood: "} {
+	for _, want := range []string{"containerd v1.7.2 is running", "1. containerd-7496", "not understood: "} {
 		if a.status != 0 || !strings.Contains(a.out, want) {
 			t.Errorf("status %d, no %q in %s%s", a.status, want, a.out, a.err)
 		}

@@ -11,14 +11,15 @@ import (
 	"github.com/shimquake/shimquake/repro/read"
 )
 
-// strong are the conditions that nobody tells of unless they matter.
+// strong are the conditions that a reporter mentions only if they matter.
 var strong = []read.What{
 	read.ContainerdDied, read.ContainerdStarted, read.ShimDied, read.PauseDied, read.SlowDisk, read.FullDisk,
 	read.NoDescriptors, read.NRIRefused, read.NetworkFailed, read.HostShutdown, read.ManyExecs,
 	read.RuntimeV1,
 }
 
-// conditions compares what happened with what the bug's case does.
+// conditions compares the reported conditions with the conditions that the bug's case
+// needs.
 func (f *Fit) conditions(r read.Report, b catalogue.Bug, l logs) {
 	var needed []read.What
 	if c, ok := b.Case(); ok {
@@ -48,7 +49,7 @@ func (f *Fit) conditions(r read.Report, b catalogue.Bug, l logs) {
 		done[w] = true
 	}
 	logged := len(r.Of(read.Message))+len(r.Of(read.Condition)) > 0
-	for _, w := range needed { // a report without a log cannot tell of it
+	for _, w := range needed { // a report without a log cannot mention it
 		restarted := restarts && (done[read.ContainerdStarted] || done[read.ContainerdDied])
 		if logged && !done[w] && !restarted {
 			f.add(Unreported, w, nil, "")
@@ -60,12 +61,12 @@ func (f *Fit) conditions(r read.Report, b catalogue.Bug, l logs) {
 	}
 }
 
-// deaths reports whether something has died: who says so knows.
+// deaths reports whether a process died. A report of that is reliable.
 func deaths(w read.What) bool {
 	return w == read.ContainerdDied || w == read.ShimDied || w == read.PauseDied
 }
 
-// NeededBy is what must happen on a node for what a case does.
+// NeededBy returns the conditions on a node that correspond to a case's faults and steps.
 func NeededBy(c harness.Case) (out []read.What) {
 	add := func(w read.What) {
 		if w != "" && !slices.Contains(out, w) {

@@ -11,11 +11,11 @@ import (
 	"github.com/shimquake/shimquake/repro/read"
 )
 
-// left is what a bug is known to leave, or what a run has left: surely, and what may come
-// besides, which alone is something else.
+// left has the remains of a bug or of a run. The sure remains identify a bug, and the
+// optional ones only count in addition.
 type left struct {
 	surely, may []finding.Match
-	logs        logs // of symptoms that have no facts
+	logs        logs // for symptoms without facts
 }
 
 func leftBy(b catalogue.Bug, said logs) left {
@@ -34,9 +34,9 @@ func leftBy(b catalogue.Bug, said logs) left {
 	return l
 }
 
-// Explained reports whether what a run has found is more than half of what a report tells
-// to be left: what is asked of a bug's data before it runs is asked of the run, too. What
-// no fact stands for cannot be compared, and counts neither way.
+// Explained reports whether the findings of a run explain more than half of a report's
+// symptoms. It asks the same of a run as the ranking asks of a bug's data. A symptom
+// without facts cannot be compared, and does not count.
 func Explained(r read.Report, found []finding.Finding) bool {
 	var l left
 	for _, f := range found {
@@ -49,14 +49,14 @@ func Explained(r read.Report, found []finding.Finding) bool {
 	return total == 0 || 2*explained > total
 }
 
-// explanation is what something left has to do with a symptom.
+// explanation relates remains to a symptom.
 type explanation struct {
 	Reason
 	of read.Observation
 }
 
-// explain goes through the symptoms, each kind of thing once. It returns the weight of
-// those that are explained, and of all.
+// explain goes through the kinds of symptoms. It returns an explanation for each, the
+// weight of the explained symptoms, and the weight of all.
 func (l left) explain(r read.Report) (all []explanation, explained, total int) {
 	var brought []explanation
 	heads := 0
@@ -80,7 +80,7 @@ func (l left) explain(r read.Report) (all []explanation, explained, total int) {
 		}
 		all = append(all, x)
 	}
-	for _, x := range brought { // with what it leaves; alone it is something else
+	for _, x := range brought { // these count only beside a symptom that the remains explain
 		if heads == 0 {
 			x.Why, x.Is = Unexplained, ""
 		} else {
@@ -91,8 +91,7 @@ func (l left) explain(r read.Report) (all []explanation, explained, total int) {
 	return all, explained, total
 }
 
-// weight is how much a symptom says: that there are many shims says less than that one
-// has no task.
+// weight returns how much a symptom says. Many shims say less than a shim without a task.
 func weight(o read.Observation) int {
 	switch o.What {
 	case read.GrowingShims, read.ChildlessShim, read.ShimWithoutPod, read.Zombie:
@@ -101,8 +100,8 @@ func weight(o read.Observation) int {
 	return 2
 }
 
-// best is the observation of a kind that the bug explains best. The same kind may be told
-// with two codes: by containerd, and by a client that did not wait so long.
+// best returns the observation of a kind that the bug explains best. A kind may be
+// reported with two codes: by containerd, and by a client with a shorter timeout.
 func (l left) best(all []read.Observation, w read.What) (best read.Observation, why Why, is string) {
 	for _, o := range all {
 		if o.What != w {
@@ -115,7 +114,7 @@ func (l left) best(all []read.Observation, w read.What) (best read.Observation, 
 	return best, why, is
 }
 
-// why says what all that is left has to do with a symptom.
+// why returns how the remains relate to a symptom.
 func (l left) why(o read.Observation) (Why, string) {
 	if o.Class() == "" {
 		if key, _ := l.logs.weigh(o); key != "" {
@@ -125,7 +124,7 @@ func (l left) why(o read.Observation) (Why, string) {
 	}
 	seen := Comparable(o.Facts)
 	if o.Logged && len(o.Made.Chain) > 0 && !l.logs.explain(o) {
-		return Unexplained, "" // a call failed by another error
+		return Unexplained, "" // the call failed with another error
 	}
 	if m, ok := likeOne(l.surely, o.Class(), seen); ok {
 		return Explains, m.String()
@@ -146,8 +145,8 @@ func (l left) why(o read.Observation) (Why, string) {
 	return Unexplained, ""
 }
 
-// likeOne is the first match of a class that knows what is telling of what was seen, and
-// nothing that is otherwise.
+// likeOne returns the first match of a class that has the telling facts of an
+// observation, and no fact that contradicts it.
 func likeOne(all []finding.Match, class finding.Class, seen fact.Facts) (finding.Match, bool) {
 	i := slices.IndexFunc(all, func(m finding.Match) bool {
 		return sameThing(m, class, seen) && names(m.Facts, seen) && Agree(m.Facts, seen)
@@ -158,18 +157,18 @@ func likeOne(all []finding.Match, class finding.Class, seen fact.Facts) (finding
 	return all[i], true
 }
 
-// sameThing reports whether a match is of a class, or of the shim of a task that ctr
+// sameThing reports whether a match has a class, or means the shim of a task that ctr
 // lists.
 func sameThing(m finding.Match, class finding.Class, seen fact.Facts) bool {
 	return m.Class == class || class == finding.ClassTask && m.Class == finding.ClassShim &&
 		m.Facts[fact.Task] == seen[fact.Task]
 }
 
-// telling are facts without which a thing is not what was seen: a match that does not
-// have them is of something else.
+// telling are the facts that identify an observation. A match without them means another
+// object.
 var telling = []fact.Key{fact.Event, fact.Status, fact.What, fact.Repeat, fact.State, fact.Reported}
 
-// names reports whether a match says what is telling of what was seen.
+// names reports whether a match has the telling facts of an observation.
 func names(m, seen fact.Facts) bool {
 	if seen[fact.Bundle] == fact.Hidden && m[fact.Bundle] != fact.Hidden {
 		return false
@@ -177,7 +176,7 @@ func names(m, seen fact.Facts) bool {
 	return !slices.ContainsFunc(telling, func(k fact.Key) bool { return seen[k] != "" && m[k] == "" })
 }
 
-// Agree reports whether nothing that both know differs.
+// Agree reports whether the facts that both have are equal.
 func Agree(a, b fact.Facts) bool {
 	for k := range a {
 		if a[k] != "" && b[k] != "" && a[k] != b[k] {
@@ -187,21 +186,21 @@ func Agree(a, b fact.Facts) bool {
 	return true
 }
 
-// Comparable are the facts that a finding of another machine, and of another workload,
-// can have, too.
+// Comparable returns the facts that a finding on another machine, with another
+// workload, can also have.
 func Comparable(fs fact.Facts) fact.Facts {
 	for _, f := range fs.Details() {
 		fs[f.Key] = ""
 	}
-	if !strings.HasPrefix(fs[fact.Reported], "CONTAINER_") { // a status is of one case, a state is not
+	if !strings.HasPrefix(fs[fact.Reported], "CONTAINER_") { // an exit status belongs to one case, a state does not
 		fs[fact.Reported] = ""
 	}
 	fs[fact.True] = ""
 	return fs
 }
 
-// ComesWith asks the oracle whether a thing goes without saying beside another of the
-// same container.
+// ComesWith reports whether the oracle counts a leak of one class as a consequence of a
+// leak of another class, for the same container.
 func ComesWith(class, head finding.Class) bool {
 	of := finding.Subject{ID: "x"}
 	thing := finding.Finding{Invariant: finding.Leak, Class: class, Subject: of}

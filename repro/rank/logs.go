@@ -10,8 +10,8 @@ import (
 	"github.com/shimquake/shimquake/repro/signature"
 )
 
-// logs has what a bug makes containerd log on a release: what runs have recorded, and
-// patterns where no case shows the bug.
+// logs has the messages that a bug makes containerd log on a release. They come from
+// recorded runs, or are patterns for a bug without a case.
 type logs struct {
 	bug      catalogue.Bug
 	keys     map[string]bool
@@ -26,11 +26,12 @@ func logsOf(b catalogue.Bug, release string) logs {
 	return l
 }
 
-// mostOfALine is how much a line counts that no other bug logs.
+// mostOfALine is the weight of a line that no other bug logs.
 const mostOfALine = 5
 
-// weigh is the rarest key of a message that the bug logs, and how much it counts: the
-// less, the less of the message the bug explains. "" where it logs nothing of it.
+// weigh returns the rarest key of a message that the bug logs, and its weight, or "" if
+// the bug logs no part of the message. The weight falls with the part that the bug
+// explains.
 func (l logs) weigh(o read.Observation) (key string, weight int) {
 	best := 0.0
 	for _, k := range signature.Keys(o.Made) {
@@ -39,12 +40,12 @@ func (l logs) weigh(o read.Observation) (key string, weight int) {
 		}
 	}
 	if p := l.pattern(o); p != "" {
-		return p, points[AtPlace] // written by hand: it counts as a place does
+		return p, points[AtPlace] // a pattern is written by hand, and counts like a place
 	}
 	return key, int(math.Round(mostOfALine * best * l.share(o)))
 }
 
-// pattern is the pattern of a bug without a case that a message has, or "".
+// pattern returns the pattern of a bug without a case that a message matches, or "".
 func (l logs) pattern(o read.Observation) string {
 	for _, p := range l.patterns {
 		if o.Raw != "" && p.MatchString(o.Raw) {
@@ -55,7 +56,8 @@ func (l logs) pattern(o read.Observation) string {
 }
 
 // messages compares the report's messages with the bug's. A statement counts once, and a
-// line as what says most of the bug. Said is whether one of the messages is the bug's.
+// line counts with its most specific reason. said reports whether the bug explains one of
+// the messages.
 func (f *Fit) messages(r read.Report, l logs) (said bool) {
 	done := map[string]bool{}
 	for _, o := range r.Of(read.Message) {
@@ -78,15 +80,17 @@ func (f *Fit) messages(r read.Report, l logs) (said bool) {
 	return said
 }
 
-// explain reports whether a message is one of the bug's: it logs more than half of it, or
-// its window makes the error. A bug whose messages are not known may have logged it.
+// explain reports whether the bug explains a message: it logs more than half of it, or
+// the code of its window makes the error. If the messages of a bug are not known, it
+// may explain any message.
 func (l logs) explain(o read.Observation) bool {
 	unknown := len(l.keys) == 0 && len(l.patterns) == 0
 	return unknown || l.share(o) > half || l.madeIn(o) != ""
 }
 
-// madeIn is the function that made one of the two innermost errors of a message. All of
-// it must be in the bug's window; else "". The innermost error may be of a library.
+// madeIn returns the function that made one of the two innermost errors of a message,
+// or "". The whole function must be in the bug's window. The innermost error may come
+// from a library, so madeIn looks at two.
 func (l logs) madeIn(o read.Observation) string {
 	b := l.bug
 	if b.Sweep == nil {
@@ -102,7 +106,7 @@ func (l logs) madeIn(o read.Observation) string {
 	return ""
 }
 
-// isWindow reports whether all of a function is one of the places of some windows.
+// isWindow reports whether some windows contain a whole function.
 func isWindow(all []catalogue.Window, function string) bool {
 	return slices.ContainsFunc(all, func(w catalogue.Window) bool {
 		return slices.ContainsFunc(w.Where, func(where string) bool {
@@ -112,9 +116,9 @@ func isWindow(all []catalogue.Window, function string) bool {
 	})
 }
 
-// share is how much of a message the bug logs, by the rarity of its statements. The
-// innermost statement is the cause and counts twice. Another
-// trigger, as a full disk, has other codes. So codes that no bug logs are left out.
+// share returns the part of a message that the bug logs, weighted by the rarity of its
+// statements. The innermost statement is the cause and counts twice. Codes that no bug
+// logs are left out, because another trigger, such as a full disk, gives other codes.
 func (l logs) share(o read.Observation) float64 {
 	if l.pattern(o) != "" {
 		return 1
@@ -138,8 +142,7 @@ func (l logs) share(o read.Observation) float64 {
 	return of / all
 }
 
-// quotes reports whether a report has a message of containerd that says that something is
-// wrong.
+// quotes reports whether a report has a warning or an error of containerd.
 func quotes(r read.Report) bool {
 	return slices.ContainsFunc(r.Of(read.Message), func(o read.Observation) bool {
 		return len(o.Made.Chain) > 0 && !o.Usual && slices.Contains([]string{"warning", "warn", "error", "fatal"}, o.Level)

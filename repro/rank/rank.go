@@ -1,5 +1,5 @@
-// Package rank compares what a report tells with the bugs of the catalogue: which of them
-// explain it, with the reason for each point. It is pure.
+// Package rank compares a report with the bugs of the catalogue. It returns the bugs that
+// explain the report, with the reason for each point. It is pure.
 package rank
 
 import (
@@ -15,62 +15,80 @@ import (
 	"github.com/shimquake/shimquake/repro/read"
 )
 
-// Fit is how well a bug fits a report.
+// Fit is the result of comparing a bug with a report.
 type Fit struct {
 	Bug     catalogue.Bug `json:"-"`
 	ID      string        `json:"bug"`
 	Score   int           `json:"score"`
 	Reasons []Reason      `json:"reasons"`
-	// Clears is set where the bug explains more than half of the symptoms and nothing speaks
-	// against it.
+	// Clears is set if the bug explains more than half of the symptoms and no reason
+	// excludes it.
 	Clears bool `json:"fits"`
 }
 
 // Reason is one point for or against a bug.
 type Reason struct {
 	Why Why `json:"why"`
-	// What was seen, and on which lines.
+	// The kind of the observation, and its lines.
 	What  read.What `json:"what,omitempty"`
 	Lines []int     `json:"lines,omitempty"`
-	// Is says by what: a match, a pattern, a function, a release.
+	// Is is the evidence: a match, a pattern, a function, a release.
 	Is string `json:"is,omitempty"`
-	// Points are what it adds to the score.
+	// Points is its part of the score.
 	Points int `json:"points"`
 }
 
 // Why is a kind of reason.
 type Why string
 
-// The reasons, and what each counts.
+// The reasons. "It" is the bug.
 const (
-	Named       Why = "issue-named"      // the report names its issue
-	Explains    Why = "explains"         // a symptom is what it leaves
-	Brings      Why = "brings"           // a symptom is what comes with what it leaves
-	MayLeave    Why = "may-leave"        // a symptom is what it leaves at times, besides
-	Logs        Why = "logs"             // a message is one that it logs: the rarer, the more it counts
-	Needs       Why = "needs"            // what it takes has happened
-	Nearly      Why = "nearly-needs"     // what is much like what it takes has happened
-	AtPlace     Why = "place"            // a function is in its window
-	Unexplained Why = "does-not-explain" // a symptom that it does not leave
-	Unneeded    Why = "does-not-need"    // something happened that it does not take
-	Unreported  Why = "not-reported"     // it takes something that nobody tells of
-	Otherwise   Why = "set-off-by-other" // something died that it does not take, and it takes what nobody tells of
-	Conflicts   Why = "conflicts"        // it leaves the same kind of thing in another state
-	OtherOne    Why = "not-this-release" // the reported release does not have it
-	NotLooked   Why = "not-looked-at"    // nobody knows whether the reported release has it
-	OtherClient Why = "other-client"     // its way to containerd is not the reported one
-	Doubtful    Why = "lead"             // no function really fails so
-	Harmless    Why = "residue"          // it is known to be left, and is no violation
+	// Named: the report names its issue.
+	Named Why = "issue-named"
+	// Explains: it leaves a symptom.
+	Explains Why = "explains"
+	// Brings: a symptom is a consequence of the objects that it leaves.
+	Brings Why = "brings"
+	// MayLeave: it sometimes leaves a symptom, in addition to others.
+	MayLeave Why = "may-leave"
+	// Logs: it logs a message. The rarer the message, the more it counts.
+	Logs Why = "logs"
+	// Needs: the report mentions a condition that it needs.
+	Needs Why = "needs"
+	// Nearly: the report mentions a condition similar to one that it needs.
+	Nearly Why = "nearly-needs"
+	// AtPlace: the report names a function of its window.
+	AtPlace Why = "place"
+	// Unexplained: it does not leave a symptom.
+	Unexplained Why = "does-not-explain"
+	// Unneeded: the report mentions a condition that it does not need.
+	Unneeded Why = "does-not-need"
+	// Unreported: it needs a condition that the report does not mention.
+	Unreported Why = "not-reported"
+	// Otherwise: a process died that it does not need to die, and it needs a condition that
+	// the report does not mention.
+	Otherwise Why = "set-off-by-other"
+	// Conflicts: it leaves the same kind of object in another state.
+	Conflicts Why = "conflicts"
+	// OtherOne: the reported release does not have it.
+	OtherOne Why = "not-this-release"
+	// NotLooked: it is untested on the reported release.
+	NotLooked Why = "not-looked-at"
+	// OtherClient: it needs another client than the reported one.
+	OtherClient Why = "other-client"
+	// Doubtful: it is a lead, because no function is known to fail in this way.
+	Doubtful Why = "lead"
+	// Harmless: it is a known residue, and no violation.
+	Harmless Why = "residue"
 )
 
-// Whys are all reasons.
+// Whys returns all reasons.
 func Whys() []Why { return append(slices.Sorted(maps.Keys(points)), Logs) }
 
-// half of a message must be the bug's, to be explained by it.
+// half is the part of a message that a bug must exceed to explain it.
 const half = 0.5
 
-// bar is the least that a bug scores that fits: a symptom, less what it takes and nobody
-// tells of.
+// bar is the lowest score of a bug that fits: one symptom, less one unreported condition.
 const bar = 3
 
 var points = map[Why]int{
@@ -80,11 +98,11 @@ var points = map[Why]int{
 	NotLooked: -2, Doubtful: -2, Harmless: -3,
 }
 
-// excluding are the reasons for which a bug cannot be it.
+// excluding are the reasons that exclude a bug.
 var excluding = []Why{Conflicts, OtherOne}
 
-// Rank compares a report with bugs, the best first; of those that fit alike, as they
-// were. Of a release that nobody tells, no bug is out.
+// Rank compares a report with bugs, and returns the best first. Bugs that fit alike keep
+// their order. If the release is "", it excludes no bug.
 func Rank(r read.Report, release string, bugs []catalogue.Bug) []Fit {
 	fits := make([]Fit, len(bugs))
 	for i, b := range bugs {
@@ -97,8 +115,8 @@ func Rank(r read.Report, release string, bugs []catalogue.Bug) []Fit {
 	return fits
 }
 
-// met is 0 for a bug that users have met and a release has fixed, and 1 for one without a
-// fix. It is 2 for a bug that a fault has shown, and 3 for a lead.
+// met returns 0 for a bug that users reported and a release fixed, and 1 if there is no
+// fix. It returns 2 for a bug that only faults have shown, and 3 for a lead.
 func met(b catalogue.Bug) int {
 	switch {
 	case b.Kind == catalogue.Lead:
@@ -111,7 +129,7 @@ func met(b catalogue.Bug) int {
 	return 0
 }
 
-// reports is how many public threads are about a bug: what many have met is likelier.
+// reports returns the number of public threads about a bug. A frequent bug is likelier.
 func reports(b catalogue.Bug) (n int) {
 	for _, t := range b.Threads {
 		n += boolean(t.Word == "issue")
@@ -144,7 +162,7 @@ func fit(r read.Report, release string, b catalogue.Bug) Fit {
 	if ok && (r.Client == read.Dockerd || r.Client == read.Ctr) && c.Workload.API == "cri" {
 		f.add(OtherClient, "", nil, string(r.Client))
 	}
-	namespace := ok && r.Client == read.Ctr && c.Workload.API == "cri" // which CRI never looks at
+	namespace := ok && r.Client == read.Ctr && c.Workload.API == "cri" // CRI ignores the namespace of ctr
 	switch b.Kind {
 	case catalogue.Lead:
 		f.add(Doubtful, "", nil, "")
@@ -152,7 +170,7 @@ func fit(r read.Report, release string, b catalogue.Bug) Fit {
 		f.add(Harmless, "", nil, "")
 	}
 	out := namespace || slices.ContainsFunc(f.Reasons, func(x Reason) bool { return slices.Contains(excluding, x.Why) })
-	if quotes(r) { // a message counts as much as a thing that is left
+	if quotes(r) { // a message counts as much as a symptom
 		total++
 		if said {
 			reported++
@@ -165,8 +183,9 @@ func fit(r read.Report, release string, b catalogue.Bug) Fit {
 	return f
 }
 
-// elsewhere reports whether a report is about something else, and no listing shows that
-// anything is left. What the kernel does not let end stays, and cannot be removed.
+// elsewhere reports whether a report is about other trouble, and no listing shows
+// remains. A zombie does not count beside a process that the kernel blocks, because it
+// cannot be removed.
 func elsewhere(r read.Report) bool {
 	kernel := r.Tells(read.KernelWait)
 	return len(r.Of(read.Elsewhere)) > 0 &&
@@ -175,8 +194,8 @@ func elsewhere(r read.Report) bool {
 		})
 }
 
-// Sure reports whether the report says more of a bug than what many leave: its message,
-// or its issue.
+// Sure reports whether the report has more evidence for a bug than common symptoms: its
+// message, or its issue.
 func (f Fit) Sure() bool {
 	return slices.ContainsFunc(f.Reasons, func(x Reason) bool { return x.Why == Logs || x.Why == Named })
 }
@@ -190,7 +209,7 @@ func (f *Fit) reason(r Reason) {
 	f.Reasons = append(f.Reasons, r)
 }
 
-// symptoms compares what is left with what the bug leaves.
+// symptoms compares the reported symptoms with the remains of the bug.
 func (f *Fit) symptoms(r read.Report, b catalogue.Bug, l logs) (explained, total int) {
 	all, explained, total := leftBy(b, l).explain(r)
 	for _, x := range all {
@@ -203,8 +222,8 @@ func (f *Fit) symptoms(r read.Report, b catalogue.Bug, l logs) (explained, total
 	return explained, total
 }
 
-// exact is 1 where the bug names a fact that was seen, and 2 where it names the code. How
-// many facts a page names says nothing.
+// exact returns 1 if the bug names an observed fact, and 2 if it names the observed
+// code. The number of facts does not matter.
 func exact(b catalogue.Bug, o read.Observation) (best int) {
 	for _, m := range b.Left {
 		if m.Class != o.Class() || !Agree(m.Facts, o.Facts) {
@@ -239,8 +258,8 @@ func (f *Fit) names(r read.Report, b catalogue.Bug) {
 	}
 }
 
-// isIn reports whether a function's name stands in a bug's window. The names that a
-// report has may lack the type, and have a package.
+// isIn reports whether a bug's window contains a function. In a report its name may
+// lack the type, and may have a package.
 func isIn(b catalogue.Bug, function string) bool {
 	last := LastPart(function)
 	if strings.HasSuffix(function, ".go") {
@@ -261,10 +280,10 @@ func isIn(b catalogue.Bug, function string) bool {
 	})
 }
 
-// LastPart is a function's name without its package and type.
+// LastPart returns a function's name without its package and type.
 func LastPart(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
-// LinesText is where the reason stands, for people: "lines 3, 7".
+// LinesText returns the lines of the reason for people: "lines 3, 7".
 func (r Reason) LinesText() string {
 	if len(r.Lines) == 0 {
 		return ""

@@ -18,8 +18,7 @@ func named(t *testing.T, id string) catalogue.Bug {
 	return b
 }
 
-// TestReasons: each thing that a report tells is a reason for or against a bug, with the
-// lines that gave it.
+// Each observation of a report is a reason for or against a bug, with its lines.
 func TestReasons(t *testing.T) {
 	shim := "root 7 1 0 1:00 ? 0:00 /usr/bin/containerd-shim-runc-v2 -namespace %s -id x -address y\n# ctr -n " +
 		"%[1]s t ls\nTASK PID STATUS\n"
@@ -41,18 +40,18 @@ func TestReasons(t *testing.T) {
 		why                Why
 		clears             bool
 	}{
-		"a symptom":                   {orphan("a"), "containerd-8981", "v2.3.7", Explains, true},
-		"what it leaves at times":     {orphan("a") + twice, "shim-connection-broken", "v2.3.7", MayLeave, true},
-		"and that alone":              {twice, "shim-connection-broken", "v2.3.7", Unexplained, false},
-		"another release":             {orphan("a"), "containerd-8981", "v2.4.2", OtherOne, false},
-		"a release that nobody knows": {orphan("a"), "containerd-8981", "v1.5.18", NotLooked, true},
-		"its issue":                   {orphan("a") + "as in containerd#8981", "containerd-8981", "v2.3.7", Named, true},
-		"what sets it off":            {orphan("k8s.io") + slow, "containerd-7496", "v1.7.2", Needs, true},
-		"what it does not take":       {orphan("a") + killed, "containerd-8981", "v2.3.7", Unneeded, true},
+		"a symptom":                         {orphan("a"), "containerd-8981", "v2.3.7", Explains, true},
+		"an occasional symptom":             {orphan("a") + twice, "shim-connection-broken", "v2.3.7", MayLeave, true},
+		"an occasional symptom alone":       {twice, "shim-connection-broken", "v2.3.7", Unexplained, false},
+		"another release":                   {orphan("a"), "containerd-8981", "v2.4.2", OtherOne, false},
+		"an untested release":               {orphan("a"), "containerd-8981", "v1.5.18", NotLooked, true},
+		"its issue":                         {orphan("a") + "as in containerd#8981", "containerd-8981", "v2.3.7", Named, true},
+		"its trigger":                       {orphan("k8s.io") + slow, "containerd-7496", "v1.7.2", Needs, true},
+		"a condition that it does not need": {orphan("a") + killed, "containerd-8981", "v2.3.7", Unneeded, true},
 		"another trigger": {twice + "Killed process 7 (containerd-shim)", "exit-of-a-shut-down-shim", "v2.3.7",
 			Otherwise, false},
-		"and none that is told": {twice, "exit-of-a-shut-down-shim", "v2.3.7", MayLeave, true},
-		"what no log tells of":  {orphan("k8s.io") + start, "containerd-7496", "v1.7.2", Unreported, false},
+		"no reported trigger":   {twice, "exit-of-a-shut-down-shim", "v2.3.7", MayLeave, true},
+		"an unreported trigger": {orphan("k8s.io") + start, "containerd-7496", "v1.7.2", Unreported, false},
 		"a restart for a crash": {orphan("a") + start, "containerd-6860", "v1.6.36", Nearly, true},
 		"another state":         {"TASK PID STATUS\nx 0 UNKNOWN\n", "containerd-8981", "v2.3.7", Unexplained, false},
 		"a bundle without a shim": {"# ls /run/containerd/io.containerd.runtime.v2.task/a\n.job-00001\n",
@@ -98,12 +97,12 @@ func TestTheBestComesFirst(t *testing.T) {
 	}
 }
 
-// What a bug without a case takes is something that a report can tell.
+// The conditions of a bug without a case are conditions that a report can mention.
 func TestTakesAreConditions(t *testing.T) {
 	for _, b := range catalogue.Bugs() {
 		for _, w := range b.Takes {
 			if !slices.Contains(read.Whats(), read.What(w)) || (read.Observation{What: read.What(w)}).Sort() != read.Condition {
-				t.Errorf("%s takes %q, which is no condition of repro/read", b.ID, w)
+				t.Errorf("%s needs %q, which is no condition of repro/read", b.ID, w)
 			}
 		}
 	}

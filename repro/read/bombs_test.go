@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// zeros has no end.
+// zeros is an endless reader.
 type zeros struct{ read int64 }
 
 func (z *zeros) Read(p []byte) (int, error) {
@@ -20,7 +20,7 @@ func (z *zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A report that has no end, or that would take the machine's memory, is read in part or
+// An endless report is read in part. A bundle that would exhaust the machine's memory is
 // refused.
 func TestReportsAreBounded(t *testing.T) {
 	zipped := func(size int64) io.Reader {
@@ -39,7 +39,7 @@ func TestReportsAreBounded(t *testing.T) {
 	n := strings.Repeat
 	for name, tt := range map[string]struct {
 		from io.Reader
-		says string // "": it is read
+		says string // "" if the report is read
 	}{
 		"without an end":  {&zeros{}, ""},
 		"a long line":     {strings.NewReader(n("x", 100<<20)), ""},
@@ -58,7 +58,7 @@ func TestReportsAreBounded(t *testing.T) {
 				t.Errorf("%.300v; want %q", err, tt.says)
 			}
 			if err == nil && r.Cut == 0 {
-				t.Error("it does not say that it is not read")
+				t.Error("the report does not say that a part was not read")
 			}
 			if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 1024 {
 				t.Errorf("it took %d MiB", took)

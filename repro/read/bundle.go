@@ -16,7 +16,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/fact"
 )
 
-// From reads a report, whatever it is: a text, or a bundle of `shimquake audit`.
+// From reads a report: a text, or a bundle of `shimquake audit`.
 func From(in io.Reader) (Report, error) {
 	b := bufio.NewReader(in)
 	head, err := b.Peek(2)
@@ -36,8 +36,8 @@ func From(in io.Reader) (Report, error) {
 	return r, err
 }
 
-// The most that is read, in bytes, and in values of the report. Of a text that has no end
-// no more than mostCut is counted.
+// Limits on the input, in bytes, and on the JSON values of the report. The unread part
+// of an endless text is counted up to mostCut.
 const (
 	mostCut      = 1 << 30
 	mostOfBundle = 64 << 20
@@ -45,7 +45,7 @@ const (
 	mostValues   = 200_000
 )
 
-// fromBundle reads the report.json of a bundle: its suspects have the oracle's facts.
+// fromBundle reads the report.json of a bundle. Its suspects have the oracle's facts.
 func fromBundle(in io.Reader) (Report, error) {
 	zip, err := gzip.NewReader(in)
 	if err != nil {
@@ -55,7 +55,7 @@ func fromBundle(in io.Reader) (Report, error) {
 	for {
 		head, err := files.Next()
 		if err != nil {
-			return Report{}, fmt.Errorf("this is no bundle of shimquake audit: no report.json in it: %w", err)
+			return Report{}, fmt.Errorf("not a bundle of shimquake audit: it has no report.json: %w", err)
 		}
 		if path.Base(head.Name) != "report.json" {
 			continue
@@ -75,14 +75,14 @@ func fromBundle(in io.Reader) (Report, error) {
 	}
 }
 
-// ofSuspects is what a suspect of the audit's is here.
+// ofSuspects maps the kinds of the audit's suspects to kinds of observations.
 var ofSuspects = map[audit.Kind]What{
 	audit.Shim: OrphanShim, audit.Forgotten: LiveProcess, audit.LostTask: TaskNoProcess, audit.InCRI: ContainerLeft,
 	audit.Directory: BundleLeft, audit.RuncState: RuncLeft, audit.Group: CgroupLeft, audit.Mounted: MountLeft,
 	audit.Listener: SocketLeft,
 }
 
-// OfAudit takes an audit's suspects, a line each.
+// OfAudit returns the report of an audit, with one line for each suspect.
 func OfAudit(a audit.Report) Report {
 	r := &reader{index: map[string]int{}, voted: map[Client]int{}}
 	r.done = make([]bool, len(a.Suspects)+1)

@@ -7,31 +7,30 @@ import (
 	"unicode"
 )
 
-// What a report may have at most: more of it is counted, and not read.
+// Limits of a report. The rest is counted, but not read.
 const (
 	MostBytes   = 4 << 20
 	longestLine = 16 << 10
 	mostLines   = 200_000
-	mostJoined  = 6 // lines that a terminal has made of one
+	mostJoined  = 6 // lines into which a terminal may have broken one
 )
 
-// line is a line as it was meant: without colours, marks and what a journal puts before
-// it.
+// line is a line without colours, Markdown marks and the prefix of a journal.
 type line struct {
 	n      int
 	raw    string
 	text   string // trimmed
 	indent int
-	// prompt is the command that was typed, where the line is one.
+	// prompt is the typed command, if the line is one.
 	prompt string
-	joined int // how many more lines are part of it
+	joined int // the number of further lines that belong to it
 }
 
 var (
 	ansi  = regexp.MustCompile(`\x1b(\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[()][A-Z0-9])`)
 	quote = regexp.MustCompile(`^(\s{0,3}>\s?)+`)
 	fence = regexp.MustCompile("^\\s*(```|~~~)")
-	// A prompt, and what is typed at it.
+	// A prompt and the typed command.
 	prompt = regexp.MustCompile(
 		`^(?:\[?[\w.-]+@[\w.-]+[: ][^$#\]]*\]?\s?|[\w.-]+[: ][~/][^$# ]* ?|-?(?:ba)?sh-[\d.]+|/ )?[$#]\s+` +
 			`((?:sudo\s+(?:-\w+\s+)*)?(?:watch\s.*|while\s.*|for\s.*|[a-z][\w./-]*(?:[\s;|&].*)?))$`)
@@ -40,11 +39,11 @@ var (
 			`runc|pgrep|pstree|nerdctl|findmnt)\s+(?:-|\w|/).*|containerd\s+-.*)$`)
 	syslog = regexp.MustCompile(`^(?:<\d+>)?(?:[A-Z][a-z]{2}\s+\d{1,2}\s+\d\d:\d\d:\d\d(?:\.\d+)?|` +
 		`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*)\s+\S+\s+([\w@.()/-]+?)(?:\[(\d+)\])?:\s?(.*)$`)
-	// The same without time and host.
+	// The same form without time and host.
 	unitOnly = regexp.MustCompile(`^([\w@.-]+)\[\d+\]: (\{.*|time=.*|level=.*|[IWEF]\d{4} .*)$`)
 )
 
-// lines are those of a text, and how many bytes were not read.
+// lines returns the lines of a text, and the number of bytes that were not read.
 func lines(text string) (out []line, cut int) {
 	if len(text) > MostBytes {
 		cut, text = len(text)-MostBytes, text[:MostBytes]
@@ -56,7 +55,7 @@ func lines(text string) (out []line, cut int) {
 			cut += len(part) + 1
 			continue
 		}
-		if i := strings.LastIndexByte(strings.TrimRight(part, "\r"), '\r'); i >= 0 { // a bar that was drawn again
+		if i := strings.LastIndexByte(strings.TrimRight(part, "\r"), '\r'); i >= 0 { // a progress bar that was redrawn
 			part = strings.TrimRight(part, "\r")[i+1:]
 		}
 		if len(part) > longestLine {
@@ -70,12 +69,12 @@ func lines(text string) (out []line, cut int) {
 	return join(out), cut
 }
 
-// quoted is a piece of output within a sentence: `root 41 ... containerd-shim`, of more
-// than a word.
+// quoted matches a piece of output of several words within a sentence: `root 41 ...
+// containerd-shim`.
 var quoted = regexp.MustCompile("`([^`]+ [^`]+)`|; ")
 
-// inSentence takes a line of words apart that has output within, as in a chat: the words,
-// and each piece of output, are read as lines of their own.
+// inSentence splits a sentence that contains output, as in a chat. The words and each
+// piece of output become lines of their own.
 func inSentence(l line) []line {
 	before, _, has := strings.Cut(l.text, "`")
 	if !has || l.prompt != "" || strings.ContainsAny(before, `"={`) { // a log has quotes, too
@@ -102,7 +101,8 @@ func inSentence(l line) []line {
 	return out
 }
 
-// clean is a line without what a terminal, a mail or Markdown has added.
+// clean returns a line without the additions of a terminal, a mail or Markdown. It
+// returns false for an empty line.
 func clean(n int, text string) (line, bool) {
 	text = strings.ToValidUTF8(text, "�")
 	text = ansi.ReplaceAllString(text, "")
@@ -110,7 +110,7 @@ func clean(n int, text string) (line, bool) {
 		switch {
 		case r == '\t':
 			return ' '
-		case r == '\u00a0' || r == '\u2007' || r == '\u202f': // what web pages make of blanks
+		case r == '\u00a0' || r == '\u2007' || r == '\u202f': // the blanks of web pages
 			return ' '
 		case r == '\u200b' || r == '\ufeff' || unicode.IsControl(r):
 			return -1
@@ -131,14 +131,14 @@ func clean(n int, text string) (line, bool) {
 	return l, true
 }
 
-// isCommand tells what was typed from a sentence that begins with the same word.
+// isCommand tells a typed command from a sentence that begins with the same word.
 func isCommand(text string) bool {
 	return len(text) < 300 && !strings.HasSuffix(text, ".") && !strings.Contains(text, ", ") &&
 		!strings.Contains(text, " shows") && !strings.Contains(text, " is ") && !strings.Contains(text, "level=")
 }
 
-// join puts together what a narrow terminal or a mail has broken: a logged message whose
-// quotes are open, and the arguments of a shim.
+// join joins lines that a narrow terminal or a mail has broken: a logged message with
+// open quotes, and the arguments of a shim.
 func join(all []line) []line {
 	var out []line
 	for i := 0; i < len(all); i++ {
@@ -155,7 +155,7 @@ func join(all []line) []line {
 
 var halfID = regexp.MustCompile(`[0-9a-f]{8,63}$`)
 
-// blank is what stood where a line was broken: a blank, but within an id.
+// blank returns the text at a line break: a blank, or "" within an id.
 func blank(before, next string) string {
 	end, begin := halfID.FindString(before), startsHex.FindString(next)
 	if end != "" && len(end)+len(begin) == len(sandboxID) && begin != "" {
@@ -164,7 +164,7 @@ func blank(before, next string) string {
 	return " "
 }
 
-// sandboxID is as long as the ids that CRI and docker make up.
+// sandboxID is as long as the ids that CRI and docker generate.
 const sandboxID = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 var startsHex = regexp.MustCompile(`^[0-9a-f]+`)
@@ -185,7 +185,7 @@ func continues(l, next line) bool {
 	return strings.Contains(l.text, "containerd-shim") && shimArgument.MatchString(next.text) && !wholeShim(l.text)
 }
 
-// wholeShim reports whether a shim's command line has all that it needs.
+// wholeShim reports whether a shim's command line is complete.
 func wholeShim(text string) bool {
 	return strings.Contains(text, "-namespace ") && strings.Contains(text, "-id ") && strings.Contains(text,
 		"-address ") &&
@@ -214,7 +214,7 @@ type record struct {
 	fields  map[string]string
 }
 
-// unwrap is what a line is of a log, by whatever has kept it.
+// unwrap returns the log record in a line, for any program that may have kept the log.
 func unwrap(text string) (r record, ok bool) {
 	for range 3 { // the journal's JSON may hold docker's JSON, which may hold containerd's line
 		if m := syslog.FindStringSubmatch(text); m != nil {
@@ -271,18 +271,18 @@ func unwrap(text string) (r record, ok bool) {
 
 var (
 	klog = regexp.MustCompile(`^([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+ \S+:\d+\] (.*)$`)
-	// The newer form of klog's lines: a quoted message, and fields behind it.
+	// The newer form of klog's lines: a quoted message, followed by fields.
 	structured = regexp.MustCompile(`^("(?:[^"\\]|\\.)*")((?: \w+=.*)?)$`)
-	// A program's name before that, and nothing of a journal.
+	// The same after a program's name, without the prefix of a journal.
 	named = regexp.MustCompile(`^(kubelet|containerd|dockerd)(?:\[\d+\])?: (".*)$`)
-	// What logrus prints where it has a terminal.
+	// The form that logrus prints to a terminal.
 	onTerminal = regexp.MustCompile(`^(FATA|ERRO|WARN|INFO|DEBU)\[[^\]]*\]\s*(.*)$`)
 	ttyLevels  = map[string]string{"FATA": "fatal", "ERRO": "error", "WARN": "warning", "INFO": "info", "DEBU": "debug"}
 	levels     = map[string]string{"I": "info", "W": "warning", "E": "error", "F": "fatal"}
 	pair       = regexp.MustCompile(`([\w.]+)=("(?:[^"\\]|\\.)*"?|\S*)`)
 )
 
-// fromJSON reads an object of a log: containerd's own, the journal's, docker's.
+// fromJSON reads a JSON object of a log of containerd, the journal or docker.
 func fromJSON(text string, r *record) (inner string, ok bool) {
 	if !strings.HasPrefix(text, "{") || !strings.HasSuffix(text, "}") {
 		return "", false
@@ -317,7 +317,7 @@ func fromJSON(text string, r *record) (inner string, ok bool) {
 	return r.message, true
 }
 
-// logfmt are the fields of a line of logrus.
+// logfmt returns the fields of a line of logrus.
 func logfmt(text string) map[string]string {
 	if !strings.Contains(text, "msg=") {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/fact"
 )
 
-// deduce puts together what several lines say.
+// deduce combines the evidence of several lines.
 func (r *reader) deduce() {
 	for _, s := range r.shims {
 		r.owner(s)
@@ -23,8 +23,8 @@ func (r *reader) deduce() {
 	r.leftovers()
 }
 
-// owner looks whether containerd knows a shim's container. One whose parent is 1 is no
-// orphan by that alone: every shim of runtime v2 is like that.
+// owner notes a shim if containerd does not know its container. The parent of a shim
+// proves nothing: it is process 1 for every shim of runtime v2.
 func (r *reader) owner(s process) {
 	facts := fact.Facts{}
 	if r.noBundle[s.id] > 0 {
@@ -45,7 +45,7 @@ func (r *reader) owner(s process) {
 	r.see(o, line{n: at})
 }
 
-// strange is the line that says that containerd does not know an id, or 0.
+// strange returns the line that proves that containerd does not know an id, or 0.
 func (r *reader) strange(id string) int {
 	if id == "" {
 		return 0
@@ -59,7 +59,7 @@ func (r *reader) strange(id string) int {
 	if r.knows(id) {
 		return 0
 	}
-	for _, kind := range []string{"tasks", "containers"} { // the first that was pasted in full
+	for _, kind := range []string{"tasks", "containers"} { // the first complete list
 		if at := r.listings[kind]; at > 0 {
 			return at
 		}
@@ -79,10 +79,10 @@ func (r *reader) knows(id string) bool {
 	return false
 }
 
-// shortID is how much of an id crictl and docker print.
+// shortID is the length of the ids that crictl and docker print.
 const shortID = 12
 
-// children looks whether shims have any, where all processes are there to be seen.
+// children notes shims without children, if the report lists all processes.
 func (r *reader) children() {
 	parents := map[int]bool{}
 	others := 0
@@ -102,7 +102,7 @@ func (r *reader) children() {
 	}
 }
 
-// waiting looks for zombies, and for processes that the kernel does not let end.
+// waiting notes zombies, and processes that the kernel blocks (state D).
 func (r *reader) waiting() {
 	shims := map[int]bool{}
 	for _, s := range r.shims {
@@ -126,7 +126,7 @@ func (r *reader) treeBelow(s process) bool {
 		!shimProgram.MatchString(r.all[i+1].text)
 }
 
-// growth: at least three numbers, each larger than the one before.
+// growth notes a growing number of shims: at least three numbers that never fall.
 func (r *reader) growth() {
 	if len(r.counts) < 3 {
 		return
@@ -139,7 +139,7 @@ func (r *reader) growth() {
 	}
 }
 
-// tasks looks at what `ctr tasks ls` says beside what processes there are.
+// tasks compares the listed tasks and containers with the listed processes.
 func (r *reader) tasks() {
 	for _, id := range slices.Sorted(maps.Keys(r.listed["tasks"])) {
 		t := r.listed["tasks"][id]
@@ -148,7 +148,7 @@ func (r *reader) tasks() {
 		case t.status == "UNKNOWN":
 			o.What = UnknownTask
 			r.see(o, t.line)
-		case t.status == fact.TaskStopped && r.dockerTakesForRunning(id): // containerd knows, and dockerd does not
+		case t.status == fact.TaskStopped && r.dockerTakesForRunning(id): // containerd knows the exit, but dockerd does not
 			r.see(Observation{What: EventMissing, ID: id, Facts: fact.Facts{fact.Topic: event.TopicExit}}, t.line)
 		case t.pid > 0 && r.emptyPIDs[t.pid] > 0:
 			o.What = TaskNoProcess
@@ -183,7 +183,7 @@ func (r *reader) tasks() {
 			r.see(Observation{What: PodNotReady, ID: id}, p.line)
 		}
 	}
-	for _, pid := range slices.Sorted(maps.Keys(r.inspectedPIDs)) { // CRI has the pid of what it takes for running
+	for _, pid := range slices.Sorted(maps.Keys(r.inspectedPIDs)) { // CRI prints a pid only for a running container
 		if at, c := r.emptyPIDs[pid], r.inspectedPIDs[pid]; at > 0 {
 			o := Observation{What: TaskNoProcess, ID: c.id, PID: pid}
 			r.see(o, c.line)
@@ -197,14 +197,14 @@ func (r *reader) tasks() {
 	}
 }
 
-// dockerTakesForRunning reports whether docker inspect says so of a container.
+// dockerTakesForRunning reports whether docker inspect shows a container as running.
 func (r *reader) dockerTakesForRunning(id string) bool {
 	return slices.ContainsFunc(r.docker, func(d dockerState) bool {
 		return d.status == "running" && (d.id != "" && strings.HasPrefix(id, d.id) || d.pid == r.listed["tasks"][id].pid)
 	})
 }
 
-// ends looks at what events say of one container's end.
+// ends compares the events of each container's exit.
 func (r *reader) ends() {
 	first := map[string]exitEvent{}
 	for _, e := range r.exits {
@@ -237,7 +237,7 @@ func (r *reader) ends() {
 	}
 }
 
-// wrong notes a status that cannot be the real one: another was reported before.
+// wrong notes a status that cannot be true, because another one was reported before.
 func (r *reader) wrong(e exitEvent) {
 	o := Observation{What: Status137, ID: e.id, Facts: facts("by=" + string(exit.ByTaskExit))}
 	if e.status == 255 {
@@ -251,7 +251,7 @@ func (r *reader) wrong(e exitEvent) {
 
 func topicOf(e exitEvent) string { return e.source }
 
-// leftovers looks at files and mounts of ids that containerd does not know.
+// leftovers notes files and mounts of ids that containerd does not know.
 func (r *reader) leftovers() {
 	for _, list := range []struct {
 		what What
@@ -266,7 +266,7 @@ func (r *reader) leftovers() {
 	}
 	noShim := len(r.shims) == 0 && slices.ContainsFunc(r.counts, func(c counted) bool { return c.n == 0 })
 	for _, s := range r.sockets {
-		listed := s.status == "" // no program says more of it than its name
+		listed := s.status == "" // only its name is known
 		if strings.Contains(s.status, "refused") || strings.Contains(s.status, "no listener") || listed && noShim {
 			r.see(Observation{What: SocketLeft, Facts: facts("socket=silent")}, s.line)
 		}

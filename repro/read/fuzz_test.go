@@ -25,8 +25,8 @@ func reports(f *testing.F) {
 	}
 }
 
-// FuzzText: whatever is pasted is read, each of its lines counts once, and facts stand on
-// lines that there are.
+// FuzzText checks that any text is read, that each of its lines counts once, and that
+// facts refer to existing lines.
 func FuzzText(f *testing.F) {
 	reports(f)
 	f.Add("\x00\xff\x1b[31m{\"level\":\n\r\r\n> > ```\nTASK PID STATUS\n-1 -1 -1\n")
@@ -53,7 +53,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// FuzzFrom: what looks like a bundle is read or refused.
+// FuzzFrom checks that a text like a bundle is read or refused.
 func FuzzFrom(f *testing.F) {
 	f.Add(bundle(f, `{"suspects":[{"kind":"shim","id":"x","namespace":"k8s.io","facts":["task=none"],"version":"v`+
 		`2.3.7"}]}`))
@@ -92,6 +92,6 @@ func TestBundleOfAnAudit(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if _, err := From(bytes.NewReader(bundle(t, `{"suspects":7}`))); err == nil {
-		t.Error("a report.json of another form was taken")
+		t.Error("a report.json of another form was accepted")
 	}
 }

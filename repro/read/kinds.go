@@ -8,21 +8,28 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// What is a kind of thing that a report can tell.
+// A What is a kind of observation.
 type What string
 
-// Sort is what an observation is good for.
+// Sort is the use of an observation.
 type Sort int
 
 // The sorts.
 const (
-	Symptom   Sort = iota // a leak, a wrong report, a refused call
-	Condition             // an event before that
-	Message               // a line of containerd's log
-	Place                 // a function that is named
-	Thread                // an issue that is named
-	Context               // alone it is no evidence
-	Elsewhere             // trouble that has nothing to do with shims
+	// Symptom is a leak, a wrong report or a refused call.
+	Symptom Sort = iota
+	// Condition is an event before the symptom.
+	Condition
+	// Message is a line of containerd's log.
+	Message
+	// Place is the name of a function.
+	Place
+	// Thread is the name of an issue.
+	Thread
+	// Context is no evidence by itself.
+	Context
+	// Elsewhere is trouble that does not concern shims.
+	Elsewhere
 )
 
 // The kinds.
@@ -92,9 +99,9 @@ const (
 // kind describes a What.
 type kind struct {
 	sort Sort
-	// left has the oracle's class and facts of it: "shim task=none", or "".
+	// left has its class and facts as the oracle reports them: "shim task=none", or "".
 	left string
-	// words describe it to people.
+	// words describe it for people.
 	words string
 }
 
@@ -103,39 +110,39 @@ var kinds = map[What]kind{
 	ShimWithoutPod: {Symptom, "shim", "a shim of a pod that CRI does not list"},
 	ChildlessShim:  {Symptom, "shim children=none", "a shim without children"},
 	GrowingShims:   {Symptom, "shim", "the number of shims grows"},
-	UnknownTask:    {Symptom, "task task=UNKNOWN", "a task whose state is UNKNOWN"},
-	CreatedTask:    {Symptom, "task task=CREATED", "a task that is CREATED"},
+	UnknownTask:    {Symptom, "task task=UNKNOWN", "a task in state UNKNOWN"},
+	CreatedTask:    {Symptom, "task task=CREATED", "a task in state CREATED"},
 	CRIUnknown: {Symptom, "cri-status reported=CONTAINER_UNKNOWN field=state object=container",
-		"CRI calls a container Unknown"},
+		"CRI lists a container as Unknown"},
 	CRICreated: {Symptom, "cri-status reported=CONTAINER_CREATED field=state object=container",
-		"CRI calls a container Created"},
+		"CRI lists a container as Created"},
 	Zombie:        {Symptom, "process state=zombie", "a zombie below a shim"},
-	TaskNoProcess: {Symptom, "task process=none", "a task whose process is gone"},
-	LiveProcess:   {Symptom, "process", "a container's process runs on without its shim"},
+	TaskNoProcess: {Symptom, "task process=none", "a task without its process"},
+	LiveProcess:   {Symptom, "process", "a container's process still runs, without its shim"},
 	BundleLeft:    {Symptom, "bundle", "a bundle of a container that containerd does not know"},
-	HiddenBundle:  {Symptom, "bundle bundle=hidden", "a hidden bundle, half removed"},
+	HiddenBundle:  {Symptom, "bundle bundle=hidden", "a hidden, partly removed bundle"},
 	SocketLeft:    {Symptom, "socket", "a shim's socket without a listener"},
 	MountLeft:     {Symptom, "mount", "a mount of a container that containerd does not know"},
-	CgroupLeft:    {Symptom, "cgroup", "a cgroup that is left"},
-	RuncLeft:      {Symptom, "runc-state", "runc's state of a container that is gone"},
+	CgroupLeft:    {Symptom, "cgroup", "a leaked cgroup"},
+	RuncLeft:      {Symptom, "runc-state", "runc's state of a deleted container"},
 	ContainerLeft: {Symptom, "container task=none", "a container without a task"},
 	PodWithoutIP:  {Symptom, "cri-status field=ip object=sandbox", "CRI knows no IP address of a pod"},
-	Status255:     {Symptom, "exit-code by=cri-status status=made-up-255", "CRI says 255"},
+	Status255:     {Symptom, "exit-code by=cri-status status=made-up-255", "CRI reports 255"},
 	Status137:     {Symptom, "exit-code status=made-up-137", "137 is reported in place of another status"},
 	StatusChanged: {Symptom, "event event=repeated topic=/tasks/exit repeat=other-status",
-		"an exit is reported twice, with two statuses"},
+		"an exit is reported twice, with different statuses"},
 	ExitTwice:       {Symptom, "event event=repeated topic=/tasks/exit", "an exit is reported twice"},
 	EventWithoutPID: {Symptom, "event event=no-pid", "an event without a pid"},
 	EventMissing:    {Symptom, "event event=missing", "an event that never came"},
 	RemovalFails:    {Symptom, "container what=removal", "a removal fails"},
-	BootFails:       {Symptom, "process what=boot", "containerd does not come up"},
-	ContainerdEnds:  {Symptom, "containerd what=death", "containerd ends by itself, with a fatal error"},
-	IDInUse:         {Symptom, "containerd what=id-reuse", "an id is refused: it is in use"},
+	BootFails:       {Symptom, "process what=boot", "containerd does not start"},
+	ContainerdEnds:  {Symptom, "containerd what=death", "containerd ends with a fatal error"},
+	IDInUse:         {Symptom, "containerd what=id-reuse", "an id is refused, because it is in use"},
 	HoldsShutdown:   {Symptom, "shim what=shutdown", "the host's shutdown waits for a shim"},
 	ShimPanics:      {Symptom, "", "a shim panics"},
 
 	// The oracle has no fact about dockerd.
-	StillRunning:      {Condition, "", "docker takes the container for running"},
+	StillRunning:      {Condition, "", "docker shows the container as running"},
 	ContainerdDied:    {Condition, "", "containerd died"},
 	ContainerdStarted: {Condition, "", "containerd was restarted"},
 	ShimDied:          {Condition, "", "a shim died"},
@@ -143,7 +150,7 @@ var kinds = map[What]kind{
 	SlowDisk:          {Condition, "", "the disk was slow"},
 	FullDisk:          {Condition, "", "the disk was full"},
 	NoDescriptors:     {Condition, "", "too many files were open"},
-	ClientGaveUp:      {Condition, "", "a client gave up, or was cancelled"},
+	ClientGaveUp:      {Condition, "", "a call timed out, or was cancelled"},
 	NRIRefused:        {Condition, "", "an NRI plugin refused"},
 	NetworkFailed:     {Condition, "", "the pod's network failed"},
 	ManyExecs:         {Condition, "", "many execs"},
@@ -152,25 +159,25 @@ var kinds = map[What]kind{
 
 	LoggedMessage: {Message, "", "a logged message"},
 
-	NamedFunction: {Place, "", "a function of containerd's"},
+	NamedFunction: {Place, "", "a function of containerd"},
 
-	NamedIssue: {Thread, "", "an issue is named"},
+	NamedIssue: {Thread, "", "an issue"},
 
-	// Rightly so, as long as a client has not asked for more, or a create runs.
-	StoppedTask:        {Context, "", "a task that is STOPPED, and not deleted"},
+	// Correct, as long as no client has asked for more, or while a create is in flight.
+	StoppedTask:        {Context, "", "a STOPPED task that is not deleted"},
 	StartError:         {Context, "", "StartError, 128"},
-	SandboxNameTaken:   {Context, "", "the name of a pod is refused: it is reserved"},
-	ContainerNameTaken: {Context, "", "the name of a container is refused: it is reserved"},
-	ShimNotAsked:       {Context, "", "a shim, and nothing says whether containerd knows its container"},
+	SandboxNameTaken:   {Context, "", "the name of a pod is refused, because it is reserved"},
+	ContainerNameTaken: {Context, "", "the name of a container is refused, because it is reserved"},
+	ShimNotAsked:       {Context, "", "a shim; no line shows whether containerd knows its container"},
 	PodNotReady:        {Context, "", "a pod that is NotReady"},
 
-	KernelWait:   {Elsewhere, "", "a process that the kernel does not let end (state D)"},
+	KernelWait:   {Elsewhere, "", "a process that the kernel blocks (state D)"},
 	ForeignShim:  {Elsewhere, "", "a shim that is not containerd's own"},
 	ImagePull:    {Elsewhere, "", "an image cannot be pulled"},
 	OtherTrouble: {Elsewhere, "", "other trouble"},
 }
 
-// lefts are the kinds' lefts, parsed.
+// lefts has the parsed left of each kind.
 var lefts = func() map[What]finding.Match {
 	all := map[What]finding.Match{}
 	for w, k := range kinds {
@@ -180,8 +187,8 @@ var lefts = func() map[What]finding.Match {
 	return all
 }()
 
-// Words are the kind in words.
+// Words returns the description of the kind.
 func (w What) Words() string { return kinds[w].words }
 
-// Whats are all kinds of things.
+// Whats returns all kinds of observations.
 func Whats() []What { return slices.Sorted(maps.Keys(kinds)) }

@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// listing is a row of what ctr, crictl or docker list.
+// listing is a row of a list of ctr, crictl or docker.
 type listing struct {
 	line
 	id, status string
 	pid        int
 }
 
-// typed takes a command: what it answers depends on it.
+// typed takes a typed command. The lines that follow are its output.
 func (r *reader) typed(l line) {
 	r.understand(l)
 	r.say(l, ofCommands, l.prompt, Observation{})
 	if lsOne.MatchString(l.prompt) && !r.answeredNothing() && !noSuchFile.MatchString(r.all[r.at+1].text) {
-		r.file(line{n: l.n, text: l.prompt}) // it is there
+		r.file(line{n: l.n, text: l.prompt}) // the listed folder exists
 	}
 	if m := ctrNamespace.FindStringSubmatch(l.prompt); m != nil {
 		r.ofNamespace(m[1])
@@ -47,17 +47,17 @@ func (r *reader) typed(l line) {
 }
 
 var (
-	// A look at one folder, and what says that it is not there.
+	// A command about one folder, and the messages for a missing folder.
 	lsOne      = regexp.MustCompile(`^(?:sudo\s+)?(ls|cat|find)\b.*[0-9a-f]{64}`)
 	noSuchFile = regexp.MustCompile(`No such file|cannot access|ot a directory`)
-	// A list of which only the rows of one id are shown.
+	// A list that is filtered for the rows of one id.
 	grepOne  = regexp.MustCompile(`\|\s*grep\s+(?:-\w+\s+)*["']?([0-9a-f]{6,64})["']?\s*$`)
 	listsAll = regexp.MustCompile(`\bctr\b.*\b(t|tasks?|c|containers?)\s+(ls|list)\b|\bcrictl\b.*\b(pods|ps)\b`)
 )
 
 var ctrNamespace = regexp.MustCompile(`\bctr\b.*\s(?:-n|--namespace)[ =](\S+)`)
 
-// ofNamespace says whose containers those of a namespace are.
+// ofNamespace votes for the client that owns a namespace.
 func (r *reader) ofNamespace(name string) {
 	switch {
 	case name == "k8s.io":
@@ -71,13 +71,14 @@ func (r *reader) ofNamespace(name string) {
 
 var listCommand = regexp.MustCompile(`\b(t|tasks?|c|containers?)\s+(ls|list)\b`)
 
-// answeredNothing reports whether the next line is another command, or none.
+// answeredNothing reports whether a command has no output: the next line is a command, or
+// there is none.
 func (r *reader) answeredNothing() bool {
 	return r.at+1 >= len(r.all) || r.all[r.at+1].prompt != "" && r.all[r.at+1].n == r.all[r.at].n+1
 }
 
-// rowForms are rows that say by themselves of what list they are: behind a grep there is
-// no header. nerdctl's have the state of the task.
+// rowForms match rows that identify their list by their form, because a list behind
+// grep has no header. Rows of nerdctl have the state of the task.
 var rowForms = []struct {
 	kind string
 	form *regexp.Regexp
@@ -91,7 +92,7 @@ var rowForms = []struct {
 		`(?P<status>Created|Up|Unknown|Exited|Paused|Dead|Removal)\b`)},
 }
 
-// ownForm is the list of which a row is by its form, and the row.
+// ownForm returns the kind of list that a row's form identifies, or "", and the row.
 func ownForm(l line) (kind string, entry listing) {
 	for _, f := range rowForms {
 		if m := groups(f.form, l.text); m != nil {
@@ -141,7 +142,7 @@ func isSentence(text string) bool {
 		!strings.Contains(text, "  ")
 }
 
-// notFound are the answers of programs that do not know an id, a process or a file.
+// notFound matches the messages of programs for an unknown id.
 var notFound = []*regexp.Regexp{
 	regexp.MustCompile(`container "?([\w.-]+)"?(?: in namespace "?[\w.-]+"?)?: not found`),
 	regexp.MustCompile(`(?:no running task found|task ([\w.-]+)(?: not found|: not found))`),
@@ -159,7 +160,7 @@ var (
 	exitEmpty = regexp.MustCompile(`^\(?(nothing|empty|no output|no result|no rows|nothing found)\)?\.?$`)
 )
 
-// answer takes what a program says of something that it does not know.
+// answer takes a program's message about an unknown id or process.
 func (r *reader) answer(l line) bool {
 	if m := noProcess.FindStringSubmatch(l.text); m != nil {
 		for _, text := range m[1:] {

@@ -9,7 +9,7 @@ import (
 	"github.com/shimquake/shimquake/repro/statement"
 )
 
-// Logged matches the lines of a log of containerd with its statements, in their order.
+// Logged matches the lines of containerd's log with its statements, in their order.
 func Logged(log string) (all []statement.Match) {
 	for line := range strings.Lines(log) {
 		if rec, ok := unwrap(strings.TrimSpace(line)); ok && rec.message != "" {
@@ -52,13 +52,13 @@ func (r *reader) logged(l line, rec record) {
 	}
 }
 
-// asked reports whether it answers a command.
+// asked reports whether the record is the output of a command.
 func (r record) asked() bool {
 	return strings.HasPrefix(r.program, "crictl") || r.program == "" && r.level == "fatal"
 }
 
-// tell notes the meanings of a message, by its statements or by the program that prints
-// it.
+// tell notes the meanings of a message, from its statements or from the program that
+// prints it.
 func (r *reader) tell(l line, rec record, whole, id string) {
 	made := rec.made()
 	o := Observation{ID: id, Namespace: rec.fields["namespace"], Made: made, Facts: codeOf(whole), Logged: true}
@@ -91,11 +91,11 @@ var (
 	rpcText = "rpc error: code = "
 )
 
-// leastLetters of a text without any mark are needed to take it for an error of
-// containerd's.
+// leastLetters is the shortest text that counts as an error of containerd without the
+// form of a log.
 const leastLetters = 16
 
-// printed takes what a client or the kernel has printed, without the mark of a log.
+// printed takes a line that a client or the kernel printed, without the form of a log.
 func (r *reader) printed(l line) bool {
 	if r.say(l, ofTheSystem, l.text, Observation{Logged: true}) {
 		return true
@@ -124,7 +124,7 @@ func (r *reader) printed(l line) bool {
 	return true
 }
 
-// unmarked takes an error that stands on a line of its own.
+// unmarked takes an error on a line of its own.
 func (r *reader) unmarked(l line) bool {
 	m := statement.KnownTable().Error(l.text)
 	if len(m.Chain) == 0 || m.Unknown != "" || m.Weight() < leastLetters {
@@ -134,7 +134,7 @@ func (r *reader) unmarked(l line) bool {
 	return true
 }
 
-// longestRaw is how much of a message is kept.
+// longestRaw limits the part of a message that is kept, in bytes.
 const longestRaw = 600
 
 func bounded(text string) string {
@@ -149,19 +149,19 @@ func isKnownProgram(p string) bool {
 		strings.HasPrefix(p, "systemd")
 }
 
-// uuid is kubelet's word for a pod, of which the end looks like an id.
+// uuid matches kubelet's id of a pod. Its end looks like the id of a container.
 var uuid = regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`)
 
 var anID = regexp.MustCompile(`\b[0-9a-f]{64}\b|\b[0-9a-f]{12,13}\b`)
 
-// firstID is the first id in some texts.
+// firstID returns the first id in some texts.
 func firstID(texts ...string) string {
 	for _, t := range texts {
 		if id := anID.FindString(uuid.ReplaceAllString(t, "")); id != "" {
 			return id
 		}
 	}
-	for _, t := range texts[:max(len(texts)-1, 0)] { // fields, whose value is an id whatever it looks like
+	for _, t := range texts[:max(len(texts)-1, 0)] { // these texts are fields for an id, so that any value is an id
 		if t != "" {
 			return t
 		}

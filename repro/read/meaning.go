@@ -10,7 +10,7 @@ import (
 )
 
 // made has the meanings of containerd's statements, by the format of one in a line's
-// chain. Signatures of bugs are not here: the catalogue has them.
+// chain. The signatures of bugs are in the catalogue.
 var made = map[string]What{
 	"failed to reserve sandbox name %q: %w":   SandboxNameTaken,
 	"failed to reserve container name %q: %w": ContainerNameTaken,
@@ -36,7 +36,7 @@ var ofCodes = map[string]What{
 	"Canceled": ClientGaveUp, "DeadlineExceeded": ClientGaveUp, "AlreadyExists": IDInUse, "EEXIST": IDInUse,
 }
 
-// meanings lists the meanings of a message of containerd's.
+// meanings returns the meanings of a message of containerd.
 func meanings(m statement.Match, level string) (all []What) {
 	if level == "fatal" && len(m.Chain) > 0 && m.Chain[0].Kind == statement.Log {
 		return []What{ContainerdEnds}
@@ -63,7 +63,7 @@ func meanings(m statement.Match, level string) (all []What) {
 	return all
 }
 
-// codeOf is the gRPC code that a client was answered with, if the error has one.
+// codeOf returns the gRPC code of an error, if it has one.
 func codeOf(text string) fact.Facts {
 	if m := rpcCode.FindStringSubmatch(text); m != nil {
 		return fact.Facts{fact.Code: m[1]}
@@ -73,7 +73,7 @@ func codeOf(text string) fact.Facts {
 
 var rpcCode = regexp.MustCompile(`rpc error: code = (\w+) desc = `)
 
-// saying is the meaning of a line that another program prints. The forms are from public
+// saying is the meaning of a line that another program prints. The forms come from public
 // reports.
 type saying struct {
 	pattern *regexp.Regexp
@@ -85,7 +85,7 @@ func says(pattern string, what What) saying { return saying{regexp.MustCompile(p
 // unit matches the systemd units that run containerd.
 const unit = `(?:containerd|k3s|k3s-agent|rke2-server|rke2-agent|k0s\w*|snap\.microk8s\.daemon-containerd)`
 
-// ofTheSystem are said by systemd and the kernel, in a journal or in the kernel log.
+// ofTheSystem are lines of systemd and the kernel, in a journal or in the kernel log.
 var ofTheSystem = []saying{
 	says(`\b`+unit+`\.service: (Main process exited, code=(killed|dumped)|Failed with result '(oom-kill|signal|`+
 		`core-dump)')`, ContainerdDied),
@@ -105,7 +105,7 @@ var ofTheSystem = []saying{
 	says(`\bNo space left on device`, FullDisk),
 }
 
-// ofClients are said by kubelet, dockerd, crictl, docker and kubectl, or are events of
+// ofClients are lines of kubelet, dockerd, crictl, docker and kubectl, or events of
 // Kubernetes.
 var ofClients = []saying{
 	says(`Sandbox for pod has no IP address`, PodWithoutIP),
@@ -134,7 +134,7 @@ var ofCommands = []saying{
 // ofSettings are lines of a configuration.
 var ofSettings = []saying{says(`\bio\.containerd\.runtime\.v1\.linux\b`, RuntimeV1)}
 
-// say notes the meanings of a text of another program.
+// say notes the meanings of another program's text, and reports whether there are any.
 func (r *reader) say(l line, all []saying, text string, o Observation) (said bool) {
 	for _, s := range all {
 		if !s.pattern.MatchString(text) {

@@ -10,14 +10,14 @@ import (
 // process is a row of ps.
 type process struct {
 	line
-	pid, ppid int // ppid -1: the row does not say
+	pid, ppid int // ppid is -1 if the row has none
 	state     string
 	args      string
-	// Of a shim: its container.
+	// The container of a shim.
 	namespace, id string
 }
 
-// table is the header that the rows which follow belong to.
+// table is the header of the rows that follow.
 type table struct {
 	kind    string // ps, tasks, containers, pods, df
 	columns []string
@@ -93,7 +93,7 @@ var psOne = regexp.MustCompile(`\bps\s+(?:.*\s)?(?:-p\s*|--pid[= ])?(\d+)\s*$`)
 
 func psOfOne(command string) bool { return psOne.MatchString(command) }
 
-// psAnswer notes a ps of one process that has no row.
+// psAnswer notes a ps of one process without a row.
 func (r *reader) psAnswer(l line) {
 	m := psOne.FindStringSubmatch(r.command)
 	if m == nil {
@@ -124,7 +124,7 @@ var (
 	}
 )
 
-// process takes a row of ps, also one without a header.
+// process takes a row of ps, also without a header.
 func (r *reader) process(l line) bool {
 	inTable := r.table != nil && r.table.kind == "ps"
 	isShim := shimProgram.MatchString(l.text)
@@ -167,7 +167,7 @@ var psCommand = regexp.MustCompile(`\bps\b`)
 
 const mostProcesses = 20_000
 
-// parsePS reads a row by its header, or else by its form.
+// parsePS reads a row by the header of its table, or else by its form.
 func (r *reader) parsePS(l line) (p process, ok bool) {
 	p = process{line: l, ppid: -1}
 	if t := r.table; t != nil && t.kind == "ps" {
@@ -205,7 +205,7 @@ func (r *reader) parsePS(l line) (p process, ok bool) {
 	return p, false
 }
 
-// groups are the named groups of a pattern in a text. nil if it does not match.
+// groups returns the named groups of a pattern in a text, or nil if it does not match.
 func groups(pattern *regexp.Regexp, text string) map[string]string {
 	m := pattern.FindStringSubmatch(text)
 	if m == nil {
@@ -232,10 +232,10 @@ var (
 		`[A-Z][a-z]{2} \d{1,2})[\s:,-]+)?(?:containerd-)?(?:shims?[:= ]+)?(\d{1,6})(?: shims?)?$`)
 )
 
-// aTime is what `date` prints.
+// aTime matches the output of `date`.
 var aTime = regexp.MustCompile(`^[\w ,.-]*\d\d:\d\d(:\d\d)?(\s[AP]M)?(\s[A-Z]{3,4}\s\d{4})?$`)
 
-// count takes the number that a command has counted, and one in a column of them.
+// count takes the output of a command that counts shims, also in a column of numbers.
 func (r *reader) count(l line) bool {
 	if !countCommand.MatchString(r.command) && !strings.Contains(strings.ToLower(l.text), "shim") {
 		return false

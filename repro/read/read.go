@@ -8,7 +8,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/fact"
 )
 
-// Bounds on what is kept of a report.
+// Limits on the parts of a report that are kept.
 const (
 	mostSeen     = 400
 	mostOther    = 12
@@ -21,23 +21,29 @@ type reader struct {
 	Report
 	all []line
 	at  int // in all
-	// command is what was typed last: the lines after it are its answer.
+	// command is the last typed command. The lines after it are its output.
 	command string
-	table   *table // whose rows follow
-	done    []bool // lines of all that gave something
+	table   *table // the header of the rows that follow
+	done    []bool // set for the understood lines of all
 	index   map[string]int
 
 	shims     []process
 	processes map[int]process
-	fullPS    bool                          // a listing of all processes is there
-	listed    map[string]map[string]listing // what ctr and crictl list: by kind, by id
-	listings  map[string]int                // the line at which a list of a kind begins
-	unknown   map[string]int                // ids that ctr or crictl do not know, by their line
-	emptyPIDs map[int]int                   // pids that ps and /proc do not know, by their line
-	counts    []counted                     // numbers of shims, one after the other
-	exits     []exitEvent
-	docker    []dockerState
-	inspect   inspection
+	// fullPS is set if the report lists all processes.
+	fullPS bool
+	// listed has the rows of ctr, crictl and docker, by kind of list and by id.
+	listed map[string]map[string]listing
+	// listings has the line at which a complete list of a kind begins.
+	listings map[string]int
+	// unknown has the ids that ctr or crictl do not know, with their lines. emptyPIDs has
+	// the pids that ps and /proc do not know.
+	unknown   map[string]int
+	emptyPIDs map[int]int
+	// counts are numbers of shims, in their order.
+	counts  []counted
+	exits   []exitEvent
+	docker  []dockerState
+	inspect inspection
 	// inspectedPIDs are the pids that crictl inspect prints, with their containers.
 	inspectedPIDs map[int]listing
 	voted         map[Client]int
@@ -46,7 +52,7 @@ type reader struct {
 	noBundle                          map[string]int
 }
 
-// Text reads what was pasted. It takes everything, and never fails.
+// Text reads a pasted text. It accepts everything, and never fails.
 func Text(text string) Report {
 	r := &reader{
 		index: map[string]int{}, processes: map[int]process{}, listed: map[string]map[string]listing{},
@@ -89,7 +95,7 @@ func (r *reader) line(l line) {
 	r.rest(l)
 }
 
-// rest is for a line of which nothing but a mention may have been understood.
+// rest keeps a line that was not understood, unless it mentions something known.
 func (r *reader) rest(l line) {
 	if len(r.Other) < mostOther && !r.done[r.at] {
 		text := l.text
@@ -102,7 +108,7 @@ func (r *reader) rest(l line) {
 
 func (r *reader) understand(line) { r.done[r.at] = true }
 
-// close counts.
+// close counts the lines, and sorts the observations and the versions.
 func (r *reader) close() {
 	r.elect()
 	for i, l := range r.all {
@@ -116,7 +122,8 @@ func (r *reader) close() {
 	r.chooseVersion()
 }
 
-// see notes an observation. The same of the same thing is noted once, with its lines.
+// see notes an observation. Equal observations of one object are noted once, with all
+// lines.
 func (r *reader) see(o Observation, l line) {
 	o.Facts = lefts[o.What].Facts.With(o.Facts)
 	key := string(o.What) + "\n" + o.ID + "\n" + o.Text
@@ -138,10 +145,10 @@ func (r *reader) see(o Observation, l line) {
 	r.Seen = append(r.Seen, o)
 }
 
-// votes counts what tells of a client: outputs more than words.
+// votes adds to the evidence for a client. Outputs count more than words.
 func (r *reader) votes(c Client, n int) { r.voted[c] += n }
 
-// elect is the client that most tells of.
+// elect chooses the client with the most evidence.
 func (r *reader) elect() {
 	for _, c := range []Client{Kubelet, Dockerd, Ctr} {
 		if r.voted[c] > r.voted[r.Client] {
@@ -162,7 +169,7 @@ var (
 	mobyWords = regexp.MustCompile(`(?i)\bdockerd?\b(?:[^.]|$)|\bmoby\b`)
 )
 
-// mentions takes what may stand anywhere: versions, issues, functions, clients.
+// mentions takes versions, issues, functions and clients, anywhere in a line.
 func (r *reader) mentions(l line) {
 	for _, m := range issue.FindAllStringSubmatchIndex(l.text, 5) {
 		if !theirs.MatchString(l.text[:m[0]]) {
@@ -191,7 +198,7 @@ func (r *reader) mentions(l line) {
 	}
 }
 
-// facts are those of a table.
+// facts parses facts of the tables in this package.
 func facts(texts ...string) fact.Facts {
 	fs, err := fact.ParseAll(texts)
 	if err != nil {

@@ -22,8 +22,8 @@ const (
 		`error="context canceled" id=job-1 namespace=ci`
 )
 
-// TestText reads the shapes in which leaks are reported, and what mails, terminals and
-// journals make of them.
+// TestText reads the forms in which leaks are reported, and their distortions by mails,
+// terminals and journals.
 func TestText(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
@@ -34,18 +34,18 @@ func TestText(t *testing.T) {
 		"both within a sentence": {"it is this: `" + strings.TrimSpace(psA) + "`, and `ctr: container \"" + shimA +
 			"\" in namespace \"k8s.io\": not found`; the disk was full",
 			[]What{OrphanShim}, []What{SlowDisk, FullDisk}},
-		"a shim that ctr lists":        {psA + noTasks + shimA + " 21901 RUNNING\n", nil, []What{OrphanShim}},
-		"a shim, and nobody was asked": {psA, nil, []What{OrphanShim}},
+		"a shim that ctr lists": {psA + noTasks + shimA + " 21901 RUNNING\n", nil, []What{OrphanShim}},
+		"a shim without a list": {psA, nil, []What{OrphanShim}},
 		"a list that grep has cut": {psA + "# ctr -n k8s.io t ls | grep x\nTASK PID STATUS\n", nil,
 			[]What{OrphanShim}},
 		"a shim that ctr info does not know": {psA + `ctr: container "` + shimA + `" in namespace "k8s.io": not found`,
 			[]What{OrphanShim}, nil},
-		"a shim of which crictl knows 13": {psA + noTasks + "# crictl pods\nPOD ID CREATED STATE NAME\n" +
+		"a shim with 13 digits in crictl": {psA + noTasks + "# crictl pods\nPOD ID CREATED STATE NAME\n" +
 			shimA[:13] + " 2d Ready x\n", nil, []What{OrphanShim}},
 		"windows' ends of lines": {strings.ReplaceAll(psA+noTasks, "\n", "\r\n"), []What{OrphanShim}, nil},
 		"a shim that crictl pods lacks": {psA + "# crictl pods\nPOD ID CREATED STATE NAME\n0011223344556 2d " +
 			"Ready x\n", []What{ShimWithoutPod}, []What{OrphanShim}},
-		"a shim of whom nothing is said": {psA, []What{ShimNotAsked}, nil},
+		"a shim that is not asked about": {psA, []What{ShimNotAsked}, nil},
 		"colours":                        {"\x1b[1;31m" + psA + "\x1b[0m" + noTasks, []What{OrphanShim}, nil},
 		"a quoted mail with fences": {"> ```\n> " + strings.ReplaceAll(psA+noTasks, "\n", "\n> ") + "```",
 			[]What{OrphanShim}, nil},
@@ -83,7 +83,7 @@ func TestText(t *testing.T) {
 			"STAT TIME COMMAND\n", []What{TaskNoProcess}, nil},
 		"RUNNING with its process": {"# ctr t ls\nTASK PID STATUS\nx 77 RUNNING\n# ps 77\n    PID TTY " +
 			"STAT TIME COMMAND\n 77 ? S 0:00 sleep\n", nil, []What{TaskNoProcess}},
-		"a kill of nobody": {"TASK PID STATUS\nx 77 STOPPED\nbash: kill: (77) - No such process\n",
+		"a kill without a process": {"TASK PID STATUS\nx 77 STOPPED\nbash: kill: (77) - No such process\n",
 			[]What{TaskNoProcess}, nil},
 		"a socket, and no shim": {"$ ls /run/containerd/s\n" + shimA + "\n$ pgrep -c containerd-shim\n0\n",
 			[]What{SocketLeft}, nil},
@@ -120,9 +120,9 @@ func TestText(t *testing.T) {
 			[]What{ChildlessShim}},
 		"a bundle that is half removed": {"# ls -a /run/containerd/io.containerd.runtime.v2.task/ci\n.job-0000" +
 			"01\n", []What{HiddenBundle}, nil},
-		"a bundle that nobody knows": {"# ls /run/containerd/io.containerd.runtime.v2.task/ci\njob-1\n# " +
+		"a bundle of an unknown container": {"# ls /run/containerd/io.containerd.runtime.v2.task/ci\njob-1\n# " +
 			"ctr -n ci t ls\nTASK PID STATUS\n", []What{BundleLeft}, nil},
-		"a cgroup that nobody knows": {"$ ls -d /sys/fs/cgroup/systemd/system.slice/*\n/x/cri-containerd-" + shimA +
+		"a cgroup of an unknown container": {"$ ls -d /sys/fs/cgroup/systemd/system.slice/*\n/x/cri-containerd-" + shimA +
 			".scope\n" + noTasks, []What{CgroupLeft}, nil},
 		"a row of systemd-cgls": {"  │ ├─cri-containerd-" + shimA + ".scope\n" + noTasks + shimA + " 7 RUNNING\n", nil,
 			[]What{CgroupLeft}},
@@ -198,7 +198,7 @@ func TestText(t *testing.T) {
 		}
 		for _, w := range c.not {
 			if r.Tells(w) {
-				t.Errorf("%s: %s, which it does not tell", name, w)
+				t.Errorf("%s: unexpected %s", name, w)
 			}
 		}
 	}
@@ -238,12 +238,12 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// start is containerd's first line of a log.
+// start returns the first line of containerd's log.
 func start(version string) string {
 	return `time="t" level=info msg="starting containerd" revision=88c version=v` + version + "\n"
 }
 
-func TestClientIsWhoseNamespaceItIs(t *testing.T) {
+func TestTheNamespaceNamesTheClient(t *testing.T) {
 	for text, want := range map[string]Client{
 		psA:                                   Kubelet,
 		"# ctr -n moby t ls\nTASK PID STATUS": Dockerd,
@@ -257,7 +257,7 @@ func TestClientIsWhoseNamespaceItIs(t *testing.T) {
 	}
 }
 
-// TestNothingIsDropped: each line is understood, or reported as one that is not.
+// Each line is understood, or reported as not understood.
 func TestNothingIsDropped(t *testing.T) {
 	r := Text("one\n\n" + psA + strings.Repeat("what is this\n", 40))
 	if r.Lines != 42 || r.Understood != 1 || r.Others != 41 || len(r.Other) != mostOther || r.Other[0] != (Line{1,
@@ -303,7 +303,7 @@ func TestEveryWhatHasASort(t *testing.T) {
 	}
 }
 
-// TestMadeIsOfStatements: containerd has a statement of each format.
+// containerd has a statement for each format.
 func TestMadeIsOfStatements(t *testing.T) {
 	formats := map[string]bool{}
 	for _, s := range statement.Known() {
@@ -316,7 +316,7 @@ func TestMadeIsOfStatements(t *testing.T) {
 	}
 }
 
-// The end of a pod's UUID is no id of a container.
+// The end of a pod's UUID does not count as the id of a container.
 func TestUUIDIsNoID(t *testing.T) {
 	if got := firstID("of 0b8f3c51-4f0e-4a43-9d07-51b1d2a3e9aa by " + shimA); got != shimA {
 		t.Errorf("got %q", got)

@@ -1,6 +1,6 @@
-// Package read makes typed facts of what people paste when they report a leak: ps, ctr,
-// crictl, docker and the journal, in any order and however they were copied. It is pure,
-// and knows no bug.
+// Package read turns a pasted report of a leak into typed facts. It reads the output of
+// ps, ctr, crictl, docker and the journal, in any order and form. It is pure, and knows
+// no bugs.
 package read
 
 import (
@@ -9,22 +9,22 @@ import (
 	"github.com/shimquake/shimquake/repro/statement"
 )
 
-// Report is what was understood of a text.
+// Report has the observations of a text.
 type Report struct {
-	// Lines is how many lines were read that are not blank; Understood of these gave
-	// something. Cut is how many bytes were left unread: the text is longer than
-	// MostBytes.
+	// Lines is the number of lines that are not blank, and Understood the number of lines
+	// with an observation. Cut is the number of unread bytes of a text beyond MostBytes.
 	Lines      int `json:"lines"`
 	Understood int `json:"understood"`
 	Cut        int `json:"cut,omitempty"`
-	// Other are the first lines that gave nothing, Others how many there are.
+	// Other are the first lines without an observation, and Others is their total number.
 	Other  []Line `json:"other,omitempty"`
 	Others int    `json:"others,omitempty"`
 	// Versions of containerd, the surest first.
 	Versions []Version `json:"versions,omitempty"`
-	// Client is who runs the containers: kubelet, dockerd, ctr; "" where nothing tells.
+	// Client is the client that runs the containers: kubelet, dockerd or ctr, or "" if no
+	// line names it.
 	Client Client `json:"client,omitempty"`
-	// Seen is what the report tells, in the order of its lines.
+	// Seen are the observations, in the order of their lines.
 	Seen []Observation `json:"seen,omitempty"`
 }
 
@@ -38,24 +38,24 @@ type Line struct {
 type Version struct {
 	Release string `json:"release"` // v1.7.2
 	Line    int    `json:"line"`
-	// By says how.
+	// By is the kind of line.
 	By Source `json:"by"`
 }
 
-// Source is how a line names a release, from the one that is least to be believed.
+// Source is the kind of line that names a release, the least reliable first.
 type Source int
 
 // The sources.
 const (
-	inWords  Source = iota // a sentence does
-	byOutput               // a program was asked: containerd --version
-	byLog                  // containerd says so as it starts, or a package manager that has changed it
+	inWords  Source = iota // a sentence
+	byOutput               // the output of a program, such as containerd --version
+	byLog                  // containerd's log of its start, or a package manager's log of its upgrade
 )
 
-// Said reports whether a program has said it.
+// Said reports whether a program named the release.
 func (s Source) Said() bool { return s > inWords }
 
-// Client is whose containers they are.
+// Client is the client that runs the containers.
 type Client string
 
 // The clients.
@@ -65,39 +65,39 @@ const (
 	Ctr     Client = "ctr"
 )
 
-// Observation is one thing that the report tells, as a typed fact.
+// Observation is a typed fact of the report.
 type Observation struct {
 	What What `json:"what"`
-	// Facts are those of the oracle's, of a thing of What's class, where it has one.
+	// Facts are facts of the oracle for What's class, if it has one.
 	Facts fact.Facts `json:"facts"`
-	// Namespace, ID and PID say of whom it is, where that is known.
+	// Namespace, ID and PID identify its container or process, if they are known.
 	Namespace string `json:"namespace,omitempty"`
 	ID        string `json:"id,omitempty"`
 	PID       int    `json:"pid,omitempty"`
-	// Text is a logged message without what is of one case only, a function, or the number
-	// of an issue.
+	// Text is a function, the number of an issue, or a logged message without the parts that
+	// differ between cases.
 	Text string `json:"text,omitempty"`
-	// Raw is a logged message as it stands, Level how bad its program says it is.
+	// Raw is a logged message without changes, and Level is its log level.
 	Raw   string `json:"raw,omitempty"`
 	Level string `json:"level,omitempty"`
 	// Made are the statements of containerd that make a logged message.
 	Made statement.Match `json:"-"`
-	// Usual is set for a message that containerd logs where nothing is wrong, too.
+	// Usual is set for a message that containerd also logs in normal operation.
 	Usual bool `json:"usual,omitempty"`
-	// Logged is set where a message tells it, and no listing.
+	// Logged is set if only a message shows it, and no listing.
 	Logged bool `json:"logged,omitempty"`
-	// Lines are the first that gave it, Count how often it was reported.
+	// Lines are its first lines, and Count is the number of its occurrences.
 	Lines []int `json:"lines"`
 	Count int   `json:"count"`
 }
 
-// Class is the oracle's class of the thing, or "".
+// Class returns the oracle's class of the observed object, or "".
 func (o Observation) Class() finding.Class { return lefts[o.What].Class }
 
-// Sort says what the observation can tell.
+// Sort returns the use of the observation.
 func (o Observation) Sort() Sort { return kinds[o.What].sort }
 
-// Version is the release that the report is about, or "".
+// Version returns the release of the report, or "".
 func (r Report) Version() string {
 	if len(r.Versions) == 0 {
 		return ""
@@ -105,7 +105,7 @@ func (r Report) Version() string {
 	return r.Versions[0].Release
 }
 
-// Of are the observations of a sort.
+// Of returns the observations of a sort.
 func (r Report) Of(s Sort) (out []Observation) {
 	for _, o := range r.Seen {
 		if o.Sort() == s {
@@ -115,7 +115,7 @@ func (r Report) Of(s Sort) (out []Observation) {
 	return out
 }
 
-// Tells reports whether something was seen.
+// Tells reports whether the report has an observation of a kind.
 func (r Report) Tells(w What) bool {
 	for _, o := range r.Seen {
 		if o.What == w {

@@ -9,17 +9,17 @@ import (
 	"github.com/shimquake/shimquake/oracle/exit"
 )
 
-// exitEvent is what an event says of an end.
+// exitEvent is an event about an exit.
 type exitEvent struct {
 	line
 	id, exec string
 	status   int
-	pid      int // 0: none
+	pid      int // 0 if the event has none
 	hasPID   bool
 	source   string
 }
 
-// dockerState is what docker inspect says of a container.
+// dockerState is a container's state, as docker inspect prints it.
 type dockerState struct {
 	line
 	id, status string
@@ -83,12 +83,13 @@ func (r *reader) ctrExit(l line, topic, object string) {
 var (
 	jsonField = regexp.MustCompile(`^"(\w+)":\s*("(?:[^"\\]|\\.)*"|-?\d+|true|false|null|\{|\[|\{\}|\[\])?,?$`)
 	jsonBrace = regexp.MustCompile(`^[\[\]{}]+,?$`)
-	// Four lines of kubectl describe, of which a chat has made one.
+	// Four lines of kubectl describe that a chat has joined.
 	describedOnALine = regexp.MustCompile(`\bReason:\s+(\w+)\s+Exit Code:\s+(\d+)\b`)
 	yamlField        = regexp.MustCompile(`^(State|Reason|Exit Code|Started|Finished|Last State|Message):\s+(\S.*)$`)
 )
 
-// inspected takes a line of the JSON that crictl inspect and docker inspect print.
+// inspected takes a line of the output of crictl inspect, docker inspect or kubectl
+// describe.
 func (r *reader) inspected(l line) bool {
 	if r.inspectedOnALine(l) {
 		return true
@@ -120,7 +121,7 @@ func (r *reader) inspected(l line) bool {
 	return true
 }
 
-// inspectedOnALine takes what docker inspect -f '{{json .State}}' prints.
+// inspectedOnALine takes the output of docker inspect -f '{{json .State}}'.
 func (r *reader) inspectedOnALine(l line) bool {
 	var state struct {
 		Status   string
@@ -139,7 +140,7 @@ func (r *reader) inspectedOnALine(l line) bool {
 	return true
 }
 
-// field takes one field of what CRI, kubectl or docker say of a container.
+// field takes one field of a container, as CRI, kubectl or docker print it.
 func (r *reader) field(l line, name, value string) {
 	switch name {
 	case "id", "Id", "ID":
@@ -170,7 +171,7 @@ func (r *reader) field(l line, name, value string) {
 	r.judgeInspection(l)
 }
 
-// inspection is what is known by now of the container that is described.
+// inspection has the fields so far of the container that is being described.
 type inspection struct {
 	line
 	id, state, reason, code string

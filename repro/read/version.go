@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// number is a release; what vendors add to it (-k3s1, ~ds1) is left out.
+// number matches a release. It leaves out the suffix of a vendor (-k3s1, ~ds1).
 const number = `v?(\d+\.\d+\.\d+(?:-(?:rc|beta|alpha)\.\d+)?)(?:[-+~][\w.~+-]+)?`
 
-// versionAnswers are how programs say which containerd it is.
+// versionAnswers match the lines in which programs print containerd's version.
 var versionAnswers = []*regexp.Regexp{
 	regexp.MustCompile(`^containerd(?:\.io)? github\.com/containerd/containerd\S* ` + number), // containerd --version
 	regexp.MustCompile(`^ctr (?:github\.com/\S+ )?` + number),                                 // ctr --version
@@ -23,15 +23,15 @@ var versionAnswers = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)^\s*Version[:=]\s*` + number + `$`), // ctr version, docker version: within its block only
 }
 
-// versionMention is one in a sentence.
+// versionMention matches a version in a sentence.
 var versionMention = regexp.MustCompile(
 	`(?i)\b(?:containerd(?:\.io)?\b[^.\n]{0,24}?|ctr version:? )\b` + number + `\b`)
 
-// block is a line of docker version, docker info or ctr version: the program whose
-// versions follow.
+// block matches a line of docker version, docker info or ctr version that names a
+// program. The program's versions follow.
 var block = regexp.MustCompile(`^(?i)(client|server|containerd|runc|docker-init|engine):?$`)
 
-// versionLine takes the answer of a program that says its version.
+// versionLine takes a line in which a program prints a version.
 func (r *reader) versionLine(l line) bool {
 	for i, p := range versionAnswers {
 		m := p.FindStringSubmatch(l.text)
@@ -49,12 +49,13 @@ func (r *reader) versionLine(l line) bool {
 	return strings.Contains(r.command, "version") && keyAndValue.MatchString(l.text)
 }
 
-// keyAndValue is what else `ctr version` and its like print.
+// keyAndValue matches the other lines of `ctr version` and similar commands.
 var keyAndValue = regexp.MustCompile(`^(Client|Server|Revision|Go version|UUID|RuntimeName|RuntimeApiVersion|` +
 	`API version|` +
 	`Git ?[Cc]ommit|Built|OS/Arch|Context|Experimental|containerd|runc|docker-init|Engine)\b[\w ]*:`)
 
-// inContainerdsBlock reports whether the lines before say that a version is containerd's.
+// inContainerdsBlock reports whether a version belongs to containerd, by the lines
+// before.
 func (r *reader) inContainerdsBlock() bool {
 	if strings.Contains(r.command, "ctr") && strings.Contains(r.command, "version") {
 		return true
@@ -76,7 +77,7 @@ var upgrades = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)\bcontainerd\b.*\b` + number + ` (?:to|->|=>) (?:containerd )?` + number),
 }
 
-// upgraded takes what a change of releases has come to.
+// upgraded takes the new release of an upgrade.
 func (r *reader) upgraded(l line) bool {
 	for i, p := range upgrades {
 		if m := p.FindStringSubmatch(l.text); m != nil {
@@ -92,7 +93,7 @@ func (r *reader) upgraded(l line) bool {
 	return false
 }
 
-// mentionedVersion takes versions that sentences name.
+// mentionedVersion takes the versions in a sentence.
 func (r *reader) mentionedVersion(l line) {
 	if r.upgraded(l) {
 		return
@@ -119,9 +120,9 @@ func (r *reader) version(text string, l line, by Source) {
 	}
 }
 
-// chooseVersion puts the release first that ran when it happened. A release that a log
-// names counts more than a mention. Of two that logs name, the last one before the first
-// warning counts.
+// chooseVersion puts the release first that ran at the time of the trouble. A release
+// in a log counts more than a mention. Of two releases in logs, the last one before the
+// first warning counts.
 func (r *reader) chooseVersion() {
 	first := len(r.all) + 1
 	for _, o := range r.Seen {

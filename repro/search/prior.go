@@ -13,13 +13,13 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// clues are what a report says of where and when it happened.
+// clues are hints of a report at the place and the time of the trouble.
 type clues struct {
 	report    read.Report
 	release   string
 	targets   []finding.Match
-	functions map[string]bool // the last part of the names of functions
-	logging   map[string]bool // functions that log what the report quotes
+	functions map[string]bool // the last part of the functions' names in the report
+	logging   map[string]bool // the functions that log the quoted messages
 }
 
 func newClues(r read.Report, release string, targets []finding.Match, logging []string) clues {
@@ -35,18 +35,24 @@ func newClues(r read.Report, release string, targets []finding.Match, logging []
 	return c
 }
 
-// What a clue counts. They only order: a case that no clue points at runs last.
+// The weights of clues. They only order the cases: a case without a clue runs last.
 const (
-	named     = 60 // the report names the function
-	logs      = 45 // the function logs what the report quotes
-	fitting   = 25 // the action is what happened
-	near      = 12 // a function whose name has to do with what is left
-	usual     = 6  // the client is the reported one
-	unlikely  = -8
-	impliesNo = -40 // the report says that it did not happen
+	// The report names the function.
+	named = 60
+	// The function logs a quoted message.
+	logs = 45
+	// The report mentions the action.
+	fitting = 25
+	// The name of the function is related to the symptoms.
+	near = 12
+	// The client is the reported one.
+	usual    = 6
+	unlikely = -8
+	// The report excludes the case.
+	impliesNo = -40
 )
 
-// prior is how likely a case leaves what the report tells of, before anything was run.
+// prior returns how likely a case shows the reported symptoms, before any run.
 func (c clues) prior(s plan.Spec) int {
 	f := s.Last()
 	function := rank.LastPart(f.Point.What)
@@ -72,7 +78,8 @@ func (c clues) prior(s plan.Spec) int {
 	return n
 }
 
-// words are parts of the names of functions that make, keep or remove what is of a class.
+// words are parts of the names of functions that create, keep or remove objects of a
+// class.
 var words = map[finding.Class][]string{
 	finding.ClassShim:      {"Shutdown", "binary.Start", "loadShim", "Delete", "cleanup", "ShimManager.Start"},
 	finding.ClassBundle:    {"Bundle", "atomicDelete", "loadShims"},
@@ -87,7 +94,7 @@ var words = map[finding.Class][]string{
 	finding.ClassDaemon:    {"PodSandbox", "Reserve", "recover", "load"},
 }
 
-// happened compares what a case does with what the report says has happened.
+// happened compares the conditions that a case needs with the reported conditions.
 func (c clues) happened(s plan.Spec) (n int) {
 	does, err := s.Case(c.release)
 	if err != nil {
@@ -107,7 +114,7 @@ func (c clues) happened(s plan.Spec) (n int) {
 	return n
 }
 
-// client compares the way to containerd.
+// client compares the client of a case with the reported one.
 func (c clues) client(s plan.Spec) int {
 	cri := plan.API(s.Workload) == harness.CRI
 	switch c.report.Client {
@@ -126,7 +133,7 @@ func pick(yes bool, a, b int) int {
 	return b
 }
 
-// options choose what is swept for a report.
+// options returns the options of the sweep for a report.
 func options(release string, r read.Report, targets []finding.Match) plan.Options {
 	o := plan.Options{Containerd: release}
 	if r.Client == read.Dockerd || r.Client == read.Ctr {
@@ -140,7 +147,7 @@ func options(release string, r read.Report, targets []finding.Match) plan.Option
 	return o
 }
 
-// ofCRI reports whether only CRI leaves, or tells, such a thing.
+// ofCRI reports whether only CRI leaves or reports such an object.
 func ofCRI(m finding.Match) bool {
 	return slices.Contains([]finding.Class{finding.ClassSandbox, finding.ClassCRIDir, finding.ClassCRIStatus}, m.Class) ||
 		m.Facts[fact.By] == string(exit.ByCRIStatus) || m.Facts[fact.Object] != ""

@@ -10,15 +10,16 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// queue hands out the cases of a plan, the likeliest first. What a case has left makes
+// queue hands out the cases of a plan, the likeliest first. The result of a case makes
 // its neighbours likelier, or less likely.
 type queue struct {
 	plan  plan.Plan
 	prior []int
-	left  []int // that nobody has taken yet
-	// learned is what cases of one function, and of one action on one path, have left.
+	left  []int // the indexes of the cases that have not been handed out
+	// learned has the sum of the results for each function, and for each action on a path.
 	learned map[string]int
-	looks   map[string]int
+	// looks has the number of cases for each function.
+	looks map[string]int
 }
 
 func newQueue(p plan.Plan, c clues) *queue {
@@ -30,12 +31,12 @@ func newQueue(p plan.Plan, c clues) *queue {
 	return q
 }
 
-// What a neighbour has left counts.
+// The weights of a neighbour's result.
 const (
 	hadAll     = 20
 	hadSome    = 8
 	hadNothing = -3
-	leastOf    = -12 // of one function
+	leastOf    = -12 // the minimum for one function
 )
 
 func places(s plan.Spec) (function, kind string) {
@@ -48,7 +49,7 @@ func (q *queue) score(i int) int {
 	return q.prior[i] + max(q.learned[function], leastOf) + q.learned[kind]/4
 }
 
-// next is the likeliest case that nobody has taken.
+// next hands out the likeliest remaining case.
 func (q *queue) next() (int, bool) {
 	if len(q.left) == 0 {
 		return 0, false
@@ -64,11 +65,11 @@ func (q *queue) next() (int, bool) {
 	q.left = slices.Delete(q.left, at, at+1)
 	function, _ := places(q.plan.Specs[i])
 	q.looks[function]++
-	q.learned[function]-- // the others of a function wait for what this one shows
+	q.learned[function]-- // other cases of the function wait for the result of this one
 	return i, true
 }
 
-// learn takes what a case has left.
+// learn takes the result of a case.
 func (q *queue) learn(i int, f fit, targets []finding.Match) {
 	function, kind := places(q.plan.Specs[i])
 	n := hadNothing
@@ -84,7 +85,7 @@ func (q *queue) learn(i int, f fit, targets []finding.Match) {
 	}
 }
 
-// looked are the functions of which most cases were run.
+// looked returns the functions with the most cases, up to eight.
 func (q *queue) looked() []Looked {
 	var out []Looked
 	for _, p := range slices.SortedFunc(maps.Keys(q.looks), func(a, b string) int {

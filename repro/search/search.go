@@ -24,7 +24,7 @@ import (
 	"github.com/shimquake/shimquake/sweep/triage"
 )
 
-// Search sweeps a release for a case that leaves what a report tells of.
+// Search sweeps a release for a case that shows the symptoms of a report.
 type Search struct {
 	Engine   plan.Engine
 	Release  string
@@ -36,54 +36,56 @@ type Search struct {
 	Slots    sweep.Slots
 	Out      string
 	Replays  int
-	// Logged is how many of the messages that the report quotes a run has logged, and how
-	// much of their words, in hundredths of a message.
+	// Logged returns how many of the quoted messages a run has logged, and how similar its
+	// messages are to them, in hundredths of a message.
 	Logged func(harness.Verdict) (logged, alike int)
 }
 
-// Result is what came of it.
+// Result is the result of a search.
 type Result struct {
 	Targets []finding.Match `json:"targets"`
-	// Planned cases of which Ran were run; Fired of them show something.
+	// Planned, Ran and Fired are the numbers of cases that were planned, that were run, and
+	// in which the fault fired.
 	Planned int `json:"planned"`
 	Ran     int `json:"ran"`
 	Fired   int `json:"fired"`
-	// Near is how many left some of the targets, and not what the report tells of.
+	// Near is the number of cases that left some of the targets.
 	Near int `json:"near"`
-	// Functions are the most likely that were looked at, and how many cases each took.
+	// Functions are the functions with the most cases.
 	Functions []Looked `json:"functions,omitempty"`
-	// Logging are functions that log what the report quotes.
+	// Logging are the functions that log the quoted messages.
 	Logging []string `json:"logging,omitempty"`
 	Found   *Found   `json:"found,omitempty"`
-	// Why is why nothing was searched.
+	// Why is why there was no search.
 	Why string `json:"why,omitempty"`
 }
 
-// Looked is a function, and how many of its cases were run.
+// Looked is a function, with the number of its cases that were run.
 type Looked struct {
 	Place string `json:"place"`
 	Cases int    `json:"cases"`
 }
 
-// Found is a case that leaves what the report tells of.
+// Found is a case that shows the symptoms of the report.
 type Found struct {
 	Spec plan.Spec `json:"spec"`
-	// Findings are what it leaves, Extra how much of that the report does not tell of.
+	// Findings are its findings, and Extra is the number of findings that the report does
+	// not mention.
 	Findings []finding.Finding `json:"left"`
 	Extra    int               `json:"extra"`
-	// Logged is how many of the messages that the report quotes it logs.
+	// Logged is the number of quoted messages that it logs.
 	Logged int `json:"logged"`
-	// Known is the bug of the catalogue whose window the fault is in, or "".
+	// Known is the bug of the catalogue with the fault in its window, or "".
 	Known string `json:"known,omitempty"`
 	// Shown is the minimised case and its replays.
 	Shown *triage.Shown `json:"shown,omitempty"`
 	Case  string        `json:"case,omitempty"`
 }
 
-// NoTargets is why nothing is searched for a report without a symptom.
-const NoTargets = "the report tells of nothing that could be left, or reported wrongly: there is nothing to look for"
+// NoTargets is why there is no search for a report without a symptom.
+const NoTargets = "the report mentions no leak and no wrong status, so there is nothing to search for"
 
-// Run searches. What keeps it from searching at all is in the result's Why.
+// Run searches. If it cannot search at all, the result's Why has the reason.
 func (s Search) Run(ctx context.Context) (Result, error) {
 	res := Result{Targets: Targets(s.Report)}
 	if len(res.Targets) == 0 {
@@ -95,7 +97,8 @@ func (s Search) Run(ctx context.Context) (Result, error) {
 	var failed *plan.TraceError
 	switch {
 	case errors.As(err, &failed):
-		res.Why = fmt.Sprintf("%s shows nothing of %s on this machine: %s", failed.Workload, s.Release, failed.Verdict.Why())
+		res.Why = fmt.Sprintf("the workload %s does not run on %s on this machine: %s", failed.Workload, s.Release,
+			failed.Verdict.Why())
 		return res, nil
 	case errors.As(err, &empty):
 		res.Why = err.Error()
@@ -119,12 +122,12 @@ func (s Search) Run(ctx context.Context) (Result, error) {
 	return res, s.show(ctx, p, best, &res)
 }
 
-// traceTries is how often the workloads are traced: on a very busy machine one may fail
-// without any fault.
+// traceTries is how often the workloads are traced. On a very busy machine a trace may
+// fail without any fault.
 const traceTries = 3
 
-// trace makes the plan, also of workloads that leave something without a fault: a release
-// may have a known bug there.
+// trace makes the plan, also of workloads that are violated without a fault: the
+// release may have a known bug there.
 func (s Search) trace(ctx context.Context, o plan.Options) (p plan.Plan, err error) {
 	o.AsItIs = true
 	var failed *plan.TraceError
@@ -136,7 +139,7 @@ func (s Search) trace(ctx context.Context, o plan.Options) (p plan.Plan, err err
 	return p, err
 }
 
-// candidate is a case that leaves all that is looked for.
+// candidate is a case that shows all targets.
 type candidate struct {
 	result journal.Result
 	fit    fit
@@ -145,8 +148,9 @@ type candidate struct {
 	known  string
 }
 
-// better orders candidates: what no known bug is, what logs more of the report, what
-// leaves less besides.
+// better reports whether a is a better candidate than b. A case without a known bug is
+// better, then a case that logs more of the report, then a case with fewer other
+// findings.
 func better(a, b *candidate, p plan.Plan) bool {
 	if b == nil {
 		return true
@@ -158,11 +162,10 @@ func better(a, b *candidate, p plan.Plan) bool {
 	) < 0
 }
 
-// patience is how long a search goes on for a better case than the first that leaves all
-// that is looked for.
-const patience = 2 * time.Minute
+// betterWithin is how long a search continues for a better case than its first candidate.
+const betterWithin = 2 * time.Minute
 
-// sweep runs cases, the likeliest first, until one is surely it or the time is up.
+// sweep runs cases, the likeliest first, until a candidate is sure or the time is up.
 func (s Search) sweep(ctx context.Context, p plan.Plan, q *queue, until time.Time, res *Result) (*candidate, error) {
 	running, stop := context.WithDeadline(ctx, until)
 	defer stop()
@@ -171,7 +174,7 @@ func (s Search) sweep(ctx context.Context, p plan.Plan, q *queue, until time.Tim
 	reported.Until(until)
 	var mu sync.Mutex
 	var best *candidate
-	timer := time.NewTimer(0) // of the patience, once there is something to wait for
+	timer := time.NewTimer(0) // replaced at the first candidate
 	defer func() { timer.Stop() }()
 	g, running := errgroup.WithContext(running)
 	for range s.Slots.Worlds(s.Parallel) {
@@ -188,15 +191,15 @@ func (s Search) sweep(ctx context.Context, p plan.Plan, q *queue, until time.Tim
 					return err
 				}
 				v := s.Slots.Run(running, s.Engine, c)
-				if running.Err() != nil { // it was ended in its midst
+				if running.Err() != nil { // the case was interrupted
 					return os.RemoveAll(v.Evidence)
 				}
 				mu.Lock()
 				found, err := s.take(p, q, i, v, res)
 				reported.Step(fmt.Sprintf("%d near; %s", res.Near, p.Specs[i].Last().Place()))
 				if found != nil && better(found, best, p) {
-					if best == nil { // a better one may come soon
-						timer = time.AfterFunc(patience, stop)
+					if best == nil { // a better candidate may come soon
+						timer = time.AfterFunc(betterWithin, stop)
 					}
 					best = found
 					if s.sure(found, res) {
@@ -217,12 +220,12 @@ func (s Search) sweep(ctx context.Context, p plan.Plan, q *queue, until time.Tim
 	return best, err
 }
 
-// sure reports whether there is no need to look for a better one.
+// sure reports whether there is no need to search for a better candidate.
 func (s Search) sure(c *candidate, res *Result) bool {
 	return c.known == "" && c.fit.exact(res.Targets) && (c.logged > 0 || len(s.Quoted) == 0)
 }
 
-// take notes what a case has left.
+// take notes the result of a case, and returns it as a candidate if it shows all targets.
 func (s Search) take(p plan.Plan, q *queue, i int, v harness.Verdict, res *Result) (*candidate, error) {
 	r, err := journal.ResultOf(i, v)
 	if err != nil {
@@ -243,14 +246,15 @@ func (s Search) take(p plan.Plan, q *queue, i int, v harness.Verdict, res *Resul
 	if f.has > 0 {
 		res.Near++
 	}
-	if err := os.RemoveAll(v.Evidence); err != nil { // the best is run again
+	if err := os.RemoveAll(v.Evidence); err != nil { // the best case runs again
 		return nil, fmt.Errorf("remove a case's evidence: %w", err)
 	}
 	return c, nil
 }
 
-// knownAs is the known bug that explains what a case leaves at its place, or "". A lead
-// does not count: no function is known to have its fault.
+// knownAs returns the known bug that explains the findings of a case at its place, or
+// "". It also reports whether that bug is a lead, for which no function is known to
+// have the fault.
 func (s Search) knownAs(spec plan.Spec, found []finding.Finding) (id string, lead bool) {
 	for _, b := range s.Known {
 		if b.Sweep != nil && b.Releases.MayApply(s.Release) && slices.ContainsFunc(found, func(f finding.Finding) bool {
@@ -262,7 +266,7 @@ func (s Search) knownAs(spec plan.Spec, found []finding.Finding) (id string, lea
 	return "", false
 }
 
-// show minimises the case, replays it and writes it down.
+// show minimises the case, replays it and records it.
 func (s Search) show(ctx context.Context, p plan.Plan, c *candidate, res *Result) error {
 	spec := p.Specs[c.result.I]
 	res.Found = &Found{Spec: spec, Extra: c.fit.extra, Logged: c.logged, Known: c.known}

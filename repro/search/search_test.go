@@ -17,7 +17,7 @@ func TestTargets(t *testing.T) {
 		text string
 		want []string
 	}{
-		"a shim that is orphan and childless is one thing": {orphan, []string{"shim task=none children=none"}},
+		"a shim without task and children is one target": {orphan, []string{"shim task=none children=none"}},
 		"its bundle comes with it": {
 			orphan + "# ls /run/containerd/io.containerd.runtime.v2.task/a\nb\n", []string{"shim task=none children=none"}},
 		"two statuses": {"x ci /tasks/exit {\"container_id\":\"a\",\"pid\":7,\"exit_status\":7}\n" +
@@ -72,8 +72,8 @@ func spec(t *testing.T, at, action, path string) plan.Spec {
 	return plan.Single(plan.Pass{Point: p, Nth: 1, Path: path}, action, "task")
 }
 
-// TestLikeliestFirst: the function that the report names, then what it says has happened,
-// then what neighbours have left.
+// The function that the report names comes first, then the reported conditions, then the
+// results of neighbours.
 func TestLikeliestFirst(t *testing.T) {
 	p := plan.Plan{Specs: []plan.Spec{
 		spec(t, "stmt:containerd:tasks.local.Get:x", "crash", "create"),
@@ -95,6 +95,6 @@ func TestLikeliestFirst(t *testing.T) {
 	q = newQueue(plan.Plan{Specs: p.Specs[1:]}, newClues(read.Text(""), "v2.4.2", nil, nil))
 	q.learn(0, fit{has: 1}, targets)
 	if i, _ := q.next(); i != 0 {
-		t.Errorf("%d comes first, not the one whose neighbour has left it", i)
+		t.Errorf("%d comes first, and not the case with a neighbour that left the target", i)
 	}
 }

@@ -1,5 +1,5 @@
-// Package search looks for a case that leaves what a report tells of, where no known bug
-// is it: it sweeps the release, the likeliest points first.
+// Package search searches for a case that shows the symptoms of a report, if no known bug
+// does. It sweeps the release, the likeliest points first.
 package search
 
 import (
@@ -11,13 +11,13 @@ import (
 	"github.com/shimquake/shimquake/repro/read"
 )
 
-// Targets are the facts that a case must leave to be what the report tells of: one match
-// a class. What several symptoms say of one class is one match, where they agree.
+// Targets returns the facts that a case must show to have the reported symptoms.
+// Symptoms of one class are one match if their facts agree.
 func Targets(r read.Report) (out []finding.Match) {
 	all := r.Of(read.Symptom)
 	listed := slices.ContainsFunc(all, func(o read.Observation) bool { return !o.Logged })
 	if !listed && len(r.Of(read.Elsewhere)) > 0 {
-		return nil // it is about something else
+		return nil // the report is about other trouble
 	}
 	for _, o := range all {
 		if o.Class() == "" {
@@ -34,17 +34,17 @@ func Targets(r read.Report) (out []finding.Match) {
 	return slices.DeleteFunc(out, func(m finding.Match) bool { return comesWith(out, m) })
 }
 
-// comesWith reports whether a thing goes without saying beside another target.
+// comesWith reports whether a target is a consequence of another target.
 func comesWith(all []finding.Match, m finding.Match) bool {
 	return slices.ContainsFunc(all, func(o finding.Match) bool {
 		return o.Class != m.Class && rank.ComesWith(m.Class, o.Class)
 	})
 }
 
-// fit is how well what a case leaves is what is looked for.
+// fit is the result of comparing the findings of a case with the targets.
 type fit struct {
-	has   int // how many of the targets
-	extra int // what else is left, and does not come with that
+	has   int // the number of targets that the case shows
+	extra int // the number of other findings, without consequences of the targets
 }
 
 func fitOf(targets []finding.Match, found []finding.Finding) fit {
@@ -71,6 +71,6 @@ func fitOf(targets []finding.Match, found []finding.Finding) fit {
 	return f
 }
 
-// all reports whether it has every target, exact whether it leaves nothing else.
+// all reports whether a case shows every target, and exact whether it shows nothing else.
 func (f fit) all(targets []finding.Match) bool   { return f.has == len(targets) && f.has > 0 }
 func (f fit) exact(targets []finding.Match) bool { return f.all(targets) && f.extra == 0 }
