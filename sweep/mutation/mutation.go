@@ -81,6 +81,9 @@ type Scope struct {
 	Paths     []string `yaml:"paths"`
 	Actions   []string `yaml:"actions"`
 	Points    string   `yaml:"points,omitempty"`
+	// Hits are the hits of each point that are broken, as the option --hits of the sweep has
+	// them. Default: the first one.
+	Hits string `yaml:"hits,omitempty"`
 }
 
 // ErrEdit reports an edit whose text does not occur exactly once in its file: the

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/shimquake/shimquake/sweep/plan"
 )
 
 func TestEdits(t *testing.T) {
@@ -96,9 +95,7 @@ func TestHarms(t *testing.T) {
 // mutation`.
 func TestScopes(t *testing.T) {
 	for _, m := range mutations(t) {
-		s := m.Sweep
-		o := plan.Options{Workloads: s.Workloads, Who: s.Who, Paths: s.Paths, Actions: s.Actions}
-		if err := o.Check(); err != nil {
+		if err := m.Sweep.options().Check(); err != nil {
 			t.Errorf("%s: %v", m.ID, err)
 		}
 	}

@@ -54,7 +54,14 @@ func (s Scope) String() string {
 	if s.Points != "" {
 		parts = append(parts, s.Points)
 	}
+	if s.Hits != "" {
+		parts = append(parts, s.Hits)
+	}
 	return strings.Join(parts, "-")
+}
+
+func (s Scope) options() plan.Options {
+	return plan.Options{Workloads: s.Workloads, Who: s.Who, Paths: s.Paths, Actions: s.Actions, Hits: s.Hits}
 }
 
 // Covers reports whether this sweep includes the other one.
@@ -63,7 +70,8 @@ func (s Scope) Covers(other Scope) bool {
 		return !slices.ContainsFunc(of, func(w string) bool { return !slices.Contains(words, w) })
 	}
 	return all(s.Workloads, other.Workloads) && all(s.Who, other.Who) && all(s.Paths, other.Paths) &&
-		all(s.Actions, other.Actions) && (s.Points == "" || s.Points == other.Points)
+		all(s.Actions, other.Actions) && (s.Points == "" || s.Points == other.Points) &&
+		s.Hits == other.Hits
 }
 
 // Sweep sweeps the source with a mutation in it, until it has found enough.
@@ -80,7 +88,8 @@ func (t *Tester) sweep(ctx context.Context, m Mutation, s Scope) (Swept, error) 
 	if err != nil {
 		return Swept{}, err
 	}
-	o := plan.Options{Containerd: "src:" + dir, Workloads: s.Workloads, Who: s.Who, Paths: s.Paths, Actions: s.Actions}
+	o := s.options()
+	o.Containerd = "src:" + dir
 	if s.Points != "" {
 		if o.Points, err = regexp.Compile(s.Points); err != nil {
 			return Swept{}, err

@@ -146,6 +146,7 @@ func TestCovers(t *testing.T) {
 		"some points":     {func(o *Scope) { o.Points = "x" }, true},
 		"another path":    {func(o *Scope) { o.Paths = []string{"exit", "delete"} }, false},
 		"another action":  {func(o *Scope) { o.Actions = []string{"error"} }, false},
+		"other hits":      {func(o *Scope) { o.Hits = "all" }, false},
 		"another process": {func(o *Scope) { o.Who = []string{"daemon"} }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
