@@ -33,10 +33,7 @@ func (x *run) startBystanders() error {
 		Problem: func(err error) { x.record.Problem(harness.ByHarness, err) },
 	})
 	x.bystanders.Store(g)
-	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.Deadline)
-	defer cancel()
-	err := x.withPlugins(ctx, func() error { return g.Start(ctx) })
-	if err != nil {
+	if err := x.withPlugins(g.Start); err != nil {
 		x.record.Failed("harness", "a bystander does not run", err) // the judge reports it
 		return nil
 	}

@@ -63,15 +63,17 @@ func (x *run) before() inventory.Inventory { return *x.record.History().Before }
 // lookAt compares the world with an earlier inventory until nothing is left, or until the
 // remains no longer change.
 func (x *run) lookAt(before inventory.Inventory) (l harness.Look) {
-	up, cancel := context.WithTimeout(x.ctx, x.Workload.Deadline)
-	defer cancel()
-	scene, err := x.sceneUp(up)
-	if err != nil {
+	var scene inventory.Scene
+	reached := func(up context.Context) (err error) {
+		scene, err = x.sceneUp(up)
+		return err
+	}
+	if err := x.limited(reached); err != nil {
 		return harness.Look{At: time.Now(), Up: callerr.Of(err)}
 	}
 	var after inventory.Inventory
-	err = x.withPlugins(up, func() (err error) {
-		if scene, err = x.sceneUp(up); err == nil { // a restart needs a new scene
+	err := x.withPlugins(func(up context.Context) (err error) {
+		if err = reached(up); err == nil { // a restart needs a new scene
 			after, err = x.settle(up, scene, before)
 		}
 		return err
@@ -79,13 +81,14 @@ func (x *run) lookAt(before inventory.Inventory) (l harness.Look) {
 	l = harness.Look{At: time.Now(), Asked: callerr.Of(err)}
 	if err == nil {
 		l.Inventory = &after
-	} else if now, downErr := x.sceneUp(up); downErr == nil {
-		scene = now // the old scene may have the client of a containerd that was killed since
-	} else {
+	} else if x.limited(reached) != nil { // the old client may be that of a containerd that was killed since
 		return l
 	}
-	a := x.askAgain(up, scene)
-	l.Answer = &a
+	_ = x.limited(func(up context.Context) error {
+		a := x.askAgain(up, scene)
+		l.Answer = &a
+		return nil
+	})
 	return l
 }
 

@@ -48,16 +48,25 @@ func (x *run) sceneUp(ctx context.Context) (inventory.Scene, error) {
 }
 
 // withPlugins calls ask. If containerd lacks a plugin because a fault broke the plugin's
-// init, it restarts containerd and calls ask again: only a restart fixes that.
-func (x *run) withPlugins(ctx context.Context, ask func() error) error {
-	err := ask()
+// init, it restarts containerd and calls ask again: only a restart fixes that. Each of
+// the three has the time limit of the workload: calls to a missing plugin can take all of
+// it.
+func (x *run) withPlugins(ask func(context.Context) error) error {
+	err := x.limited(ask)
 	if !x.lacksPlugin(err) {
 		return err
 	}
-	if err := x.daemon.Restart(ctx); err != nil {
+	if err := x.limited(x.daemon.Restart); err != nil {
 		return err
 	}
-	return ask()
+	return x.limited(ask)
+}
+
+// limited calls f with the time limit of the workload.
+func (x *run) limited(f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.Deadline)
+	defer cancel()
+	return f(ctx)
 }
 
 // lacksPlugin reports whether an error means that a fault has broken the init of a
