@@ -222,6 +222,7 @@ var ofHarness = []struct {
 	{regexp.MustCompile(`/var/lib/shimquake/worlds/\w+/root`), "/var/lib/containerd"},
 	{regexp.MustCompile(`/var/lib/shimquake/worlds/\w+/containerd\.sock`), "/run/containerd/containerd.sock"},
 	{regexp.MustCompile(`/var/lib/shimquake/worlds/\w+/programs-\d+`), "/usr/local/bin"},
+	{regexp.MustCompile(`/var/lib/shimquake/worlds/\w+/cni`), "/etc/cni"},
 	{regexp.MustCompile(`/var/cache/shimquake/[^/\s]+/bin`), "/usr/local/bin"},
 	{regexp.MustCompile(`/shimquake/w[0-9a-f]{8}`), ""},
 	{regexp.MustCompile(`containerd/v2@v[\w.-]+`), "containerd/v2"},
