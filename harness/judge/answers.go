@@ -1,10 +1,6 @@
 package judge
 
 import (
-	"slices"
-
-	"github.com/shimquake/shimquake/failpoints"
-	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/callerr"
 	"github.com/shimquake/shimquake/oracle/fact"
@@ -33,12 +29,12 @@ func answersOf(h *harness.History, l *harness.Look) ([]finding.Finding, []harnes
 		return found(finding.ClassProcess, l.Up.Facts(fact.Boot))
 	case l.Asked != nil && refused(l.Asked):
 		return found(finding.ClassDaemon, l.Asked.Facts(fact.Listing))
-	case l.Asked != nil && (!hangs || stopsContainerd(h.Case)):
+	case l.Asked != nil && (!hangs || has(h, containerdFroze)):
 		return nil, problem(harness.ByLook, l.Asked.Text)
 	case hangs:
 		return found(finding.ClassDaemon, l.Answer.Err.Facts(fact.Answer).With(fact.Facts{
 			fact.Bound: l.Answer.Bound.String(), fact.Apart: l.Answer.Took.String()}))
-	case uncollected != nil && !refused(uncollected) && (h.MayHaveBegun(l.At, ofKernel) || stopsContainerd(h.Case)):
+	case uncollected != nil && !refused(uncollected) && (hadBegun(h, kernelSlow, l.At) || has(h, containerdFroze)):
 		return nil, problem(harness.ByLook, uncollected.Text)
 	case uncollected != nil:
 		return found(finding.ClassDaemon, uncollected.Facts(fact.Collection))
@@ -50,11 +46,3 @@ func answersOf(h *harness.History, l *harness.Look) ([]finding.Finding, []harnes
 // (seen on v2.3.7: "client supports only v2 and v3 TTRPC task client", at each listing of
 // tasks). That it was not reached, or not in time, says nothing.
 func refused(f *callerr.Failed) bool { return f.Answered && f.Code == "Unknown" }
-
-// stopsContainerd reports whether the plan has containerd stand still at some time.
-func stopsContainerd(c harness.Case) bool {
-	return slices.ContainsFunc(c.Plan, func(f failpoints.Fault) bool {
-		return f.At.Who == "containerd" && f.Do.At(1).Action == term.Stop ||
-			slices.ContainsFunc(f.While, func(s failpoints.Step) bool { return s.Verb == "stop" && s.Who == "containerd" })
-	})
-}

@@ -16,13 +16,13 @@ import (
 // containerd is down, or while something stands still, and none in time where each CPU
 // has too much to do.
 func askedWhile(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
-	if stopsSomething(h) || h.Load > busy {
+	if h.Load > busy {
 		return nil, nil
 	}
 	for _, a := range h.AskedWhile {
 		late := a.Err != nil && a.Err.Code == codes.DeadlineExceeded.String() ||
 			a.Err == nil && a.As == task.Status_UNKNOWN.String()
-		if !late || downBetween(h, a.At, a.At.Add(a.Took)) {
+		if !late || tolerated(h, stateAnswered, harness.Instance{}, span{a.At, a.At.Add(a.Took)}) {
 			continue
 		}
 		said := a.As

@@ -2,7 +2,6 @@ package judge
 
 import (
 	"slices"
-	"time"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/fact"
@@ -23,7 +22,7 @@ func attached(h *harness.History) (found []finding.Finding, _ []harness.Problem)
 				Subject: finding.Subject{ID: i.ID}, Facts: fs})
 		}
 		for _, a := range i.Attaches {
-			if streamBroken(h, i, latest(a.Ended, i.Waited)) {
+			if tolerated(h, streamWorks, i, span{i.Begun, latest(a.Ended, i.Waited)}) {
 				continue
 			}
 			switch {
@@ -66,10 +65,4 @@ func notTold(i harness.Instance, a harness.Attach) []finding.Finding {
 // container, or an exec in it, has.
 func streamed(i harness.Instance) bool {
 	return len(i.Attaches) > 0 || slices.ContainsFunc(i.Execs, func(e harness.Exec) bool { return e.Sync != nil })
-}
-
-// streamBroken reports whether a stream of CRI's to a container may have been broken by a
-// time: containerd, which it goes through, has ended, or a fault has broken a call.
-func streamBroken(h *harness.History, i harness.Instance, by time.Time) bool {
-	return downBetween(h, i.Begun, by.Add(lag)) || outputBroken(h, i, nil) || faultKilled(h, i) || brokenCalls(h, by)
 }

@@ -43,7 +43,7 @@ func (b *beside) judge() {
 	if b.b.Started.IsZero() {
 		return // why is among the calls
 	}
-	if b.b.Asked == 0 && len(b.found) == 0 && len(b.problems) == 0 && !b.mayFail(b.b.Started, b.b.Released) {
+	if b.b.Asked == 0 && len(b.found) == 0 && len(b.problems) == 0 && !tolerated(b.h, besideWorks, harness.Instance{}, span{b.b.Started, b.b.Released}) {
 		b.problems = problem(harness.ByHarness, "nobody has asked for the bystander "+b.b.ID)
 	}
 	if b.b.Payload.Runs != 1 {
@@ -79,7 +79,7 @@ func (b *beside) calls() {
 	counts := map[failure]int{}
 	var first []harness.Call
 	for _, c := range b.b.Calls {
-		if c.Err == nil || b.mayFail(c.At, c.At.Add(c.Took)) {
+		if c.Err == nil || tolerated(b.h, besideWorks, harness.Instance{}, span{c.At, c.At.Add(c.Took)}) {
 			continue
 		}
 		key := failure{c.Verb, c.Err.Code}
@@ -99,32 +99,6 @@ func (b *beside) calls() {
 		}
 		b.find(fact.OthersCall, fs)
 	}
-}
-
-// lag is how much later than a signal its effect may be seen, and how much later than
-// that a call may fail over it.
-const lag = time.Second
-
-// mayFail reports whether a call of that time may fail: containerd was down or stood
-// still, or the disk of all is under pressure.
-func (b *beside) mayFail(from, to time.Time) bool {
-	if b.h.Case.RootDisk() > 0 {
-		return true
-	}
-	return downBetween(b.h, from.Add(-lag), to.Add(lag)) || slices.ContainsFunc(b.h.Stops, func(s harness.Stop) bool {
-		until := b.endOf(s)
-		return s.From.Before(to) && (until.IsZero() || until.Add(lag).After(from))
-	})
-}
-
-// endOf is when containerd went on: one that was killed meanwhile stands still no more.
-func (b *beside) endOf(s harness.Stop) time.Time {
-	for _, d := range b.h.Deaths {
-		if d.At.After(s.From) && (s.To.IsZero() || d.At.Before(s.To)) {
-			return d.At
-		}
-	}
-	return s.To
 }
 
 // end: it runs until it is asked to end, and then ends as it is meant to.

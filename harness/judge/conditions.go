@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"slices"
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
@@ -38,26 +37,6 @@ func conditions(h *harness.History, at time.Time) residue.Circumstances {
 		}
 	}
 	return c
-}
-
-// shimKills are those of allShimKills that may explain what the first use of an id shows.
-func shimKills(h *harness.History) []harness.Kill {
-	return slices.DeleteFunc(allShimKills(h), func(k harness.Kill) bool { return !h.Done.IsZero() && k.At.After(h.Done) })
-}
-
-// allShimKills are the deaths of shims by SIGKILL or a panic, by whomever.
-func allShimKills(h *harness.History) (all []harness.Kill) {
-	for _, hit := range h.Hits {
-		if hit.Who == "shim" && killedByTerm(hit.Did) {
-			all = append(all, harness.Kill{PID: hit.PID, Who: hit.Who, At: hit.Time})
-		}
-	}
-	for _, k := range h.Kills {
-		if k.Who == "shim" {
-			all = append(all, k)
-		}
-	}
-	return all
 }
 
 // served reports whether a shim has been asked to create a task, so that it surely

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"slices"
 	"strconv"
 	"time"
 
@@ -82,21 +81,6 @@ func finely(t time.Time) string {
 
 // apart reports whether CRI's clients can tell two times from each other.
 func apart(a, b time.Time) bool { return a.Sub(b).Abs() > clockTolerance }
-
-// broken reports whether a fault may have broken a call of containerd's own by then. That
-// something was killed has not: what CRI has said it has written down before.
-func broken(h *harness.History, by time.Time) bool { return brokenSince(h, time.Time{}, by) }
-
-// brokenSince reports whether one may have by then, after a time.
-func brokenSince(h *harness.History, from, by time.Time) bool {
-	return len(h.Case.Misbehaviours()) > 0 || h.MayHaveBegun(by, ofKernel) ||
-		slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
-			return hit.Fault >= 0 && !killedByTerm(hit.Did) && hit.Time.After(from) && !hit.Time.After(by)
-		})
-}
-
-// ofKernel reports whether a fault makes what containerd asks the kernel for slow.
-func ofKernel(f failpoints.Fault) bool { return !f.At.Kind.Probed() && f.At.Kind != failpoints.Proc }
 
 // unprobed reports whether a fault is not among the hits.
 func unprobed(f failpoints.Fault) bool { return !f.At.Kind.Probed() }

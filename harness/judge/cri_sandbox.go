@@ -55,15 +55,6 @@ func halfMade(h *harness.History, s harness.SandboxSeen) bool {
 	return did("rpc:shim:Task.Create:exit") && !did("rpc:shim:Task.Start:entry")
 }
 
-// latest is the later of when something was asked and when it was answered; a history of
-// before that was noted has the first alone.
-func latest(asked, answered time.Time) time.Time {
-	if answered.After(asked) {
-		return answered
-	}
-	return asked
-}
-
 // sandboxLost reports whether a sandbox had nothing left that runs when the containerd
 // that was asked had started: that one sees it, and need not hear of it.
 func sandboxLost(h *harness.History, asked time.Time) bool {

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/shimquake/shimquake/failpoints"
-	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/criview"
 	"github.com/shimquake/shimquake/oracle/fact"
@@ -165,13 +163,6 @@ func lastState(h *harness.History, i harness.Instance, last criview.Status) []fi
 		return wrong(fact.TooLate, how, ended)
 	}
 	return nil
-}
-
-// fired reports whether a fault may have happened by then.
-func fired(h *harness.History, by time.Time) bool {
-	return len(h.Case.Misbehaviours()) > 0 || h.MayHaveBegun(by, unprobed) ||
-		slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool { return hit.Fault >= 0 && !hit.Time.After(by) }) ||
-		slices.ContainsFunc(h.Deaths, func(d daemon.Death) bool { return !d.At.After(by) && (d.Killed || !d.Asked) })
 }
 
 // uniqueCauses leaves of findings about one id that have the same cause the first: CRI is

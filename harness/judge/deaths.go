@@ -37,7 +37,7 @@ func deaths(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 		if d.Killed || d.Overdue {
 			want = killed
 		}
-		late := d.Asked && !d.Killed && d.After > stopBound && !stopsContainerd(h.Case)
+		late := d.Asked && !d.Killed && d.After > stopBound && !has(h, containerdFroze)
 		if byFault[d.PID] || d.Asked && d.Code == want && !late {
 			continue
 		}

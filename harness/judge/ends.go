@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints"
-	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/event"
 	"github.com/shimquake/shimquake/oracle/fact"
@@ -102,41 +101,6 @@ func endedBetween(h *harness.History, from, to time.Time) bool {
 		})
 }
 
-// faultKilled reports whether a fault has killed a container's init, or a shim that has
-// served it.
-func faultKilled(h *harness.History, i harness.Instance) bool {
-	for _, k := range h.Kills {
-		if i.PID != 0 && k.PID == int(i.PID) {
-			return true
-		}
-	}
-	return len(shimKillsOf(h, i.ID)) > 0
-}
-
-// shimKillsOf are the deaths of shims that have served a container. Where shims have no
-// probes it returns the deaths of all shims; the shim of an id's second use has probes.
-func shimKillsOf(h *harness.History, id string) []harness.Kill {
-	first := *h
-	_, first.Hits, _ = h.FirstUse()
-	if len(shimsOf(&first, id)) == 0 {
-		return shimKills(h)
-	}
-	served := shimsOf(h, id)
-	return slices.DeleteFunc(shimKills(h), func(k harness.Kill) bool { return !served[k.PID] })
-}
-
-// shimsOf are the pids of the shims that were asked about a container; none where shims
-// have no probes.
-func shimsOf(h *harness.History, id string) map[int]bool {
-	served := map[int]bool{}
-	for _, hit := range h.Hits {
-		if hit.Who == "shim" && hit.ID == id {
-			served[hit.PID] = true
-		}
-	}
-	return served
-}
-
 // killing are the client's calls that end a container which still runs, and ending those
 // and the ones that end it with a signal.
 var (
@@ -210,6 +174,3 @@ func endOf(h *harness.History, i harness.Instance) time.Time {
 	}
 	return time.Time{}
 }
-
-// killedByTerm reports whether a hit has ended its process.
-func killedByTerm(do term.Action) bool { return do == term.Crash || do == term.Panic }

@@ -34,13 +34,13 @@ func shimAnswers(ms int) func(*harness.History) {
 
 func shimFails(h *harness.History) { h.Hits[3].Err = "no init" }
 
-// brokenAt has something else fail first, shimKilled the shim die, and killsAt the client
+// brokenAt has something else fail first, shimDies the shim die, and killsAt the client
 // send SIGKILL.
 func brokenAt(ms int) func(*harness.History) {
 	return func(h *harness.History) { h.Hits[2].Time = at(ms) }
 }
 
-func shimKilled(h *harness.History) { kill(h, "shim", 42) }
+func shimDies(h *harness.History) { kill(h, "shim", 42) }
 
 func killsAt(ms int) func(*harness.History) {
 	return func(h *harness.History) { h.Signals = sigkill(ms) }
@@ -77,7 +77,7 @@ func TestEndsOfWhatWasStartedInVain(t *testing.T) {
 		"its shim was not done with it":        {also(died, gone(34), shimAnswers(26)), false},
 		"its shim has failed":                  {also(died, gone(34), shimFails), false},
 		"something had failed before":          {also(died, gone(34), brokenAt(16)), false},
-		"its shim was killed":                  {also(died, gone(34), shimKilled), false},
+		"its shim was killed":                  {also(died, gone(34), shimDies), false},
 		"the client had sent SIGKILL":          {also(died, gone(34), killsAt(30)), false},
 		"SIGKILL came too late":                {also(died, gone(34), killsAt(36)), true},
 		"what the client was to kill":          {also(died, gone(34), toBeKilled), true},

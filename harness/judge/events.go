@@ -53,7 +53,7 @@ func overtaken(h *harness.History, f finding.Finding) bool {
 		if e.Topic != event.TopicExit || e.Container != f.Subject.ID || e.Exec != f.Subject.Exec || untimed(e.Exited) {
 			return false
 		}
-		tried, _ := unsent(&use, shimsOf(&use, e.Container), e.Exited, time.Time{})
+		tried, _ := unsent(&use, shimsOf(hits, e.Container), e.Exited, time.Time{})
 		return !tried.IsZero() && e.Seen.Sub(tried) >= stampedIn
 	})
 }
@@ -141,12 +141,6 @@ func firstCall(h *harness.History, verb string) time.Time {
 	}
 	return h.Began
 }
-
-// gaps are the times in which nobody was subscribed: those that the log has seen, and
-// those in which containerd was down, since the next is subscribed to before it counts as
-// up. The log cannot always tell by itself: whether the broken stream or the end of the
-// process is seen first is a race.
-func gaps(h *harness.History) []event.Gap { return append(downs(h), h.Gaps...) }
 
 // shimDeleted reports whether a shim has carried out the Delete of a container. If it was
 // killed afterwards, what it had not sent died with it.

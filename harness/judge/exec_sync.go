@@ -2,13 +2,10 @@ package judge
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"google.golang.org/grpc/codes"
 
-	"github.com/shimquake/shimquake/failpoints"
-	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/compare"
 	"github.com/shimquake/shimquake/oracle/exit"
@@ -62,30 +59,14 @@ func (x *execOf) synced() {
 	}
 }
 
-// syncBroken reports whether an ExecSync may fail, or leave something: its container was
-// killed, or a fault or an end of containerd has broken a call by then.
+// syncBroken reports whether a fault may have broken an ExecSync.
 func (x *execOf) syncBroken() bool {
 	by := x.e.Sync.Answered
-	if !x.e.Sync.Broke.IsZero() { // who has gone is not told when containerd is done with it
+	if !x.e.Sync.Broke.IsZero() { // the client that closed its connection learns nothing later
 		by = latest(by, x.i.Waited)
 	}
-	return downBetween(x.h, x.e.Begun, by.Add(lag)) || // a client may know first that it is gone
-		faultKilled(x.h, *x.i) || stopsSomething(x.h) ||
-		x.h.Case.RootDisk() > 0 || brokenCalls(x.h, by) ||
-		x.e.Sync.Err != nil && x.e.Sync.Err.Code == codes.Canceled.String() // a fault has its client go
-}
-
-// brokenCalls reports whether a fault has broken a call by then: one that it has only
-// held succeeds all the same.
-func brokenCalls(h *harness.History, by time.Time) bool {
-	return len(h.Case.Misbehaviours()) > 0 || slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
-		return hit.Fault >= 0 && !holds(hit.Did) && !hit.Time.After(by)
-	})
-}
-
-// holds reports whether what was done at a hit has at most taken time.
-func holds(did term.Action) bool {
-	return slices.Contains([]term.Action{"", term.Pause, term.Delay, term.Off}, did)
+	return x.e.Sync.Err != nil && x.e.Sync.Err.Code == codes.Canceled.String() ||
+		tolerated(x.h, execWorks, *x.i, span{x.e.Begun, by})
 }
 
 // syncsReported are the exit statuses that ExecSync has answered. It tells no time.

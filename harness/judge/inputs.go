@@ -16,7 +16,7 @@ func inputs(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 		return nil, nil
 	}
 	for _, i := range h.Instances {
-		if outputBroken(h, i, nil) || faultKilled(h, i) || streamed(i) && streamBroken(h, i, h.Done) {
+		if tolerated(h, inputRead, i, span{}) || streamed(i) && tolerated(h, streamWorks, i, span{i.Begun, h.Done}) {
 			continue
 		}
 		found = append(found, wrongInput(i, "", i.Input, i.Payload)...)

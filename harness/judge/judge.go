@@ -72,7 +72,7 @@ func Judge(h harness.History, known []residue.Known) harness.Verdict {
 // not be done where a process was to go on by one.
 func outcome(h *harness.History, v *harness.Verdict) harness.Outcome {
 	doubtful := slices.ContainsFunc(v.Problems, func(p harness.Problem) bool {
-		return slices.Contains(ours, p.Kind) || p.Kind == harness.ByStep && stopsSomething(h)
+		return slices.Contains(ours, p.Kind) || p.Kind == harness.ByStep && (has(h, slowed) || has(h, frozen))
 	})
 	switch {
 	case len(v.Violations()) > 0 && !doubtful, slices.ContainsFunc(v.Findings, died):

@@ -7,8 +7,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/shimquake/shimquake/failpoints"
-	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
@@ -112,24 +110,6 @@ func stopVerb(i harness.Instance) string {
 		return "StopPodSandbox"
 	}
 	return "StopContainer"
-}
-
-// held reports whether the shim of a container may have seen its end late or not at all:
-// it was killed, or it, or the whole world, was held or slowed down.
-func held(h *harness.History, i harness.Instance) bool {
-	holding := []term.Action{term.Pause, term.Delay, term.Hang, term.Stop}
-	return len(shimKillsOf(h, i.ID)) > 0 || len(h.Case.Misbehaviours()) > 0 || stopsSomething(h) ||
-		slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
-			return hit.Who == "shim" && (hit.Held > 0 || slices.Contains(holding, hit.Did))
-		})
-}
-
-// stopsSomething reports whether a process was made to stand still from outside, or slow.
-func stopsSomething(h *harness.History) bool {
-	return len(h.Stops) > 0 || slices.ContainsFunc(h.Case.Plan, func(f failpoints.Fault) bool {
-		return unprobed(f) && f.Do.At(1).Action != term.Kill ||
-			slices.ContainsFunc(f.While, func(s failpoints.Step) bool { return s.Verb == "stop" })
-	})
 }
 
 // exitDue is when a container had ended at the latest, so that its exit is due: what its

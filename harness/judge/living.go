@@ -2,9 +2,7 @@ package judge
 
 import (
 	"slices"
-	"time"
 
-	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/compare"
 	"github.com/shimquake/shimquake/oracle/finding"
@@ -41,14 +39,4 @@ func lastHad(looks []inventory.Belongings, id string) (inventory.Belongings, boo
 		}
 	}
 	return inventory.Belongings{}, false
-}
-
-// brokenOrKilled reports whether a fault may by then have broken a call of containerd's
-// own, or anything but containerd itself.
-func brokenOrKilled(h *harness.History, by time.Time) bool {
-	return broken(h, by) ||
-		slices.ContainsFunc(h.Kills, func(k harness.Kill) bool { return k.Who != "containerd" && !k.At.After(by) }) ||
-		slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
-			return hit.Who == "shim" && killedByTerm(hit.Did) && !hit.Time.After(by)
-		})
 }

@@ -2,15 +2,12 @@ package judge
 
 import (
 	"cmp"
-	"slices"
 	"strconv"
 	"time"
 
-	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle/event"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 )
@@ -23,13 +20,13 @@ func outputs(h *harness.History) (found []finding.Finding, _ []harness.Problem) 
 	}
 	for n := range h.Instances {
 		i := &h.Instances[n]
-		if i.Outputs != nil && !i.Started.IsZero() && !outputBroken(h, *i, logWritten(h, *i)) {
+		if i.Outputs != nil && !i.Started.IsZero() && !tolerated(h, outputRead, *i, logWritten(h, *i)) {
 			found = append(found, wrongOutputs(*i, "", *i.Outputs, i.Payload)...)
 			found = append(found, lateOutputs(*i)...)
 			found = append(found, wrongLog(*i, "", *i.Outputs, i.Deleted)...)
 		}
 		for _, e := range i.Execs {
-			if e.Outputs != nil && !e.Started.IsZero() && !e.Deleted.IsZero() && !outputBroken(h, *i, nil) {
+			if e.Outputs != nil && !e.Started.IsZero() && !e.Deleted.IsZero() && !tolerated(h, outputRead, *i, span{}) {
 				found = append(found, wrongOutputs(*i, e.Called(), *e.Outputs, e.Payload)...)
 				found = append(found, wrongLog(*i, e.Called(), *e.Outputs, e.Deleted)...)
 			}
@@ -152,28 +149,16 @@ func wrongLines(out harness.Output, lost []harness.Hole) (all []fact.Facts) {
 }
 
 // logWritten is the time in which containerd has written a container's last lines to its
-// log; nil where it does not write any.
-func logWritten(h *harness.History, i harness.Instance) *event.Gap {
+// log, or no time if it writes none.
+func logWritten(h *harness.History, i harness.Instance) span {
 	if h.CRI == nil || !i.Payload.Exited {
-		return nil
+		return span{}
 	}
 	to := i.Waited
 	if to.IsZero() {
 		to = h.Done
 	}
-	return &event.Gap{From: i.Payload.ExitedAt.Add(-unwritten), To: to}
-}
-
-// outputBroken reports whether an output may be lost: a shim was killed, something stood
-// still, or containerd, which has written it in that time, has ended then. A fault at a
-// statement may have broken what copies it.
-func outputBroken(h *harness.History, i harness.Instance, written *event.Gap) bool {
-	return len(shimKillsOf(h, i.ID)) > 0 || stopsSomething(h) || h.Case.RootDisk() > 0 ||
-		written != nil && downBetween(h, written.From, written.To) ||
-		slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
-			return hit.Fault >= 0 && hit.Passed().Kind == failpoints.Stmt && !holds(hit.Did) &&
-				!killedByTerm(hit.Did) && hit.Time.Before(h.Done)
-		})
+	return span{i.Payload.ExitedAt.Add(-unwritten), to}
 }
 
 // unwritten is of how long a time containerd may hold lines that it has read and not

@@ -2,19 +2,12 @@ package judge
 
 import (
 	"slices"
-	"time"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/exit"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 )
-
-// rebootIn reports whether the node has started anew between two times; the zero time
-// stands for the end.
-func rebootIn(h *harness.History, from, to time.Time) bool {
-	return slices.ContainsFunc(h.Reboots, func(at time.Time) bool { return !at.Before(from) && harness.Within(at, to) })
-}
 
 // lostWithNode reports whether how a process ended was perhaps known to its shim alone
 // when the node started anew: then nobody can tell it.

@@ -2,7 +2,6 @@ package judge
 
 import (
 	"cmp"
-	"github.com/shimquake/shimquake/catalogue"
 	"os"
 	"os/exec"
 	"reflect"
@@ -10,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/shimquake/shimquake/catalogue"
 )
 
 // leftOut has the tests run without the rule of that index: TestEveryRuleIsNeeded sets it

@@ -42,7 +42,7 @@ func nextTry(failing time.Duration) time.Duration {
 func sentAgainBy(h *harness.History, i harness.Instance, from, since time.Time) time.Time {
 	use := *h
 	_, use.Hits, _ = h.FirstUse() // the next has a shim of its own
-	served := shimsOf(&use, i.ID)
+	served := shimsOf(use.Hits, i.ID)
 	if from.IsZero() || since.IsZero() || len(served) != 1 || held(h, i) {
 		return time.Time{}
 	}

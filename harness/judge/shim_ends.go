@@ -16,8 +16,10 @@ import (
 func shimEnds(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	for _, e := range h.Exits {
 		n := slices.IndexFunc(h.Hits, func(hit failpoints.Hit) bool { return hit.Who == "shim" && hit.PID == e.PID })
-		excused := e.Code == unpublished && !h.Case.Faultless() || len(h.Case.Misbehaviours()) > 0
-		if e.Code == 0 || n < 0 || excused || mayHaveEnded(h, e.PID) {
+		excused := e.Code == unpublished && !h.Case.Faultless() ||
+			tolerated(h, shimExitsWell, harness.Instance{PID: uint32(e.PID)}, span{}) ||
+			slices.ContainsFunc(h.Unheeded, func(u harness.Unheeded) bool { return u.PID == e.PID })
+		if e.Code == 0 || n < 0 || excused {
 			continue
 		}
 		found = append(found, finding.Finding{Invariant: finding.Liveness, Class: finding.ClassShim,
@@ -30,11 +32,3 @@ func shimEnds(h *harness.History) (found []finding.Finding, _ []harness.Problem)
 // unpublished is with what a shim before v2.0 ends that could not tell its containerd of
 // all within 5 s of the end of its service ("publisher not closed").
 const unpublished = 1
-
-// mayHaveEnded reports whether somebody has killed a shim, or a fault was done to any.
-func mayHaveEnded(h *harness.History, pid int) bool {
-	return slices.ContainsFunc(h.Kills, func(k harness.Kill) bool { return k.PID == pid }) ||
-		slices.ContainsFunc(h.Unheeded, func(u harness.Unheeded) bool { return u.PID == pid }) ||
-		slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool { return hit.Who == "shim" && hit.Fault >= 0 }) ||
-		slices.ContainsFunc(h.Case.Plan, toShims)
-}

@@ -28,7 +28,7 @@ func stamped(h *harness.History) (found []finding.Finding, _ []harness.Problem) 
 		if held(h, i) {
 			continue
 		}
-		served := shimsOf(&use, i.ID)
+		served := shimsOf(hits, i.ID)
 		var told []event.Task
 		for _, e := range events {
 			from, due := readyBetween(&use, e)

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/check"
 	"github.com/shimquake/shimquake/oracle/exit"
@@ -17,7 +16,7 @@ import (
 // may tell the time at which it learnt of the exit. Reports with a wrong status are left
 // to the exit ledger.
 func differingTimes(h *harness.History) (found []finding.Finding) {
-	if h.Case.Workload.Fakeshim != "" || shimsHarmed(h) {
+	if h.Case.Workload.Fakeshim != "" || tolerated(h, exitTimeSame, harness.Instance{}, until(h.After.At)) {
 		return nil
 	}
 	truths, reported, _ := ledger(h)
@@ -67,14 +66,3 @@ func impossible(h *harness.History, o exit.Observation) bool {
 func untimed(at time.Time) bool { return at.IsZero() || at.Unix() == 0 }
 
 func precisely(at time.Time) string { return at.UTC().Format("15:04:05.000000000Z") }
-
-// shimsHarmed reports whether a fault has broken a call, or was done to a shim.
-func shimsHarmed(h *harness.History) bool {
-	return broken(h, h.After.At) || len(shimKills(h)) > 0 || slices.ContainsFunc(h.Case.Plan, toShims)
-}
-
-// toShims reports whether a fault is done to a shim, or to anybody.
-func toShims(f failpoints.Fault) bool {
-	return !slices.Contains([]string{"containerd", "task"}, f.At.Who) ||
-		slices.ContainsFunc(f.While, func(s failpoints.Step) bool { return s.Who == "shim" })
-}

@@ -7,7 +7,6 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle/check"
 	"github.com/shimquake/shimquake/oracle/event"
 )
 
@@ -59,14 +58,6 @@ func diedAfter(h *harness.History, from time.Time) time.Time {
 		}
 	}
 	return time.Time{}
-}
-
-// soonest is the sooner of two times, of which the zero time stands for never.
-func soonest(a, b time.Time) time.Time {
-	if a.IsZero() {
-		return b
-	}
-	return check.MinNonZero(a, b)
 }
 
 // inOrder are hits by their time: those of two processes may be noted in another order.

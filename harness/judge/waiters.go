@@ -7,8 +7,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	"github.com/shimquake/shimquake/failpoints"
-	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
@@ -22,14 +20,10 @@ const answerIn = 6 * time.Second
 // containerd was down or a fault has held or cancelled a call.
 func waiters(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	given := []string{codes.DeadlineExceeded.String(), codes.Canceled.String()}
-	if stopsSomething(h) || len(h.Case.Misbehaviours()) > 0 || h.Case.RootDisk() > 0 ||
-		slices.ContainsFunc(h.Case.Plan, keepsAnswers) {
-		return nil, nil
-	}
 	for _, c := range h.Calls {
-		until := c.At.Add(c.Took)
+		over := c.At.Add(c.Took)
 		if c.Step == 0 || c.Verb != "wait" || c.Err == nil || !slices.Contains(given, c.Err.Code) ||
-			downBetween(h, c.At, until) {
+			tolerated(h, waitReturns, harness.Instance{}, span{c.At, over}) {
 			continue
 		}
 		id, exec, _ := strings.Cut(c.Of, "/")
@@ -38,7 +32,7 @@ func waiters(h *harness.History) (found []finding.Finding, _ []harness.Problem) 
 			continue
 		}
 		end := overOf(h, h.Instances[n], exec)
-		if had := until.Sub(latest(end, c.At)); !end.IsZero() && had >= answerIn {
+		if had := over.Sub(latest(end, c.At)); !end.IsZero() && had >= answerIn {
 			found = append(found, finding.Finding{
 				Invariant: finding.Liveness, Class: finding.ClassContainer, Subject: finding.Subject{ID: id, Exec: exec},
 				Facts: ofExec(exec, fact.Facts{fact.What: fact.WaitUnanswered, fact.Bound: had.Round(time.Second).String()}),
@@ -65,11 +59,4 @@ func overOf(h *harness.History, i harness.Instance, exec string) (over time.Time
 		}
 	}
 	return over
-}
-
-// keepsAnswers reports whether a fault may keep a call from being answered.
-func keepsAnswers(f failpoints.Fault) bool {
-	return slices.ContainsFunc(f.Do.Clauses(), func(c term.Clause) bool {
-		return slices.Contains([]term.Action{term.Hang, term.Lose, term.Stop, term.Cancel, term.Pause, term.Delay}, c.Action)
-	})
 }

@@ -1,0 +1,280 @@
+package judge
+
+import (
+	"slices"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle/event"
+)
+
+// kind is a kind of fault effect.
+type kind int
+
+// The kinds of fault effects. Those of a plan without a known time have the zero time:
+// they may be there from the beginning.
+const (
+	containerdDown  kind = iota // containerd was down until the next one answered
+	containerdLost              // containerd ended without a request to end gracefully
+	shimKilled                  // a shim died of SIGKILL, or of a panic
+	processKilled               // the harness killed a process that is not containerd
+	frozen                      // the harness stopped containerd, until it went on
+	slowed                      // the plan stops or slows down processes from outside
+	containerdFroze             // the plan stops containerd
+	procFault                   // the harness did something to a process
+	kernelSlow                  // the kernel was slow, or its disk
+	diskSlow                    // the disk of containerd's root was slow
+	shimHeld                    // a probe held a shim
+	callHeld                    // a probe held a process for some time
+	callBroken                  // a probe changed, dropped or cancelled a call
+	statementBroken             // a probe changed a statement
+	crashed                     // a probe ended its process
+	responseKept                // the plan holds, drops or cancels calls
+	shimPlanned                 // the plan is about shims
+	shimFaked                   // the fake shim misbehaves
+)
+
+// effect is what a fault did.
+type effect struct {
+	kind kind
+	from time.Time
+	to   time.Time // the zero time: until the end
+	pid  int       // of the process; 0: unknown, or all
+}
+
+func (e effect) gap() event.Gap { return event.Gap{From: e.from, To: e.to} }
+
+// effectsOf returns what faults did in a history.
+func effectsOf(h *harness.History) []effect {
+	all := append(effectsOfPlan(h), effectsOfHits(h)...)
+	if len(h.Case.Misbehaviours()) > 0 {
+		all = append(all, effect{kind: shimFaked})
+	}
+	for _, g := range downs(h) {
+		all = append(all, effect{kind: containerdDown, from: g.From, to: g.To})
+	}
+	for _, d := range h.Deaths {
+		if d.Killed || !d.Asked {
+			all = append(all, effect{kind: containerdLost, from: d.At, to: d.At, pid: d.PID})
+		}
+	}
+	for _, k := range h.Kills {
+		if k.Who != "containerd" {
+			all = append(all, effect{kind: processKilled, from: k.At, to: k.At, pid: k.PID})
+		}
+	}
+	for _, k := range allShimKills(h) {
+		all = append(all, effect{kind: shimKilled, from: k.At, to: k.At, pid: k.PID})
+	}
+	for _, s := range h.Stops {
+		all = append(all, effect{kind: frozen, from: s.From, to: soonest(s.To, diedWithin(h, s))})
+	}
+	return all
+}
+
+// effectsOfPlan returns the effects that only the plan tells.
+func effectsOfPlan(h *harness.History) (all []effect) {
+	for n, f := range h.Case.Plan {
+		var from time.Time
+		if at := slices.IndexFunc(h.Firings, func(of harness.Firing) bool { return of.Fault == n }); at >= 0 {
+			from = h.Firings[at].At
+		}
+		add := func(is bool, kind kind, from time.Time) {
+			if is {
+				all = append(all, effect{kind: kind, from: from})
+			}
+		}
+		do, unprobed := f.Do.At(1).Action, !f.At.Kind.Probed()
+		stops := func(who string) bool {
+			return slices.ContainsFunc(f.While, func(s failpoints.Step) bool {
+				return s.Verb == "stop" && (who == "" || s.Who == who)
+			})
+		}
+		add(unprobed && f.At.Kind != failpoints.Proc, kernelSlow, from)
+		add(unprobed && f.At.Kind == failpoints.Proc, procFault, from)
+		add(unprobed && do != term.Kill || stops(""), slowed, time.Time{})
+		add(f.At.Who == "containerd" && do == term.Stop || stops("containerd"), containerdFroze, time.Time{})
+		add(toShims(f), shimPlanned, time.Time{})
+		add(slices.ContainsFunc(f.Do.Clauses(), func(c term.Clause) bool {
+			return slices.Contains([]term.Action{term.Hang, term.Lose, term.Stop, term.Cancel, term.Pause, term.Delay}, c.Action)
+		}), responseKept, time.Time{})
+	}
+	if h.Case.RootDisk() > 0 {
+		all = append(all, effect{kind: diskSlow})
+	}
+	return all
+}
+
+// effectsOfHits returns what was done at probes.
+func effectsOfHits(h *harness.History) (all []effect) {
+	holding := []term.Action{term.Pause, term.Delay, term.Hang, term.Stop}
+	for n := range h.Hits {
+		hit := &h.Hits[n] // a trace has 100,000 of them
+		if hit.Who == "shim" && (hit.Held > 0 || slices.Contains(holding, hit.Did)) {
+			all = append(all, effect{kind: shimHeld, from: hit.Time, to: hit.Time, pid: hit.PID})
+		}
+		if hit.Fault < 0 {
+			continue
+		}
+		is := callBroken
+		switch {
+		case killedByTerm(hit.Did):
+			is = crashed
+		case holds(hit.Did):
+			is = callHeld
+		case hit.Passed().Kind == failpoints.Stmt:
+			is = statementBroken
+		}
+		all = append(all, effect{kind: is, from: hit.Time, to: hit.Time, pid: hit.PID})
+	}
+	return all
+}
+
+// holds reports whether an action takes time at most.
+func holds(did term.Action) bool {
+	return slices.Contains([]term.Action{"", term.Pause, term.Delay, term.Off}, did)
+}
+
+// killedByTerm reports whether an action ends its process.
+func killedByTerm(do term.Action) bool { return do == term.Crash || do == term.Panic }
+
+// toShims reports whether a fault is done to a shim, or to any process.
+func toShims(f failpoints.Fault) bool {
+	return !slices.Contains([]string{"containerd", "task"}, f.At.Who) ||
+		slices.ContainsFunc(f.While, func(s failpoints.Step) bool { return s.Who == "shim" })
+}
+
+// diedWithin returns when containerd died while it was stopped, or the zero time.
+func diedWithin(h *harness.History, s harness.Stop) time.Time {
+	for _, d := range h.Deaths {
+		if d.At.After(s.From) && (s.To.IsZero() || d.At.Before(s.To)) {
+			return d.At
+		}
+	}
+	return time.Time{}
+}
+
+// downs returns the times in which containerd was down. One that ends before it responds
+// is followed by the next.
+func downs(h *harness.History) (all []event.Gap) {
+	for n, d := range h.Deaths {
+		down := event.Gap{From: diedAt(h, d)}
+		switch {
+		case d.BackIn > 0:
+			down.To = d.At.Add(d.BackIn)
+		case n+1 < len(h.Deaths):
+			down.To = h.Deaths[n+1].At
+		}
+		all = append(all, down)
+	}
+	return all
+}
+
+// endSeenIn is how long the harness may take to see the end of a process, which takes
+// some 20 ms. A process that lives longer has not died of the panic.
+const endSeenIn = time.Second
+
+// diedAt returns when a containerd died: at the fault that killed it, or when its end was
+// seen.
+func diedAt(h *harness.History, d daemon.Death) time.Time {
+	if d.Asked {
+		return d.At
+	}
+	at := d.At
+	for n := range h.Hits {
+		hit := &h.Hits[n]
+		if hit.Who == "containerd" && hit.PID == d.PID && killedByTerm(hit.Did) && hit.Time.Before(d.At) &&
+			d.At.Sub(hit.Time) < endSeenIn {
+			at = hit.Time
+		}
+	}
+	return at
+}
+
+// downBetween reports whether containerd was down at some time between two others.
+func downBetween(h *harness.History, from, to time.Time) bool {
+	return slices.ContainsFunc(downs(h), func(g event.Gap) bool { return g.Overlaps(from, to) })
+}
+
+// upSince returns when the last containerd came up between two times, or the first time.
+func upSince(h *harness.History, from, to time.Time) time.Time {
+	for _, g := range downs(h) {
+		if g.To.After(from) && !g.To.After(to) {
+			from = g.To
+		}
+	}
+	return from
+}
+
+// gaps returns the times without a subscriber to events: those that the subscriber saw,
+// and those in which containerd was down. The subscriber alone cannot tell: it may see
+// the end of its stream later than the end of the process.
+func gaps(h *harness.History) []event.Gap { return append(downs(h), h.Gaps...) }
+
+// rebootIn reports whether the node rebooted between two times; the zero time stands for
+// the end.
+func rebootIn(h *harness.History, from, to time.Time) bool {
+	return slices.ContainsFunc(h.Reboots, func(at time.Time) bool { return !at.Before(from) && harness.Within(at, to) })
+}
+
+// allShimKills returns the deaths of shims by SIGKILL or by a panic.
+func allShimKills(h *harness.History) (all []harness.Kill) {
+	for n := range h.Hits {
+		if hit := &h.Hits[n]; hit.Who == "shim" && killedByTerm(hit.Did) {
+			all = append(all, harness.Kill{PID: hit.PID, Who: hit.Who, At: hit.Time})
+		}
+	}
+	for _, k := range h.Kills {
+		if k.Who == "shim" {
+			all = append(all, k)
+		}
+	}
+	return all
+}
+
+// shimKills returns the deaths of shims before the second use of the first id.
+func shimKills(h *harness.History) []harness.Kill {
+	return slices.DeleteFunc(allShimKills(h), func(k harness.Kill) bool { return !h.Done.IsZero() && k.At.After(h.Done) })
+}
+
+// shimKillsOf returns the deaths of shims that served a container. Where shims have no
+// probes it returns the deaths of all shims; the shim of an id's second use has probes.
+func shimKillsOf(h *harness.History, id string) []harness.Kill {
+	_, first, _ := h.FirstUse()
+	if len(shimsOf(first, id)) == 0 {
+		return shimKills(h)
+	}
+	served := shimsOf(h.Hits, id)
+	return slices.DeleteFunc(shimKills(h), func(k harness.Kill) bool { return !served[k.PID] })
+}
+
+// shimsOf returns the pids of the shims that received calls about a container, as far as
+// they have probes.
+func shimsOf(hits []failpoints.Hit, id string) map[int]bool {
+	served := map[int]bool{}
+	for n := range hits {
+		if hits[n].Who == "shim" && hits[n].ID == id {
+			served[hits[n].PID] = true
+		}
+	}
+	return served
+}
+
+// soonest returns the earlier of two times; the zero time stands for never.
+func soonest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// latest returns the later of two times.
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
