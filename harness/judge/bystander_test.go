@@ -63,7 +63,7 @@ func TestBystanders(t *testing.T) {
 		"CRI lists it":                      {podTold("ListContainers", "CONTAINER_RUNNING"), ""},
 		"CRI lists it as one that is over":  {podTold("ListContainers", "CONTAINER_EXITED"), answer + " by=ListContainers"},
 		"CRI lists its pod as not ready":    {podTold("ListPodSandbox", "SANDBOX_NOTREADY"), answer + " object=pod"},
-		"an answer when it had ended early": {endedEarly, end},
+		"an answer when it had ended early": {hadEnded, end},
 
 		"a call that was not answered": {asked("State", "DeadlineExceeded"), call + " call=State code=DeadlineExceeded"},
 		"a call that was refused":      {asked("delete", "Unknown"), call + " call=delete code=Unknown"},
@@ -260,8 +260,8 @@ func podTold(verb, state string) func(*harness.History, *harness.Bystander) {
 	return both(isTold(verb, true, state, 0), func(_ *harness.History, b *harness.Bystander) { b.API = harness.CRI })
 }
 
-// endedEarly: what is asked when it has ended is no news of its own.
-func endedEarly(h *harness.History, b *harness.Bystander) {
+// hadEnded: what is asked when it has ended is no news of its own.
+func hadEnded(h *harness.History, b *harness.Bystander) {
 	b.Payload.ExitedAt = at(20)
 	b.Output, b.Payload.Wrote = harness.Output{Last: 2, LastAt: at(20)}, 2
 	isTold("State", true, "STOPPED", 51)(h, b)

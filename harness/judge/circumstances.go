@@ -4,198 +4,165 @@ import (
 	"slices"
 	"time"
 
-	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/event"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// tellIn is how long it may take until an exit is reported and written down, on a machine
-// that has other things to do: who dies within has perhaps not done so. At a load of 60
-// containerd took more than a second.
-const tellIn = 5 * time.Second
+// reportIn is how long containerd may take to report and to write down an exit. A process
+// killed within this window may not have reported yet. At a load of 60 containerd took
+// more than a second.
+const reportIn = 5 * time.Second
 
-// circumstances adds to findings about containers what their cause may lie in, so that
-// what is known of a window needs no list of the points that lie in it. To exits, who
-// could not tell them: containerd, which was down when the container ended or went down
-// before it can have reported, and the shim, which a fault had killed by then. To events
-// of a beginning, that the shim had died. To cgroups, that runc was cut off while it made
-// the container; to events without a pid that, or that no shim was asked to make it. To
-// sockets that nobody listens on, that a neighbour's shim served its group; and to what a
-// group with two shims leaves, that it had two.
+// circumstances adds possible causes to findings about containers, so that known bugs
+// need no list of points. The causes are:
+//   - of an exit: containerd was down, or the shim dead, before it can have reported it
+//   - of a missing event: the shim was dead before it can have sent it
+//   - of a cgroup, or an event without a pid: runc was cut off in Create, or not asked
+//   - of a silent socket: a neighbour's shim served the group
+//   - of what a group leaves: it had two shims
 func circumstances(h *harness.History, found []finding.Finding) []finding.Finding {
 	for at := range found {
 		f := &found[at]
-		n := slices.IndexFunc(h.Instances, func(i harness.Instance) bool { return i.ID != "" && i.ID == f.Subject.ID })
+		p, of := processOf(h, f.Subject.ID, f.Subject.Exec)
+		noPID := f.Facts[fact.Event] == fact.NoPID
 		switch {
 		case f.Class == finding.ClassSocket && f.Facts[fact.Socket] == fact.Silent && servedByNeighbour(h):
 			f.Facts[fact.Served] = fact.ByNeighbour
-		case n >= 0 && ofTwoShims(h, *f, h.Instances[n]) && twoShims(h):
+		case of && p.leftByTwoShims(f.Class) && twoShims(h):
 			f.Facts[fact.Served] = fact.ByTwo
 			if f.Class == finding.ClassExitCode {
-				mourn(h, h.Instances[n], f)
+				p.noteDeadReporters(f)
 			}
-		case f.Class == finding.ClassCgroup && createFailed(h, f.Subject.ID):
+		case f.Class == finding.ClassCgroup && creationOf(h, f.Subject.ID).failed:
 			f.Facts[fact.Create] = fact.CutOff
-		case f.Facts[fact.Event] == fact.NoPID && !askedToCreate(h, f.Subject.ID):
+		case noPID && !creationOf(h, f.Subject.ID).asked:
 			f.Facts[fact.Create] = fact.NotAsked
-		case f.Facts[fact.Event] == fact.NoPID && diedInCreate(h, f.Subject.ID):
+		case noPID && creationOf(h, f.Subject.ID).died:
 			f.Facts[fact.Create], f.Facts[fact.Containerd] = fact.CutOff, fact.Down
-		case n < 0 && f.Facts[fact.Event] == fact.Missing:
-			queuedBeside(h, f)
-		case n < 0:
-		case f.Class == finding.ClassExitCode:
-			mourn(h, h.Instances[n], f)
-		case f.Facts[fact.Event] == fact.Missing:
-			queued(h, h.Instances[n], f)
-		case f.Facts[fact.Event] == fact.NoPID && createFailed(h, f.Subject.ID) &&
-			len(shimKillsOf(h, f.Subject.ID)) > 0:
+		case f.Facts[fact.Event] == fact.Missing && f.Class != finding.ClassExitCode:
+			if due := eventDue(h, f.Subject.ID, f.Facts[fact.Topic]); !due.IsZero() && shimDiedBefore(h, f.Subject.ID, due) {
+				f.Facts[fact.Shim] = fact.Dead
+			}
+		case of && f.Class == finding.ClassExitCode:
+			p.noteDeadReporters(f)
+		case of && noPID && creationOf(h, f.Subject.ID).failed && len(shimKillsOf(h, f.Subject.ID)) > 0:
 			f.Facts[fact.Create], f.Facts[fact.Shim] = fact.CutOff, fact.Dead
 		}
 	}
 	return found
 }
 
-// mourn adds to a finding about an exit who had died.
-func mourn(h *harness.History, i harness.Instance, f *finding.Finding) {
-	from, to := maybeUntold(h, i, f.Subject.Exec)
-	if downBetween(h, from, to) {
+// noteDeadReporters adds to a finding about an exit which reporters were dead.
+func (p process) noteDeadReporters(f *finding.Finding) {
+	from, to := p.unreportedWindow()
+	if downBetween(p.h, from, to) {
 		f.Facts[fact.Containerd] = fact.Down
 	}
-	if slices.ContainsFunc(shimKillsOf(h, i.ID), func(k harness.Kill) bool { return k.At.Before(to) }) {
+	if slices.ContainsFunc(shimKillsOf(p.h, p.i.ID), func(k harness.Kill) bool { return k.At.Before(to) }) {
 		f.Facts[fact.Shim] = fact.Dead
 	}
 }
 
-// maybeUntold is the time in which the end of a process has perhaps not been told yet.
-func maybeUntold(h *harness.History, i harness.Instance, exec string) (from, to time.Time) {
-	_, from, _ = processOf(h, i, exec)
-	over := overBy(h, i)
-	for _, e := range i.Execs {
-		if e.Called() == exec {
-			over = execOver(h, i, e)
-		}
-	}
-	to = h.After.At // what comes after the look is no fault
-	if !over.IsZero() && over.Add(tellIn).Before(to) {
-		to = over.Add(tellIn)
+// unreportedWindow returns the time in which the end of a process was perhaps not
+// reported yet.
+func (p process) unreportedWindow() (from, to time.Time) {
+	from, _ = p.exitWindow()
+	to = p.h.After.At // a later fault has no part in it
+	if over := p.over(); !over.IsZero() && over.Add(reportIn).Before(to) {
+		to = over.Add(reportIn)
 	}
 	return from, to
 }
 
-// queued adds to a missing event that its shim had died before it can have sent it. What
-// a shim has not reported an end containerd tells.
-func queued(h *harness.History, i harness.Instance, f *finding.Finding) {
-	due := map[string]time.Time{event.TopicCreate: i.Created, event.TopicStart: i.Started}[f.Facts[fact.Topic]]
-	dead := func(k harness.Kill) bool { return k.At.Before(due.Add(tellIn)) }
-	if !due.IsZero() && slices.ContainsFunc(shimKillsOf(h, i.ID), dead) {
-		f.Facts[fact.Shim] = fact.Dead
+// eventDue returns when the create or start event of a container or a sandbox was due.
+// containerd itself sends the exit event that a dead shim has not sent.
+func eventDue(h *harness.History, id, topic string) (due time.Time) {
+	if p, ok := processOf(h, id, ""); ok {
+		return map[string]time.Time{event.TopicCreate: p.i.Created, event.TopicStart: p.i.Started}[topic]
 	}
-}
-
-// queuedBeside adds to a missing event of what is no container of the workload, as a
-// sandbox is, that its shim had died before it can have sent it.
-func queuedBeside(h *harness.History, f *finding.Finding) {
-	call, ok := map[string]string{event.TopicCreate: "Create", event.TopicStart: "Start"}[f.Facts[fact.Topic]]
-	due := time.Time{}
+	call := map[string]string{event.TopicCreate: "Create", event.TopicStart: "Start"}[topic]
 	for _, hit := range h.Hits {
-		if ok && hit.ID == f.Subject.ID && hit.Point == "rpc:shim:Task."+call+":exit" && hit.Err == "" {
+		if call != "" && hit.ID == id && hit.Point == "rpc:shim:Task."+call+":exit" && hit.Err == "" {
 			due = hit.Time
 		}
 	}
-	dead := func(k harness.Kill) bool { return k.At.Before(due.Add(tellIn)) }
-	if !due.IsZero() && slices.ContainsFunc(shimKillsOf(h, f.Subject.ID), dead) {
-		f.Facts[fact.Shim] = fact.Dead
-	}
+	return due
 }
 
-// createFailed reports whether a shim was asked to create a container before the look,
-// and did not answer, or with an error.
-func createFailed(h *harness.History, id string) bool {
-	asked := false
-	for _, hit := range h.Hits {
+// shimDiedBefore reports whether the shim of a container died before it had surely sent
+// an event that was due.
+func shimDiedBefore(h *harness.History, id string, due time.Time) bool {
+	return slices.ContainsFunc(shimKillsOf(h, id), func(k harness.Kill) bool { return k.At.Before(due.Add(reportIn)) })
+}
+
+// creation is how the shims' Create of a container went before the look.
+type creation struct {
+	asked  bool // A shim was asked to create it.
+	failed bool // No shim created it.
+	died   bool // No shim created it, and containerd was down during the last Create.
+}
+
+func creationOf(h *harness.History, id string) (c creation) {
+	created := false
+	var from time.Time
+	for n := range h.Hits {
+		hit := &h.Hits[n]
 		if hit.Who != "shim" || hit.ID != id || hit.Time.After(h.After.At) {
 			continue
 		}
 		switch hit.Point {
 		case "rpc:shim:Task.Create:entry":
-			asked = true
+			c.asked, from = true, hit.Time
 		case "rpc:shim:Task.Create:exit":
-			if hit.Err == "" {
-				return false
-			}
+			created = created || hit.Err == ""
+			c.died = c.died || downBetween(h, from, hit.Time)
 		}
 	}
-	return asked
+	c.failed = c.asked && !created
+	c.died = c.died && c.failed
+	return c
 }
 
-// diedInCreate reports whether containerd died before a shim had failed to create a
-// container that none created after that.
-func diedInCreate(h *harness.History, id string) bool {
-	if !createFailed(h, id) {
-		return false
-	}
-	var from time.Time
-	for _, hit := range h.Hits {
-		switch {
-		case hit.Who != "shim" || hit.ID != id || hit.Time.After(h.After.At):
-		case hit.Point == "rpc:shim:Task.Create:entry":
-			from = hit.Time
-		case hit.Point == "rpc:shim:Task.Create:exit":
-			return downBetween(h, from, hit.Time)
-		}
-	}
-	return false
-}
-
-// askedToCreate reports whether any shim was asked to create a container before the look.
-func askedToCreate(h *harness.History, id string) bool {
-	return slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
-		return hit.Point == "rpc:shim:Task.Create:entry" && hit.ID == id && !hit.Time.After(h.After.At)
-	})
-}
-
-// servedByNeighbour reports whether the shim that served the containers of a group last
-// before the look is of another container than the one that the group, and with it the
-// socket, is called by. A shim is of the container that it was asked about first.
+// servedByNeighbour reports whether another container's shim served a group last. The
+// socket has the name of the group's first container. A shim is the shim of the container
+// that its first call was about.
 func servedByNeighbour(h *harness.History) bool {
-	if !h.Case.Workload.Grouped {
-		return false
-	}
 	asked, last := map[int]bool{}, ""
-	for _, hit := range h.Hits {
-		if hit.Who != "shim" || hit.ID == "" || hit.Time.After(h.After.At) || asked[hit.PID] ||
-			hit.Passed().Service() != "Task" {
-			continue
+	for n := range h.Hits {
+		hit := &h.Hits[n]
+		if hit.Who == "shim" && hit.ID != "" && !hit.Time.After(h.After.At) && !asked[hit.PID] &&
+			hit.Passed().Service() == "Task" {
+			asked[hit.PID], last = true, hit.ID
 		}
-		asked[hit.PID], last = true, hit.ID
 	}
-	return last != "" && last != h.Instances[0].ID
+	return h.Case.Workload.Grouped && last != "" && last != h.Instances[0].ID
 }
 
-// ofTwoShims reports whether a group with two shims can have left a finding about a
-// container. It leaves a shim, the shim's socket and the container's end. A restart kills
-// such a container: then its files and its exit status are lost, too.
-func ofTwoShims(h *harness.History, f finding.Finding, i harness.Instance) bool {
-	switch f.Class {
+// leftByTwoShims reports whether a group with two shims can leave a finding of a class: a
+// shim, its socket or the end of a container. A restart kills such a container, and then
+// its files and its exit status are lost too.
+func (p process) leftByTwoShims(class finding.Class) bool {
+	switch class {
 	case finding.ClassShim, finding.ClassSocket, finding.ClassEnd:
 		return true
 	case finding.ClassExitCode, finding.ClassFile:
-		t, ran, err := truth(h, i)
-		return err == nil && ran && t.Status == killed && !mayBeKilled(h, i)
+		t, ran, err := truth(p.h, p.i)
+		return err == nil && ran && t.Status == killed && !mayBeKilled(p.h, p.i)
 	}
 	return false
 }
 
-// twoShims reports whether a group was served by two shims at once: one that was asked to
-// create a container was asked something when another had been.
+// twoShims reports whether two shims served a group at once: the first received a call
+// after the second was asked to create a container.
 func twoShims(h *harness.History) bool {
 	if !h.Case.Workload.Grouped {
 		return false
 	}
 	creates, last := map[int]time.Time{}, map[int]time.Time{}
-	for _, hit := range h.Hits {
+	for n := range h.Hits {
+		hit := &h.Hits[n]
 		if hit.Who != "shim" || hit.Passed().Service() != "Task" || hit.Passed().Where != "entry" ||
 			hit.Time.After(h.After.At) {
 			continue

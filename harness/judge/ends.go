@@ -3,48 +3,68 @@ package judge
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/event"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// ends: a container ends as its workload says, unless the client, a fault or its shim's
-// death killed it. Without this rule any end would become the truth for other reports.
+// ends: each process ends as its workload says, unless the client, a fault or the death
+// of its shim killed it. A stop by CRI waits for the grace period. When the shim reports
+// the exit of an init, it has killed the init's children. Without this rule every end
+// would be the truth for the reports.
 func ends(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
-		return nil, nil
+		return outlived(h), nil
 	}
+	for _, p := range processes(h) {
+		if fs, wrong := p.wrongEnd(); wrong {
+			found = append(found, p.find(finding.End, finding.ClassEnd, fs))
+		}
+	}
+	found = circumstances(h, found)
 	for _, i := range h.Instances {
-		t, ran, err := truth(h, i)
-		fs := fact.Facts{
-			fact.Want: fmt.Sprint(i.Spec.Want()), fact.True: fmt.Sprint(t.Status), fact.Source: t.Source,
+		if fs, early := endedEarly(h, i); early {
+			found = append(found, process{h, i, nil}.find(finding.End, finding.ClassEnd, fs))
 		}
-		switch {
-		case err != nil || i.ID == "" || (!ran || t.Status == killed) && mayBeKilled(h, i):
-			continue
-		case !ran && !i.Started.IsZero():
-			fs = fact.Facts{fact.Status: fact.NeverBegan}
-		case !ran || t.Status == i.Spec.Want() && !killedOtherwise(h, i):
-			continue
-		case t.Status == killed || t.Status == i.Spec.Want():
-			fs[fact.Status] = fact.Killed
-		default:
-			fs[fact.Status] = fact.Wrong
-		}
-		found = append(found, finding.Finding{
-			Invariant: finding.End, Class: finding.ClassEnd, Subject: finding.Subject{ID: i.ID, PID: int(i.PID)}, Facts: fs,
-		})
 	}
-	return circumstances(h, found), nil
+	return append(found, outlived(h)...), nil
 }
 
-// killedOtherwise reports whether somebody else has ended a container as it was to end:
-// one that was to be OOM-killed was killed before its init has taken too much, or the
-// kernel has not counted that it did it; one that the client was to end, before it did.
+// wrongEnd returns the facts of an end that the workload does not have.
+func (p process) wrongEnd() (fact.Facts, bool) {
+	t, ran, err := p.truth()
+	want, started := p.i.Spec.Want(), p.i.Started
+	if p.e != nil {
+		want, started = p.e.Want, p.e.Started
+	}
+	fs := fact.Facts{fact.Want: fmt.Sprint(want), fact.True: fmt.Sprint(t.Status), fact.Source: t.Source}
+	asWanted := t.Status == want && !(p.e == nil && killedOtherwise(p.h, p.i))
+	switch {
+	case err != nil || p.i.ID == "" || (!ran || t.Status == killed) && p.mayBeKilled():
+		return fact.Facts{}, false
+	case started.IsZero() && (!ran || p.e != nil), ran && asWanted:
+		return fact.Facts{}, false
+	case !ran:
+		return fact.Facts{fact.Status: fact.NeverBegan}, true
+	case t.Status == killed && p.e != nil && p.e.Signal != 0 && p.e.Waited.After(p.e.Signalled.Add(p.e.Patience)):
+		fs[fact.Status], fs[fact.Bound] = fact.NotEnded, p.e.Patience.String() // the client gave up and killed it
+	case t.Status == killed || t.Status == want:
+		fs[fact.Status] = fact.Killed
+	default:
+		fs[fact.Status] = fact.Wrong
+	}
+	return fs, true
+}
+
+// killedOtherwise reports whether something else ended a container that ended as it was
+// to end. Its payload did not reach its memory limit, or the kernel counted no OOM kill;
+// or the client did not send the signal.
 func killedOtherwise(h *harness.History, i harness.Instance) bool {
 	if i.Spec.OOM == harness.OOMInit {
 		return i.Payload.HoggedAt.IsZero() || !mayBeCounted(i)
@@ -52,37 +72,53 @@ func killedOtherwise(h *harness.History, i harness.Instance) bool {
 	return i.Spec.Signal != "" && !called(h, i, ending)
 }
 
-// mayBeKilled reports whether somebody who may do so may have killed a container: a
-// fault, the client, or containerd when it cleans up behind a dead shim or a start that
-// has failed.
-func mayBeKilled(h *harness.History, i harness.Instance) bool {
-	undone := i.Started.IsZero() && !diedStarting(h, i)
-	return undone || faultKilled(h, i) || clientKilled(h, i) || killedWithChild(i) || len(h.Case.Misbehaviours()) > 0
+// mayBeKilled reports whether the client, a fault, the end of its container or a clean-up
+// of containerd may have killed a process, or never let it begin.
+func (p process) mayBeKilled() bool {
+	if p.e == nil {
+		return mayBeKilled(p.h, p.i)
+	}
+	before := func(at time.Time) bool { return p.e.Waited.IsZero() || at.Before(p.e.Waited) }
+	dropped := p.e.Signal != 0 && (p.e.Signalled.IsZero() || !p.h.Case.Faultless()) // the client kills it then
+	return dropped || p.e.Timed() && p.e.Payload.Runs == 0 || p.e.Orphaned() && p.e.Payload.Runs > 0 ||
+		slices.ContainsFunc(shimKillsOf(p.h, p.i.ID), func(k harness.Kill) bool { return before(k.At) }) ||
+		slices.ContainsFunc(p.h.Kills, func(k harness.Kill) bool {
+			return (k.PID == int(p.i.PID) || k.PID == int(p.e.PID)) && before(k.At)
+		}) ||
+		slices.ContainsFunc(p.h.Calls, func(c harness.Call) bool {
+			return (isCall(c, p.i, ending) || c.Verb == "kill" && c.Of == p.i.ID+"/"+p.e.ID) && before(c.At)
+		})
 }
 
-// killedWithChild reports whether the kernel has OOM-killed more than the child of a
-// container: on a busy machine the child's memory may not be free yet when it has been
-// killed, and the next is the init.
+// mayBeKilled reports whether the client, a fault or a clean-up of containerd may have
+// killed a container. containerd cleans up behind a dead shim and after a failed start.
+func mayBeKilled(h *harness.History, i harness.Instance) bool {
+	undone := i.Started.IsZero() && !diedStarting(h, i)
+	return undone || faultKilled(h, i) || clientKilled(h, i) || killedWithChild(i) || has(h, shimFaked)
+}
+
+// killedWithChild reports whether the kernel OOM-killed more than the child of a
+// container. On a busy machine it frees the memory of the child late, and kills the init
+// next.
 func killedWithChild(i harness.Instance) bool {
 	return i.Spec.OOM == harness.OOMChild && i.OOMKills != nil && *i.OOMKills > 1
 }
 
-// diedStarting reports whether it was the end of containerd, and nothing before it, that
-// cut the client's Start of a container off when its shim had done it: who would have
-// rolled it back has gone, and who comes next finds a container that runs. One that its
-// shim has not done yet is cut off with it, and is called created for good.
+// diedStarting reports whether only the end of containerd cut off the client's Start,
+// after the shim had started the container. Then no containerd rolls the start back, and
+// the next one finds a running container.
 func diedStarting(h *harness.History, i harness.Instance) bool {
 	for _, c := range slices.Backward(h.Calls) {
 		if c.Who != "client" || c.Of != i.Name || harness.PathOf(c.Verb) != "start" {
 			continue
 		}
-		done, answered := startedByShim(h, i.ID), c.At.Add(c.Took)
-		return c.Err != nil && !done.IsZero() && !brokenOrKilled(h, answered) && endedBetween(h, done, answered)
+		started, returned := startedByShim(h, i.ID), c.At.Add(c.Took)
+		return c.Err != nil && !started.IsZero() && !brokenOrKilled(h, returned) && endedBetween(h, started, returned)
 	}
 	return false
 }
 
-// startedByShim is when a shim has started a container; the zero time: none says so.
+// startedByShim returns when a shim started a container, or the zero time.
 func startedByShim(h *harness.History, id string) time.Time {
 	for _, hit := range h.Hits {
 		if hit.Who == "shim" && hit.ID == id && hit.Point == "rpc:shim:Task.Start:exit" && hit.Err == "" {
@@ -92,7 +128,7 @@ func startedByShim(h *harness.History, id string) time.Time {
 	return time.Time{}
 }
 
-// endedBetween reports whether a fault has ended containerd in a time.
+// endedBetween reports whether a fault ended containerd between two times.
 func endedBetween(h *harness.History, from, to time.Time) bool {
 	in := func(t time.Time) bool { return !t.Before(from) && !t.After(to) }
 	return slices.ContainsFunc(h.Kills, func(k harness.Kill) bool { return k.Who == "containerd" && in(k.At) }) ||
@@ -101,76 +137,71 @@ func endedBetween(h *harness.History, from, to time.Time) bool {
 		})
 }
 
-// killing are the client's calls that end a container which still runs, and ending those
-// and the ones that end it with a signal.
-var (
-	killing = []string{"remove", "StopPodSandbox", "RemovePodSandbox", "RemoveContainer"}
-	ending  = append(slices.Clone(killing), "kill", "StopContainer")
-)
+// termGrace is less than the grace period of a stop, and more than the moment that a
+// payload needs to end after SIGTERM.
+const termGrace = time.Second
 
-// clientKilled reports whether the client has sent SIGKILL to a container, or begun a
-// call that kills it, before it ended. The answer to a signal may come later than that.
-func clientKilled(h *harness.History, i harness.Instance) bool {
-	sent, over := killSent(h, i), overBy(h, i)
-	inTime := over.IsZero() || sent.Before(over) || called(h, i, ending)
-	return !sent.IsZero() && inTime || called(h, i, killing)
+// clockGrace is how far apart the times of two processes may be.
+const clockGrace = 50 * time.Millisecond
+
+// endedEarly returns the facts of a stop by CRI that did not wait for its grace period. A
+// container that ignores SIGTERM ended before, or containerd reported that. Or containerd
+// sent a second signal to a container that needs a moment to end.
+func endedEarly(h *harness.History, i harness.Instance) (fact.Facts, bool) {
+	stop, once := stopOf(h, i)
+	if h.CRI == nil || !once && !i.Spec.IgnoresTerm || stop.IsZero() || i.WithPod || i.Spec.Signal != "SIGTERM" ||
+		faultKilled(h, i) || clientKilled(h, i) {
+		return fact.Facts{}, false
+	}
+	given, kill, status := termGrace, secondKill(h, i, stop), fact.KilledEarly
+	if i.Spec.IgnoresTerm {
+		given, kill = harness.StopGrace, overBy(h, i)
+		if kill.Equal(i.Waited) && !exitSeen(h, i) && endOf(h, i).IsZero() {
+			status = fact.SaidEarly
+		}
+	}
+	had := kill.Sub(stop)
+	return fact.Facts{fact.Status: status, fact.Bound: given.String(),
+		fact.Apart: had.Round(time.Millisecond).String()}, !kill.IsZero() && had < given-clockGrace
 }
 
-// called reports whether the client has begun one of some calls about a container before
-// it ended.
-func called(h *harness.History, i harness.Instance, verbs []string) bool {
-	over := overBy(h, i)
-	return slices.ContainsFunc(h.Calls, func(c harness.Call) bool {
-		return isCall(c, i, verbs) && (over.IsZero() || c.At.Before(over))
+// exitSeen reports whether an event reported a container's exit.
+func exitSeen(h *harness.History, i harness.Instance) bool {
+	return slices.ContainsFunc(h.Events, func(e event.Task) bool {
+		return e.Container == i.ID && e.Exec == "" && e.Topic == event.TopicExit
 	})
 }
 
-// isCall reports whether a call is one of some about a container, or about all that there
-// were: one that has succeeded before a container was asked for, in an earlier round of a
-// crash loop, was not about that.
-func isCall(c harness.Call, i harness.Instance, verbs []string) bool {
-	return slices.Contains(verbs, c.Verb) && (c.Of == "" || c.Of == i.Name || c.Of == i.ID) &&
-		(c.Err != nil || !c.At.Add(c.Took).Before(i.Begun))
-}
-
-// overBy is a time by which a container had ended: its end, where that is known, or else
-// when somebody first heard of it, or saw it gone.
-func overBy(h *harness.History, i harness.Instance) time.Time {
-	over := endOf(h, i)
-	earlier := func(t time.Time) {
-		if !t.IsZero() && (over.IsZero() || t.Before(over)) {
-			over = t
+// secondKill returns when containerd asked a shim to send a second signal to a container
+// that had not ended yet, by the record of its payload. The zero time: it did not.
+func secondKill(h *harness.History, i harness.Instance, stop time.Time) time.Time {
+	kills := 0
+	for _, hit := range h.Hits {
+		if hit.Point != "rpc:containerd:Task.Kill:entry" || hit.ID != i.ID || hit.ExecID != "" || hit.Time.Before(stop) {
+			continue // containerd kills an exec when its client closed the connection
 		}
-	}
-	earlier(i.Waited)
-	earlier(i.Gone)
-	for _, e := range h.Events {
-		if e.Container == i.ID && e.Exec == "" && e.Topic == event.TopicExit {
-			earlier(e.Seen)
-		}
-	}
-	return over
-}
-
-// endOf is when a container ended, as its payload has noted, or else the world's init, or
-// the harness that has killed it; the zero time where none of them knows. What containerd
-// says is of no matter.
-func endOf(h *harness.History, i harness.Instance) time.Time {
-	if i.Payload.Exited {
-		return i.Payload.ExitedAt
-	}
-	if i.PID == 0 {
-		return time.Time{}
-	}
-	for _, e := range h.Exits {
-		if e.PID == int(i.PID) {
-			return e.At
-		}
-	}
-	for _, k := range h.Kills {
-		if k.PID == int(i.PID) {
-			return k.At
+		if kills++; kills == 2 && i.Payload.Exited && hit.Time.Before(i.Payload.ExitedAt) {
+			return hit.Time
 		}
 	}
 	return time.Time{}
+}
+
+// outlived returns the children that ran after their shim had reported the exit of the
+// init. A killed shim could not kill them.
+func outlived(h *harness.History) (found []finding.Finding) {
+	if len(shimKills(h)) > 0 {
+		return nil
+	}
+	for _, o := range h.Outlived {
+		p, _ := processOf(h, o.Container, "")
+		found = append(found, finding.Finding{
+			Invariant: finding.Forgot, Class: finding.ClassProcess,
+			Subject: finding.Subject{Namespace: daemon.TaskNamespace, ID: o.Container, PID: o.PID, Name: o.Name},
+			Facts: fact.Facts{
+				fact.Task: fact.TaskStopped, fact.TaskPID: strconv.Itoa(int(p.i.PID)), fact.Program: o.Name,
+			},
+		})
+	}
+	return found
 }

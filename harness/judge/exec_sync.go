@@ -6,9 +6,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/compare"
-	"github.com/shimquake/shimquake/oracle/exit"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 )
@@ -67,29 +65,4 @@ func (x *execOf) syncBroken() bool {
 	}
 	return x.e.Sync.Err != nil && x.e.Sync.Err.Code == codes.Canceled.String() ||
 		tolerated(x.h, execWorks, *x.i, span{x.e.Begun, by})
-}
-
-// syncsReported are the exit statuses that ExecSync has answered. It tells no time.
-func syncsReported(h *harness.History) (all []exit.Observation) {
-	for _, i := range h.Instances {
-		for _, e := range i.Execs {
-			if e.Sync != nil && e.Sync.Err == nil && !e.Sync.Answered.IsZero() && len(ofSync(e)) > 0 {
-				all = append(all, exit.Observation{Container: i.ID, Exec: e.Called(), Observer: ofSync(e)[0],
-					Status: e.Sync.Status, PID: int(e.PID)})
-			}
-		}
-	}
-	return all
-}
-
-// ofSync are those that tell of an exec by CRI: only its event of one whose time is over,
-// or whose client has gone.
-func ofSync(e harness.Exec) []exit.Observer {
-	switch {
-	case e.Timed(), !e.Sync.Broke.IsZero():
-		return nil
-	case e.Sync.Streamed:
-		return []exit.Observer{exit.ByExecStream}
-	}
-	return []exit.Observer{exit.ByExecSync}
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/check"
 	"github.com/shimquake/shimquake/oracle/event"
-	"github.com/shimquake/shimquake/oracle/exit"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/residue"
@@ -26,7 +25,6 @@ func (known excuses) execs(h *harness.History) (found []finding.Finding, _ []har
 		i := &h.Instances[n]
 		for m := range i.Execs {
 			x := execOf{h, i, &i.Execs[m], nil}
-			x.end()
 			x.kept()
 			x.synced()
 			x.events()
@@ -48,58 +46,6 @@ func (x *execOf) find(invariant finding.Invariant, class finding.Class, fs fact.
 	fs[fact.Of] = fact.AnExec
 	x.found = append(x.found, finding.Finding{Invariant: invariant, Class: class, Facts: fs,
 		Subject: finding.Subject{ID: x.i.ID, Exec: x.e.Called(), PID: int(x.e.PID)}})
-}
-
-// execTruth is how an exec really ended, as truth is of a container's init.
-func execTruth(h *harness.History, i harness.Instance, e harness.Exec) (t exit.Truth, ran bool, err error) {
-	t, ran, err = truth(h, harness.Instance{Name: i.Record(e), ID: i.ID, PID: e.PID, Payload: e.Payload})
-	t.Exec = e.Called()
-	return t, ran, err
-}
-
-// end: it ends with its own status, one that is held with its container, and one that is
-// to be ended by a signal by that one, unless a fault or the client has killed it before.
-func (x *execOf) end() {
-	t, ran, err := execTruth(x.h, *x.i, *x.e)
-	fs := fact.Facts{fact.Want: fmt.Sprint(x.e.Want), fact.True: fmt.Sprint(t.Status),
-		fact.Source: t.Source}
-	switch {
-	case err != nil || x.e.Started.IsZero() || (!ran || t.Status == killed) && x.mayBeKilled(),
-		!ran && x.e.Timed(), // its time may be over before it has begun
-		t.Status == killed && x.e.Orphaned():
-		return
-	case !ran:
-		fs = fact.Facts{fact.Status: fact.NeverBegan}
-	case t.Status == x.e.Want:
-		return
-	case t.Status == killed && x.unended():
-		fs[fact.Status], fs[fact.Bound] = fact.NotEnded, x.e.Patience.String()
-	case t.Status == killed:
-		fs[fact.Status] = fact.Killed
-	default:
-		fs[fact.Status] = fact.Wrong
-	}
-	x.find(finding.End, finding.ClassEnd, fs)
-}
-
-// unended reports whether its client has lost patience with its signal, and killed it.
-func (x *execOf) unended() bool {
-	return x.e.Signal != 0 && x.e.Waited.After(x.e.Signalled.Add(x.e.Patience))
-}
-
-// mayBeKilled reports whether its container may have been killed, or its shim, before
-// somebody heard that the exec had ended, or the client itself has, as a fault kept its
-// signal from it.
-func (x *execOf) mayBeKilled() bool {
-	before := func(at time.Time) bool { return x.e.Waited.IsZero() || at.Before(x.e.Waited) }
-	of := func(k harness.Kill) bool { return k.PID == int(x.i.PID) || k.PID == int(x.e.PID) }
-	unsure := x.e.Signal != 0 && (x.e.Signalled.IsZero() || !x.h.Case.Faultless()) // the client kills it then
-	return unsure ||
-		slices.ContainsFunc(shimKillsOf(x.h, x.i.ID), func(k harness.Kill) bool { return before(k.At) }) ||
-		slices.ContainsFunc(x.h.Kills, func(k harness.Kill) bool { return of(k) && before(k.At) }) ||
-		slices.ContainsFunc(x.h.Calls, func(c harness.Call) bool {
-			return (isCall(c, *x.i, ending) || c.Verb == "kill" && c.Of == x.i.ID+"/"+x.e.ID) && before(c.At)
-		})
 }
 
 // kept: what was deleted is not known any more.
@@ -156,7 +102,7 @@ func (x *execOf) event(e event.Task, before []event.Task) {
 		find(fact.Facts{fact.Event: fact.WrongPID, fact.Reported: fmt.Sprint(e.PID),
 			fact.True: fmt.Sprint(x.e.PID)})
 	}
-	_, from, to := processOf(x.h, *x.i, x.e.Called())
+	from, to := process{x.h, *x.i, x.e}.exitWindow()
 	if fs, wrong := check.WrongEnd(e.Exited, from, check.MinNonZero(e.Seen, to)); wrong {
 		fs[fact.Event] = fact.WrongTime
 		find(fs)
@@ -183,7 +129,7 @@ type ofShim struct {
 
 // due reports whether it must have come. What a shim has not sent dies with it.
 func (d ofShim) due(h *harness.History, id string) bool {
-	until := d.since.Add(tellIn)
+	until := d.since.Add(reportIn)
 	return settled(h) && !d.since.IsZero() &&
 		!slices.ContainsFunc(gaps(h), func(g event.Gap) bool { return g.Overlaps(d.from, until) }) &&
 		!slices.ContainsFunc(shimKillsOf(h, id), func(k harness.Kill) bool { return k.At.Before(until) })
@@ -206,7 +152,7 @@ func (d ofShim) lost(h *harness.History, i harness.Instance) (fact.Facts, bool) 
 
 // expected are the events of an exec. Only its shim knows of it.
 func (x *execOf) expected() []ofShim {
-	end := execOver(x.h, *x.i, *x.e)
+	end := process{x.h, *x.i, x.e}.over()
 	return []ofShim{
 		{event.TopicExecAdded, x.e.Begun, x.e.Added}, {event.TopicExecStart, x.e.Begun, x.e.Started},
 		{event.TopicExit, end, end},
@@ -217,52 +163,6 @@ func (x *execOf) expected() []ofShim {
 // send then it sends again a second later, behind what has come about meanwhile.
 func (x *execOf) due(topic string) bool {
 	return !slices.ContainsFunc(x.expected(), func(d ofShim) bool { return d.topic == topic && !d.due(x.h, x.i.ID) })
-}
-
-// execOver is when an exec had ended, as its payload has noted, or else with its
-// container; the zero time: it did not run, or that is not known.
-func execOver(h *harness.History, i harness.Instance, e harness.Exec) time.Time {
-	switch {
-	case e.Payload.Exited:
-		return e.Payload.ExitedAt
-	case e.Timed(), e.Stays:
-		return e.Waited
-	case e.Payload.Runs == 0 || !e.Held:
-		return time.Time{}
-	}
-	return exitDue(h, i)
-}
-
-// processOf is what is known of a container's init, or of an exec in it: its pid, a time
-// at which it was alive, and the latest time that who saw it end can take for that.
-func processOf(h *harness.History, i harness.Instance, exec string) (pid uint32, from, to time.Time) {
-	from, _ = livedUntil(h, i)
-	to = endedBy(h, i)
-	n := slices.IndexFunc(i.Execs, func(e harness.Exec) bool { return e.Called() == exec })
-	if exec == "" || n < 0 {
-		return i.PID, from, to
-	}
-	switch e := i.Execs[n]; {
-	case e.Payload.Exited && held(h, i):
-		return e.PID, e.Payload.ExitedAt, time.Time{}
-	case e.Payload.Exited:
-		return e.PID, e.Payload.ExitedAt, e.Payload.ExitedAt.Add(reapIn)
-	case e.Held && !faultKilled(h, i):
-		if i.Spec.SharedPID { // its shim ends it, and not the end of the init
-			to = time.Time{}
-		}
-		return e.PID, from, to
-	default: // it was killed by itself, or when is not known
-		return e.PID, e.Begun, time.Time{}
-	}
-}
-
-// ofExec notes of facts that they are of an exec, where they are.
-func ofExec(exec string, fs fact.Facts) fact.Facts {
-	if exec != "" {
-		fs[fact.Of] = fact.AnExec
-	}
-	return fs
 }
 
 // unaskedExecs are events of execs that no client has asked for: the id of another.

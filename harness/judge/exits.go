@@ -1,80 +1,267 @@
 package judge
 
 import (
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle/check"
+	"github.com/shimquake/shimquake/oracle/event"
 	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// exits: every reported exit status is the true one.
+// exits: every report of an exit has the true status, the pid of the process and one
+// possible time. Without a fault every reporter reports each exit; after a fault at least
+// one reporter does if containerd is up. The second use of an id is reported as itself.
+// No wrong status arrives late, when everything has settled.
 func exits(h *harness.History) ([]finding.Finding, []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
 	}
-	truths, reported, _ := ledger(h)
-	var sent []exit.Sent
-	for _, s := range h.Signals {
-		sent = append(sent, exit.Sent{Container: s.Container, Signal: s.Signal, By: "the client"})
+	var problems []harness.Problem
+	for _, p := range processes(h) {
+		if _, _, err := p.truth(); err != nil {
+			problems = append(problems, problem(harness.ByTruth, err.Error())...)
+		}
 	}
-	wrong, err := exit.Wrong(truths, reported, sent)
-	wrong = slices.DeleteFunc(wrong, func(f finding.Finding) bool { return saysUnknown(h, f) })
+	l := ledgerOf(h)
+	wrong, err := l.wrong()
 	if err != nil {
-		return circumstances(h, wrong), problem(harness.ByTruth, err.Error())
+		problems = append(problems, problem(harness.ByTruth, err.Error())...)
 	}
-	return circumstances(h, wrong), nil
+	found := circumstances(h, append(wrong, l.unreported()...))
+	found = append(append(found, l.wrongTimes()...), l.differingTimes()...)
+	return slices.Concat(found, secondUse(h), l.late()), problems
 }
 
-// payloads: the end of each payload is known.
-func payloads(h *harness.History) (_ []finding.Finding, out []harness.Problem) {
-	if !looked(h) {
-		return nil, nil
-	}
-	for _, i := range h.Instances {
-		if _, _, err := truth(h, i); err != nil {
-			out = append(out, problem(harness.ByTruth, err.Error())...)
-		}
-		for _, e := range i.Execs {
-			if _, _, err := execTruth(h, i, e); err != nil {
-				out = append(out, problem(harness.ByTruth, err.Error())...)
-			}
-		}
-	}
-	return nil, out
+// ledger has the real exits, and all reports of them.
+type ledger struct {
+	h          *harness.History
+	truths     []exit.Truth
+	reported   []exit.Observation
+	neverBegan []string // The containers with a payload that never began.
 }
 
-// ledger is what is true of exits, what was reported of those, and which payloads never
-// ran.
-func ledger(h *harness.History) (truths []exit.Truth, reported []exit.Observation, neverBegan []string) {
+func ledgerOf(h *harness.History) ledger {
+	l := ledger{h: h}
 	if !looked(h) {
-		return nil, nil, nil
+		return l
 	}
-	type process struct{ container, exec string }
-	ran := map[process]bool{}
-	for _, i := range h.Instances {
-		t, did, err := truth(h, i)
-		switch {
-		case i.ID == "" || err != nil: // it was never created, or payloads tells why nothing is known
-		case !did:
-			neverBegan = append(neverBegan, i.ID)
-		default:
-			ran[process{i.ID, ""}] = true
-			truths = append(truths, t)
-		}
-		for _, e := range i.Execs {
-			if t, did, err := execTruth(h, i, e); did && err == nil {
-				ran[process{i.ID, e.Called()}] = true
-				truths = append(truths, t)
-			}
+	for _, p := range processes(h) {
+		switch t, ran, err := p.truth(); {
+		case ran && err == nil:
+			l.truths = append(l.truths, t)
+		case p.e == nil && p.i.ID != "" && err == nil:
+			l.neverBegan = append(l.neverBegan, p.i.ID)
 		}
 	}
 	events, hits, clients := h.FirstUse()
-	shims := shimsReported(hits)
-	for _, o := range slices.Concat(clients, syncsReported(h), exit.OfEvents(events), shims) {
-		if ran[process{o.Container, o.Exec}] { // of a payload that never began nothing is known
-			reported = append(reported, o)
+	all := slices.Concat(clients, reportedBySync(h), exit.OfEvents(events), reportedByShims(hits))
+	for _, o := range all {
+		if slices.ContainsFunc(l.truths, func(t exit.Truth) bool { return isOf(o, t) }) {
+			l.reported = append(l.reported, o)
 		}
 	}
-	return truths, reported, neverBegan
+	return l
+}
+
+// isOf reports whether a report is about an exit.
+func isOf(o exit.Observation, t exit.Truth) bool {
+	return o.Container == t.Container && o.Exec == t.Exec
+}
+
+// wrong returns the reports with a wrong status.
+func (l ledger) wrong() ([]finding.Finding, error) {
+	var sent []exit.Sent
+	for _, s := range l.h.Signals {
+		sent = append(sent, exit.Sent{Container: s.Container, Signal: s.Signal, By: "the client"})
+	}
+	wrong, err := exit.Wrong(l.truths, l.reported, sent)
+	return slices.DeleteFunc(wrong, func(f finding.Finding) bool {
+		// After a reboot CRI reports 255 for an exit that nothing on the node knows.
+		return f.Facts[fact.By] == string(exit.ByCRIStatus) && f.Facts[fact.Status] == fact.MadeUp255 &&
+			lostWithNode(l.h, f.Subject.ID, f.Subject.Exec)
+	}), err
+}
+
+// lostWithNode reports whether the node rebooted while perhaps only the shim knew the
+// exit: then no reporter can know it.
+func lostWithNode(h *harness.History, container, exec string) bool {
+	p, ok := processOf(h, container, exec)
+	if !ok {
+		return false
+	}
+	from, to := p.unreportedWindow()
+	return rebootIn(h, from, to)
+}
+
+// reachable are the observers that a client of containerd can ask.
+var reachable = []exit.Observer{
+	exit.ByWait, exit.ByDelete, exit.ByTaskStatus, exit.ByTaskList, exit.ByTaskExit, exit.ByTaskDelete,
+	exit.ByCRIStatus, exit.ByRestarted,
+}
+
+// unreported returns the exits that an observer did not report and had to.
+func (l ledger) unreported() (found []finding.Finding) {
+	if !settled(l.h) {
+		return nil
+	}
+	for _, t := range l.truths {
+		reports := func(by exit.Observer) bool {
+			return slices.ContainsFunc(l.reported, func(o exit.Observation) bool { return isOf(o, t) && o.Observer == by })
+		}
+		var silent []exit.Observer
+		switch {
+		case l.h.Case.Faultless():
+			silent = slices.DeleteFunc(slices.Clone(mustReport(l.h, t)), reports)
+		case t.Exec == "" && !slices.ContainsFunc(reachable, reports) && !lostWithNode(l.h, t.Container, ""):
+			silent = []exit.Observer{exit.ByNobody}
+		}
+		for _, by := range silent {
+			found = append(found, wrongReport(exit.Observation{Container: t.Container, Exec: t.Exec, Observer: by},
+				fact.Unreported, fact.Facts{fact.True: fmt.Sprint(t.Status), fact.Source: t.Source}))
+		}
+	}
+	return found
+}
+
+// mustReport returns the observers that report an exit if there is no fault. The client
+// of a script asks only as its steps say.
+func mustReport(h *harness.History, t exit.Truth) []exit.Observer {
+	p, ok := processOf(h, t.Container, t.Exec)
+	switch {
+	case !ok || h.Case.Workload.ReusesIDs():
+		return nil
+	case p.e == nil:
+		return p.i.MustTell
+	case p.e.Sync != nil:
+		return observersOfSync(*p.e)
+	}
+	return []exit.Observer{exit.ByWait, exit.ByTaskStatus, exit.ByDelete}
+}
+
+// wrongReport returns a finding about a report of an exit.
+func wrongReport(o exit.Observation, status string, fs fact.Facts) finding.Finding {
+	fs[fact.By], fs[fact.Status] = string(o.Observer), status
+	return finding.Finding{Invariant: finding.Exit, Class: finding.ClassExitCode, Facts: ofExec(o.Exec, fs),
+		Subject: finding.Subject{ID: o.Container, Exec: o.Exec, PID: o.PID}}
+}
+
+// wrongTimes returns the reports with another pid, or with an impossible time.
+func (l ledger) wrongTimes() (found []finding.Finding) {
+	_, _, reported := l.h.FirstUse()
+	for _, o := range reported {
+		p, ok := processOf(l.h, o.Container, o.Exec)
+		if !ok {
+			continue
+		}
+		if pid := p.pid(); pid != 0 && o.PID != int(pid) {
+			found = append(found, wrongReport(o, fact.WrongPID,
+				fact.Facts{fact.Reported: fmt.Sprint(o.PID), fact.True: fmt.Sprint(pid)}))
+		}
+		from, by := p.exitWindow()
+		if by = check.MinNonZero(l.h.After.At, by); !p.reportedTrue(o.Status) {
+			from, by = p.i.Begun, l.h.After.At // a made-up exit has a made-up time
+		}
+		if fs, wrong := check.WrongEnd(o.At, from, by); wrong {
+			found = append(found, wrongReport(o, fact.WrongTime, fs))
+		}
+	}
+	return found
+}
+
+// differingTimes returns the reports of one exit that have another time than the first:
+// the shim notes one time. After a fault containerd or a helper may report when it
+// learned of the exit.
+func (l ledger) differingTimes() (found []finding.Finding) {
+	if l.h.Case.Workload.Fakeshim != "" || tolerated(l.h, exitTimeSame, harness.Instance{}, until(l.h.After.At)) {
+		return nil
+	}
+	for _, t := range l.truths {
+		of := slices.DeleteFunc(slices.Clone(l.reported), func(o exit.Observation) bool {
+			return !isOf(o, t) || o.Status != t.Status || untimed(o.At) || l.isImpossible(o)
+		})
+		if len(of) == 0 {
+			continue
+		}
+		first := slices.MinFunc(of, func(a, b exit.Observation) int { return a.At.Compare(b.At) })
+		for _, o := range of {
+			if !o.At.Equal(first.At) {
+				found = append(found, wrongReport(o, fact.OtherTime, fact.Facts{fact.At: precisely(o.At),
+					fact.First: precisely(first.At), fact.Source: string(first.Observer)}))
+			}
+		}
+	}
+	return uniqueCauses(found)
+}
+
+// isImpossible reports whether wrongTimes returns a report of an exit, so that the other
+// reports are not compared with it.
+func (l ledger) isImpossible(o exit.Observation) bool {
+	p, _ := processOf(l.h, o.Container, o.Exec)
+	from, by := p.exitWindow()
+	if by.IsZero() {
+		by = l.h.After.At
+	}
+	_, wrong := check.WrongEnd(o.At, from, by)
+	return wrong
+}
+
+// untimed reports whether a report has no time, as a shim's response has none.
+func untimed(at time.Time) bool { return at.IsZero() || at.Unix() == 0 }
+
+func precisely(at time.Time) string { return at.UTC().Format("15:04:05.000000000Z") }
+
+// secondUse returns the reports of the second use of an id that have another status, pid
+// or time.
+func secondUse(h *harness.History) (found []finding.Finding) {
+	if h.Reuse == nil || h.Reuse.Err != nil || h.Reuse.Use.ID == "" || h.Reuse.After == nil || h.Flushed == nil {
+		return nil
+	}
+	u := h.Reuse.Use
+	reported := slices.DeleteFunc(
+		slices.Concat(h.Reported[h.Flushed.Reported:], exit.OfEvents(h.Events[h.Flushed.Events:])),
+		func(o exit.Observation) bool {
+			late := o.Observer == exit.ByTaskExit || o.Observer == exit.ByTaskDelete
+			return o.Container != u.ID || o.Exec != "" || late && ofFirstUse(h, o.Container, o.PID)
+		},
+	)
+	found, _ = exit.Wrong([]exit.Truth{{Container: u.ID, Status: u.Want}}, reported, nil) // there is one truth
+	for _, o := range reported {
+		if o.PID != int(u.PID) {
+			found = append(found, wrongReport(o, fact.WrongPID,
+				fact.Facts{fact.Reported: fmt.Sprint(o.PID), fact.True: fmt.Sprint(u.PID)}))
+		}
+		if fs, wrong := check.WrongEnd(o.At, u.From, h.Reuse.After.At); wrong {
+			found = append(found, wrongReport(o, fact.WrongTime, fs))
+		}
+	}
+	for n := range found {
+		found[n].Facts[fact.Use] = fact.Second
+	}
+	return found
+}
+
+// ofFirstUse reports whether an event has the pid of a container's first use.
+func ofFirstUse(h *harness.History, id string, pid int) bool {
+	p, ok := processOf(h, id, "")
+	return ok && p.i.PID != 0 && int(p.i.PID) == pid
+}
+
+// late returns the wrong statuses in events that arrive when everything has settled.
+// containerd removes the bundle of a dead shim first and reports the exit afterwards
+// (cleanupAfterDeadShim, core/runtime/v2/shim.go of v2.4.2). So a world can look clean
+// while a made-up status is still to come.
+func (l ledger) late() []finding.Finding {
+	if !settled(l.h) || l.h.Reuse == nil {
+		return nil
+	}
+	first := slices.DeleteFunc(slices.Clone(l.h.Events[l.h.Flushed.Events:]), func(e event.Task) bool {
+		return e.Exec != "" || !ofFirstUse(l.h, e.Container, e.PID)
+	})
+	wrong, _ := exit.Wrong(l.truths, exit.OfEvents(first), nil) // the missing truths are problems already
+	return wrong
 }

@@ -26,19 +26,19 @@ type excuses []residue.Known
 var rules = func(known excuses) []rule {
 	return []rule{
 		// What makes a run show nothing.
-		notLooked, firings, baseline, payloads,
+		notLooked, firings, baseline,
 		// What must hold when the client is done, and nothing is going on any more.
-		responses, removal, answers, known.leaks, vanished, forgotten, ends, grace, known.events, known.execs,
-		ooms, exits, unreported,
-		waiters, refusals, askedWhile, standIns, times, stamped, outputs, inputs, attached,
+		responses, removal, answers, known.leaks, vanished, forgotten, ends, known.events, known.execs,
+		ooms, exits,
+		waiters, refusals, askedWhile, standIns, stamped, outputs, inputs, attached,
 		// What CRI says, lists and sends, and what is left in a pod that lives on.
 		criStatuses, criKept, criSandboxes, criStates, criStopped, criNotStarted,
 		criRepeated, criNames, criListed, criEvents,
 		known.rounds, networks,
 		// What must hold of what the plan was not about.
-		bystanders, outlived,
+		bystanders,
 		// What must hold when the first id is used again.
-		restart, known.reuse, secondUse, lateExits,
+		restart, known.reuse,
 		// What must never happen.
 		deaths, shimEnds, unheeded, logged, slow,
 	}
@@ -61,7 +61,8 @@ func Judge(h harness.History, known []residue.Known) harness.Verdict {
 	whose(uses, v.Findings)
 	v.Residues = excuses(known).races(uses, v.Findings)
 	v.Findings = once(v.Findings)
-	v.Truths, v.Reported, v.NeverBegan = ledger(uses)
+	l := ledgerOf(uses)
+	v.Truths, v.Reported, v.NeverBegan = l.truths, l.reported, l.neverBegan
 	v.Outcome = outcome(&h, &v)
 	return v
 }

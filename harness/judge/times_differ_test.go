@@ -9,7 +9,7 @@ func TestATimeThatCannotBeAccusesNobodyElse(t *testing.T) {
 		h := clean()
 		plain(&h)
 		h.Events[2].Exited = at(ms)
-		found := differingTimes(&h)
+		found := ledgerOf(&h).differingTimes()
 		if len(found) > 0 != accused {
 			t.Errorf("%d ms: %v", ms, found)
 		}

@@ -50,7 +50,7 @@ func overOf(h *harness.History, i harness.Instance, exec string) (over time.Time
 	}
 	for _, e := range i.Execs {
 		if e.Called() == exec && !e.Absent {
-			return execOver(h, i, e)
+			return process{h, i, &e}.over()
 		}
 	}
 	for _, c := range h.Calls {

@@ -1,0 +1,163 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
+)
+
+// process is the init of a container of the workload, or an exec in it.
+type process struct {
+	h *harness.History
+	i harness.Instance
+	e *harness.Exec // nil: the init
+}
+
+// processes returns the processes of the workload: each init, and behind it its execs.
+func processes(h *harness.History) (all []process) {
+	for n := range h.Instances {
+		i := h.Instances[n]
+		all = append(all, process{h, i, nil})
+		for m := range i.Execs {
+			all = append(all, process{h, i, &i.Execs[m]})
+		}
+	}
+	return all
+}
+
+// processOf returns the process that a container or an exec has. Of an exec that the
+// client did not ask for it returns the init.
+func processOf(h *harness.History, container, exec string) (process, bool) {
+	n := slices.IndexFunc(h.Instances, func(i harness.Instance) bool { return i.ID != "" && i.ID == container })
+	if n < 0 {
+		return process{}, false
+	}
+	p := process{h, h.Instances[n], nil}
+	m := slices.IndexFunc(p.i.Execs, func(e harness.Exec) bool { return e.Called() == exec })
+	if exec != "" && m >= 0 {
+		p.e = &p.i.Execs[m]
+	}
+	return p, true
+}
+
+// exec returns the id of the exec, or "" for the init.
+func (p process) exec() string {
+	if p.e == nil {
+		return ""
+	}
+	return p.e.Called()
+}
+
+// pid returns the pid as the client knows it, or 0.
+func (p process) pid() uint32 {
+	if p.e == nil {
+		return p.i.PID
+	}
+	return p.e.PID
+}
+
+// record returns what the payload of the process recorded.
+func (p process) record() payload.Truth {
+	if p.e == nil {
+		return p.i.Payload
+	}
+	return p.e.Payload
+}
+
+// find returns a finding about the process.
+func (p process) find(invariant finding.Invariant, class finding.Class, fs fact.Facts) finding.Finding {
+	return finding.Finding{Invariant: invariant, Class: class, Facts: ofExec(p.exec(), fs),
+		Subject: finding.Subject{ID: p.i.ID, Exec: p.exec(), PID: int(p.pid())}}
+}
+
+// ofExec adds to facts that they are about an exec.
+func ofExec(exec string, fs fact.Facts) fact.Facts {
+	if exec != "" {
+		fs[fact.Of] = fact.AnExec
+	}
+	return fs
+}
+
+// killed is the exit status of a process that SIGKILL ended: signalBase and its number.
+const (
+	signalBase = 128
+	killed     = signalBase + uint32(unix.SIGKILL)
+)
+
+// truth returns how the process really ended. ran is false if its payload never began.
+//
+// A payload that recorded its start and not its end was killed. It handles or ignores
+// every other signal, and as the init of its PID namespace no default action reaches it.
+// A payload that dies of SIGSEGV records that before, as an exit. Where the world's init
+// reaped the process, truth compares the wait status.
+func (p process) truth() (t exit.Truth, ran bool, err error) {
+	own, name := p.record(), p.i.Name
+	if p.e != nil {
+		name = p.i.Record(*p.e)
+	}
+	t = exit.Truth{Container: p.i.ID, Exec: p.exec(), Status: killed,
+		Source: "killed: its own record ends before its exit"}
+	switch {
+	case p.i.ID == "":
+		return exit.Truth{}, false, nil
+	case own.Runs == 0:
+		t.Source = "SIGKILL sent by the harness, before its payload began"
+		return t, p.pid() != 0 && slices.ContainsFunc(p.h.Kills, func(k harness.Kill) bool {
+			return k.PID == int(p.pid())
+		}), nil
+	case own.Runs > 1:
+		return exit.Truth{}, true, fmt.Errorf("the payload of %s was started %d times", name, own.Runs)
+	}
+	if !own.HoggedAt.IsZero() && own.ChildAt.IsZero() {
+		t.Source = "killed: its own record ends when it runs out of memory"
+	}
+	if own.Exited {
+		t.Status, t.Source = uint32(own.Status), "its own record"
+	}
+	if p.e == nil && p.i.Spec.Segfault != "" && own.Exited && clientKilled(p.h, p.i) && reportedKilled(p.h, p.i) {
+		t.Status, t.Source = killed, "killed: by the client, when it was about to die of SIGSEGV"
+	}
+	for _, e := range p.h.Exits {
+		if p.pid() == 0 || e.PID != int(p.pid()) {
+			continue
+		}
+		if e.Code != t.Status {
+			return t, true, fmt.Errorf("the payload of %s: %s says %d, the world's init reaped pid %d with %d",
+				name, t.Source, t.Status, p.pid(), e.Code)
+		}
+		t.Source += fmt.Sprintf(", reaped by the world's init as pid %d", p.pid())
+	}
+	return t, true, nil
+}
+
+// truth returns how the init of a container really ended.
+func truth(h *harness.History, i harness.Instance) (exit.Truth, bool, error) {
+	return process{h, i, nil}.truth()
+}
+
+// reportedKilled reports whether an observer reported that SIGKILL ended the container.
+// To write a core takes time: only the kernel knows which of two signals came first.
+func reportedKilled(h *harness.History, i harness.Instance) bool {
+	return slices.ContainsFunc(h.Reported, func(o exit.Observation) bool {
+		return o.Container == i.ID && o.Exec == "" && o.Status == killed
+	})
+}
+
+// reportedTrue reports whether a status is the true status of a process. A made-up status
+// has a made-up time: containerd cleans up behind a dead shim while the container runs.
+func (p process) reportedTrue(status uint32) bool {
+	t, ran, err := p.truth()
+	return ran && err == nil && t.Status == status
+}
+
+// reportedTrue reports whether a status is the true status of a container's init.
+func reportedTrue(h *harness.History, i harness.Instance, _ string, status uint32) bool {
+	return process{h, i, nil}.reportedTrue(status)
+}
