@@ -40,7 +40,7 @@ func rules(dir string) (string, error) {
 		if len(all) == 0 {
 			return "", fmt.Errorf("%s: the rule %s has no doc comment", set.Position(e.Pos()), f.name)
 		}
-		rows = append(rows, []string{"`" + f.name + "`", all[0]})
+		rows = append(rows, []string{"`" + f.name + "`", strings.Join(all, ". ")})
 	}
 	flush()
 	return strings.TrimSuffix(b.String(), "\n"), nil
@@ -75,7 +75,11 @@ func functions(files []*ast.File) map[function]string {
 			}
 			of := function{name: fn.Name.Name}
 			if fn.Recv != nil {
-				if t, ok := fn.Recv.List[0].Type.(*ast.Ident); ok {
+				t := fn.Recv.List[0].Type
+				if pointer, ok := t.(*ast.StarExpr); ok {
+					t = pointer.X
+				}
+				if t, ok := t.(*ast.Ident); ok {
 					of.receiver = t.Name
 				}
 			}

@@ -14,11 +14,21 @@ import (
 	"github.com/shimquake/shimquake/oracle/residue"
 )
 
-// events: create, start, exit and delete of each container, and of a pod's sandbox,
-// arrive once and in order, but for what nobody could hear.
-func (known excuses) events(h *harness.History) ([]finding.Finding, []harness.Problem) {
-	if !settled(h) {
+// events: create, start, exit and delete of each container and sandbox arrive once and in
+// order, except when there was no subscriber; so do those of each exec. Each event has
+// the time at which its shim prepared it. An OOM event arrives exactly if the kernel
+// killed a process for lack of memory. No event is about a process that never began.
+func (known excuses) events(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
+	if !looked(h) {
 		return nil, nil
+	}
+	return slices.Concat(known.lifeEvents(h), known.execEvents(h), oomEvents(h), stampedLate(h), ofRefused(h)), nil
+}
+
+// lifeEvents judges the events of containers and sandboxes.
+func (known excuses) lifeEvents(h *harness.History) []finding.Finding {
+	if !settled(h) {
+		return nil
 	}
 	var lives []check.Life
 	for _, i := range h.Instances {
@@ -32,7 +42,7 @@ func (known excuses) events(h *harness.History) ([]finding.Finding, []harness.Pr
 		func(f finding.Finding) bool {
 			behind := []string{fact.AfterInitExit, event.TopicDelete}
 			return f.Facts[fact.Topic] == event.TopicExit && slices.Contains(behind, f.Facts[fact.After]) &&
-				overtaken(h, f)
+				sentAgain(h, f)
 		})
 	now := conditions(h, h.After.At)
 	for n, f := range found {
@@ -40,38 +50,23 @@ func (known excuses) events(h *harness.History) ([]finding.Finding, []harness.Pr
 			found[n].Facts[fact.Last] = fact.Yes
 		}
 	}
-	return residue.Mark(known, circumstances(h, found), now), nil
+	return residue.Mark(known, circumstances(h, found), now)
 }
 
-// overtaken reports whether a late exit is one that its shim could not send: what is sent
-// again, a second later, comes behind what has happened since.
-func overtaken(h *harness.History, f finding.Finding) bool {
-	events, hits, _ := h.FirstUse()
-	use := *h
-	use.Hits = hits
-	return slices.ContainsFunc(events, func(e event.Task) bool {
-		if e.Topic != event.TopicExit || e.Container != f.Subject.ID || e.Exec != f.Subject.Exec || untimed(e.Exited) {
-			return false
-		}
-		tried, _ := unsent(&use, shimsOf(hits, e.Container), e.Exited, time.Time{})
-		return !tried.IsZero() && e.Seen.Sub(tried) >= stampedIn
-	})
-}
-
-// MissesEvents reports whether an event of a task has not come that was due. The runner
-// asks, while one may still be on its way.
+// MissesEvents reports whether a task event that is due has not arrived. The runner waits
+// for it.
 func MissesEvents(h harness.History, known []residue.Known) bool {
 	uses := usesApart(&h)
-	found, _ := excuses(known).events(uses)
-	ofExecs, _ := excuses(known).execs(uses)
-	ofOOMs, _ := ooms(uses)
-	found = slices.Concat(found, ofExecs, ofOOMs)
+	found := excuses(known).lifeEvents(uses)
+	if looked(uses) {
+		found = slices.Concat(found, excuses(known).execEvents(uses), oomEvents(uses))
+	}
 	return slices.ContainsFunc(finding.Violations(found), func(f finding.Finding) bool {
 		return slices.Contains([]string{fact.Missing, fact.NotSentAgain}, f.Facts[fact.Event])
 	})
 }
 
-// ofWorkload are the events but for those of bystanders, which have rules of their own.
+// ofWorkload returns the events without those of bystanders: rule bystanders has them.
 func ofWorkload(h *harness.History, events []event.Task) []event.Task {
 	if len(h.Bystanders) == 0 {
 		return events
@@ -81,15 +76,14 @@ func ofWorkload(h *harness.History, events []event.Task) []event.Task {
 	})
 }
 
-// life is what is known of a container, and so which events must have arrived and what
-// they say.
+// life returns what is known of a container: which events must have arrived, and what
+// they must say.
 func life(h *harness.History, i harness.Instance) check.Life {
 	l := check.Life{
 		Namespace: daemon.TaskNamespace, Container: i.ID, PID: int(i.PID), Begun: i.Begun, Created: i.Created,
-		Started: i.Started, Deleted: i.Deleted,
+		Started: i.Started, Deleted: i.Deleted, Told: acknowledgedWindows(h, i.ID),
 	}
-	l.NotBefore, _ = livedUntil(h, i)
-	l.NotAfter = endedBy(h, i)
+	l.NotBefore, l.NotAfter = process{h, i, nil}.exitWindow()
 	if h.Case.Workload.API == harness.CRI {
 		l.Namespace = daemon.CRINamespace
 	}
@@ -99,7 +93,6 @@ func life(h *harness.History, i harness.Instance) check.Life {
 			l.ExitedFrom = l.NotBefore
 		}
 	}
-	l.Told = told(h, i.ID)
 	l.SentBy = map[string]time.Time{
 		event.TopicCreate: sentAgainBy(h, i, l.Begun, l.Created),
 		event.TopicStart:  sentAgainBy(h, i, l.Begun, l.Started),
@@ -108,9 +101,10 @@ func life(h *harness.History, i harness.Instance) check.Life {
 	return l
 }
 
-// sandboxLives are those of the sandboxes that CRI has made, of which a shim tells as of
-// any container. The end of one is due where nothing but containerd was broken or killed:
-// what CRI has lost it takes for stopped. No delete is: its shim is asked to exit then.
+// sandboxLives returns what is known of the sandboxes of CRI, which have events as any
+// container has. The exit of a sandbox is due if no fault broke or killed anything but
+// containerd: CRI takes a lost sandbox for stopped. No delete is due, because CRI asks the
+// shim to exit then.
 func sandboxLives(h *harness.History) (lives []check.Life) {
 	if h.CRI == nil {
 		return nil
@@ -121,7 +115,7 @@ func sandboxLives(h *harness.History) (lives []check.Life) {
 		}
 		l := check.Life{
 			Namespace: daemon.CRINamespace, Container: d.ID, Begun: firstCall(h, d.Verb), Created: d.At, Started: d.At,
-			Told: told(h, d.ID),
+			Told: acknowledgedWindows(h, d.ID),
 		}
 		if stopped, ok := h.CRI.When("StopPodSandbox", d.ID); ok && !brokenOrKilled(h, h.After.At) {
 			l.Exited, l.ExitedFrom = stopped, d.At
@@ -131,8 +125,8 @@ func sandboxLives(h *harness.History) (lives []check.Life) {
 	return lives
 }
 
-// firstCall is when the client made the first of its calls of a verb; the beginning of
-// the case, where none is noted.
+// firstCall returns when the client made its first call of a verb, or the beginning of
+// the case.
 func firstCall(h *harness.History, verb string) time.Time {
 	for _, c := range h.Calls {
 		if c.Verb == verb {
@@ -142,21 +136,18 @@ func firstCall(h *harness.History, verb string) time.Time {
 	return h.Began
 }
 
-// shimDeleted reports whether a shim has carried out the Delete of a container. If it was
-// killed afterwards, what it had not sent died with it.
+// shimDeleted reports whether a shim carried out the Delete of a container. If it died
+// afterwards, its unsent events were lost.
 func shimDeleted(h *harness.History, id string) bool {
-	return slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
-		return isShimDelete(hit) && hit.ID == id
-	})
+	return slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool { return isShimDelete(hit) && hit.ID == id })
 }
 
-// lastOfShim reports whether the delete of a container was the last thing that its shim
-// had to tell before it was asked to exit: the last that the shim has carried out. Where
-// no shim has noted one that is, in a pod, the sandbox's, and of containers behind one
-// shim that of the one that was deleted last.
+// lastOfShim reports whether the delete of a container was the last event of its shim
+// before containerd asked it to exit. Without a probe in the shim, the last delete of a
+// pod is that of its sandbox. In a group it is that of the container that was deleted
+// last.
 func lastOfShim(h *harness.History, id string) bool {
-	last := map[int]string{} // by shim
-	shim := 0
+	last, shim := map[int]string{}, 0 // by shim
 	for _, hit := range h.Hits {
 		if isShimDelete(hit) && !hit.Time.After(h.After.At) {
 			last[hit.PID] = hit.ID
@@ -165,21 +156,48 @@ func lastOfShim(h *harness.History, id string) bool {
 			}
 		}
 	}
-	if shim != 0 {
-		return last[shim] == id
-	}
 	w := h.Case.Workload
-	if w.API == harness.CRI {
-		return !slices.ContainsFunc(h.Instances, func(i harness.Instance) bool { return i.ID == id })
-	}
-	if !w.Grouped || len(h.Instances) == 0 {
+	switch {
+	case shim != 0:
+		return last[shim] == id
+	case w.API == harness.CRI:
+		_, ok := processOf(h, id, "")
+		return !ok
+	case !w.Grouped || len(h.Instances) == 0:
 		return true
 	}
 	of := slices.MaxFunc(h.Instances, func(a, b harness.Instance) int { return a.Deleted.Compare(b.Deleted) })
 	return of.ID == id
 }
 
-// isShimDelete reports whether a shim has carried out the Delete of a container.
+// isShimDelete reports whether a shim carried out the Delete of a container.
 func isShimDelete(hit failpoints.Hit) bool {
 	return hit.Point == "rpc:shim:Task.Delete:exit" && hit.ExecID == "" && hit.Err == ""
+}
+
+// ofRefused returns the events about processes that never began, as their command does
+// not exist. After a fault nothing is judged.
+func ofRefused(h *harness.History) (found []finding.Finding) {
+	if brokenOrKilled(h, h.After.At) {
+		return nil
+	}
+	begun := []string{event.TopicCreate, event.TopicStart, event.TopicExecStart, event.TopicExit}
+	events, _, _ := h.FirstUse()
+	for _, p := range processes(h) {
+		for _, e := range events {
+			if p.isAbsent() && p.i.ID != "" && p.isOf(e) && slices.Contains(begun, e.Topic) {
+				found = append(found, ofEvent(e, fact.Facts{fact.Event: fact.OfRefused, fact.Topic: e.Topic}))
+			}
+		}
+	}
+	return found
+}
+
+// isOf reports whether an event is about the process.
+func (p process) isOf(e event.Task) bool { return e.Container == p.i.ID && e.Exec == p.exec() }
+
+// ofEvent returns a finding about an event that arrived.
+func ofEvent(e event.Task, fs fact.Facts) finding.Finding {
+	return finding.Finding{Invariant: finding.Event, Class: finding.ClassEvent, Facts: ofExec(e.Exec, fs),
+		Subject: finding.Subject{Namespace: e.Namespace, ID: e.Container, Exec: e.Exec, PID: e.PID}}
 }

@@ -213,7 +213,7 @@ func killedByNobody(h *harness.History) {
 func killedByClient(h *harness.History) {
 	killedByNobody(h)
 	h.Exits = nil
-	h.Signals, h.Calls = sigkill(27), calls("kill", 25)
+	h.Signals, h.Calls = sigkill(27), callsAt("kill", 25)
 	h.Instances[0].Payload.ReadyAt = at(-200)
 }
 
@@ -221,7 +221,7 @@ func sigkill(ms int) []harness.SentSignal {
 	return []harness.SentSignal{{Container: "c0", Signal: 9, At: at(ms)}}
 }
 
-func calls(verb string, ms int) []harness.Call {
+func callsAt(verb string, ms int) []harness.Call {
 	return []harness.Call{{Verb: verb, Of: "c0", At: at(ms)}}
 }
 

@@ -79,7 +79,7 @@ func TestRulesOfInputs(t *testing.T) {
 		"an exec's never ends": {with(func(h *harness.History, i *harness.Instance) {
 			e := &i.Execs[0]
 			e.Payload.EOFAt, e.Payload.Exited = time.Time{}, false
-			h.Calls = calls("kill", 24)
+			h.Calls = callsAt("kill", 24)
 			for n := range h.Reported[2:] {
 				h.Reported[2+n].Status = 137
 			}

@@ -26,21 +26,16 @@ type excuses []residue.Known
 var rules = func(known excuses) []rule {
 	return []rule{
 		// What makes a run show nothing.
-		notLooked, firings, baseline,
+		proofs, baseline,
 		// What must hold when the client is done, and nothing is going on any more.
-		responses, removal, answers, known.leaks, vanished, forgotten, ends, known.events, known.execs,
-		ooms, exits,
-		waiters, refusals, askedWhile, standIns, stamped, outputs, inputs, attached,
-		// What CRI says, lists and sends, and what is left in a pod that lives on.
+		responses, alive, known.leaks, ends, known.events, exits, calls, streams,
+		// What CRI says, lists and sends.
 		criStatuses, criKept, criSandboxes, criStates, criStopped, criNotStarted,
-		criRepeated, criNames, criListed, criEvents,
-		known.rounds, networks,
-		// What must hold of what the plan was not about.
+		criRepeated, criNames, criListed, criEvents, networks,
+		// What must hold of other containers.
 		bystanders,
-		// What must hold when the first id is used again.
-		restart, known.reuse,
 		// What must never happen.
-		deaths, shimEnds, unheeded, logged, slow,
+		crashes, logged, slow,
 	}
 }
 
@@ -58,7 +53,7 @@ func Judge(h harness.History, known []residue.Known) harness.Verdict {
 		v.Findings = append(v.Findings, found...)
 		v.Problems = append(v.Problems, problems...)
 	}
-	whose(uses, v.Findings)
+	attributeFindings(uses, v.Findings)
 	v.Residues = excuses(known).races(uses, v.Findings)
 	v.Findings = once(v.Findings)
 	l := ledgerOf(uses)
@@ -76,7 +71,7 @@ func outcome(h *harness.History, v *harness.Verdict) harness.Outcome {
 		return slices.Contains(ours, p.Kind) || p.Kind == harness.ByStep && (has(h, slowed) || has(h, frozen))
 	})
 	switch {
-	case len(v.Violations()) > 0 && !doubtful, slices.ContainsFunc(v.Findings, died):
+	case len(v.Violations()) > 0 && !doubtful, slices.ContainsFunc(v.Findings, isCrash):
 		return harness.Violated
 	case len(v.Problems) > 0:
 		return harness.Invalid
@@ -93,15 +88,6 @@ var ours = []harness.ProblemKind{
 // looked reports whether the oracle saw what is left.
 func looked(h *harness.History) bool {
 	return h.After != nil && h.After.Inventory != nil && h.Before != nil
-}
-
-// notLooked: the run took the second inventory. Another problem that prevented the
-// inventory is reported by itself.
-func notLooked(h *harness.History) ([]finding.Finding, []harness.Problem) {
-	if looked(h) || len(h.Problems) > 0 {
-		return nil, nil
-	}
-	return nil, problem(harness.ByLook, "the history has no look at what was left, and no reason for that")
 }
 
 // settled reports whether what was still to come was awaited, too: only then is something

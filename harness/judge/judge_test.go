@@ -54,16 +54,16 @@ func TestRules(t *testing.T) {
 		}, ""},
 		"removed while it ran": {func(h *harness.History) {
 			killedByNobody(h)
-			h.Calls = calls("remove", 28)
+			h.Calls = callsAt("remove", 28)
 		}, ""},
 		"removed after it was reported": {func(h *harness.History) {
 			killedByNobody(h)
 			h.Exits = nil
-			h.Calls = calls("remove", 35)
+			h.Calls = callsAt("remove", 35)
 		}, "end end"},
 		"removed after its end": {func(h *harness.History) {
 			killedByNobody(h)
-			h.Calls = calls("remove", 35)
+			h.Calls = callsAt("remove", 35)
 		}, "end end"},
 		"killed with its shim": {func(h *harness.History) { killedByNobody(h); kill(h, "shim", 42) }, ""},
 		"killed with another's shim": {func(h *harness.History) {

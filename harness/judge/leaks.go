@@ -15,48 +15,65 @@ import (
 	"github.com/shimquake/shimquake/oracle/residue"
 )
 
-// leaks: everything that is left was there before, or is a known residue. A residue that
-// is due and missing is noted.
-func (known excuses) leaks(h *harness.History) ([]finding.Finding, []harness.Problem) {
+// leaks: everything that is left was there before, or is a known residue, and everything
+// that was there before is still there. containerd knows the container of each running
+// process. A removed container leaves nothing in its running pod, and the second use of
+// an id leaves nothing either. A restart of containerd takes nothing from a running
+// container.
+func (known excuses) leaks(h *harness.History) (found []finding.Finding, problems []harness.Problem) {
+	if looked(h) {
+		found = append(known.left(h), compare.Vanished(*h.Before, *h.After.Inventory)...)
+	}
+	found = append(found, takenFromRunning(h)...)
+	if looked(h) {
+		forgotten, err := compare.Forgotten(*h.After.Inventory)
+		if err != nil {
+			problems = problem(harness.ByLook, err.Error())
+		}
+		found = append(found, forgotten...)
+	}
+	return slices.Concat(found, known.leftInPod(h), known.leftByReuse(h)), problems
+}
+
+// left returns what is left, and notes about the residues that are due and missing.
+func (known excuses) left(h *harness.History) []finding.Finding {
 	if !looked(h) {
-		return nil, nil
+		return nil
 	}
 	now := conditions(h, h.After.At)
 	left := residue.Mark(known, compare.Leaks(*h.Before, *h.After.Inventory), now)
-	if brokenBoot(h) || replaced(h) {
-		left = slices.DeleteFunc(left, func(f finding.Finding) bool { return ofPlugin(f) || ofNextBoot(h, f) })
-	}
-	if lost(h) {
-		left = slices.DeleteFunc(left, func(f finding.Finding) bool { return f.Class == finding.ClassHandle })
-	}
-	return append(circumstances(h, left), residue.Absent(known, left, now)...), nil
+	left = slices.DeleteFunc(left, func(f finding.Finding) bool {
+		return (brokenBoot(h) || replaced(h)) && (ofPlugin(f) || ofNextBoot(h, f)) ||
+			f.Class == finding.ClassHandle && responseLost(h)
+	})
+	return append(circumstances(h, left), residue.Absent(known, left, now)...)
 }
 
-// brokenBoot reports whether a fault came before the client had asked for anything: the
-// look before was one at a containerd whose plugins had not all been loaded.
+// brokenBoot reports whether a fault came before the first call of the client. The first
+// inventory is then that of a containerd which had not loaded all plugins.
 func brokenBoot(h *harness.History) bool {
 	return len(h.Calls) > 0 && slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
 		return hit.Who == "containerd" && hit.Fault >= 0 && hit.Time.Before(h.Calls[0].At)
 	})
 }
 
-// replaced reports whether the containerd of the look is of another release than that of
-// the look before. It has other plugins.
+// replaced reports whether the last containerd is another release than the first. It has
+// other plugins.
 func replaced(h *harness.History) bool {
 	all := h.Versions()
 	return all[0] != all[len(all)-1]
 }
 
-// ofPlugin reports whether it is the directory of a plugin (io.containerd.TYPE.ID), which
-// it makes at each start of containerd.
+// ofPlugin reports whether a finding is about the directory of a plugin
+// (io.containerd.TYPE.ID). containerd makes it at each start.
 func ofPlugin(f finding.Finding) bool {
 	dir, base := path.Split(f.Facts[fact.Path])
 	return f.Class == finding.ClassFile && f.Facts[fact.Kind] == fact.ADirectory &&
 		(dir == "STATE/" || dir == "ROOT/") && strings.HasPrefix(base, "io.containerd.")
 }
 
-// ofNextBoot reports whether a containerd holds it that began after the look before, so
-// that nobody knows what a whole one holds.
+// ofNextBoot reports whether a finding is about a handle of a containerd that started
+// after the first inventory. Its usual handles are unknown.
 func ofNextBoot(h *harness.History, f finding.Finding) bool {
 	return f.Class == finding.ClassHandle && f.Facts[fact.Program] == "containerd" &&
 		!slices.ContainsFunc(h.Before.Handles, func(was inventory.Handles) bool {
@@ -64,22 +81,50 @@ func ofNextBoot(h *harness.History, f finding.Finding) bool {
 		})
 }
 
-// lost reports whether a fault has made a call of containerd's and lost what it returned.
-// That may have been a descriptor, and then it is the fault that has leaked it.
-func lost(h *harness.History) bool {
+// responseLost reports whether a fault dropped the result of a call of containerd. The
+// result may have been a descriptor, which the fault then leaked.
+func responseLost(h *harness.History) bool {
 	return slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
 		return hit.Who == "containerd" && hit.Did == term.Lose
 	})
 }
 
-// forgotten: containerd knows the container of each running process.
-func forgotten(h *harness.History) ([]finding.Finding, []harness.Problem) {
-	if !looked(h) {
-		return nil, nil
+// takenFromRunning returns the files, directories and mounts of running containers and
+// sandboxes that a restarted containerd removed. After a fault in a call of containerd, or
+// after a kill of a shim or of a process behind it, containerd may have to remove them.
+func takenFromRunning(h *harness.History) (found []finding.Finding) {
+	if h.Before == nil {
+		return nil
 	}
-	found, err := compare.Forgotten(*h.After.Inventory)
-	if err != nil {
-		return nil, problem(harness.ByLook, err.Error())
+	last := map[string]inventory.Belongings{}
+	for _, is := range h.Belongings {
+		if brokenOrKilled(h, is.At) {
+			break
+		}
+		for _, id := range is.Of {
+			if was, ok := last[id]; ok {
+				found = append(found, compare.Taken(was, inventory.Belongings{Of: []string{id}, Have: is.Have},
+					h.Before.Places)...)
+			}
+		}
+		for _, id := range is.Of {
+			last[id] = is
+		}
 	}
-	return found, nil
+	return circumstances(h, uniqueCauses(found))
+}
+
+// leftByReuse returns what the second use of an id leaves. What the first use left may
+// serve the second, and containerd may connect to it anew.
+func (known excuses) leftByReuse(h *harness.History) []finding.Finding {
+	if h.Reuse == nil || h.Reuse.Err != nil || h.Reuse.After == nil || h.Reuse.After.Inventory == nil || !looked(h) {
+		return nil
+	}
+	l := h.Reuse.After
+	owed := compare.Owed(compare.Leaks(*h.Before, *h.After.Inventory))
+	return slices.DeleteFunc(
+		residue.Mark(known, compare.Leaks(*h.After.Inventory, *l.Inventory), conditions(h, l.At)),
+		func(f finding.Finding) bool {
+			return f.Invariant == finding.Residue || owed && f.Class == finding.ClassHandle
+		})
 }

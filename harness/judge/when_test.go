@@ -77,7 +77,7 @@ func TestRulesOfWhen(t *testing.T) {
 		"and it runs on": {func(h *harness.History) {
 			killedByClient(h)
 			h.Instances[0].Waited, h.Signals = time.Time{}, nil
-			h.Calls = calls("remove", 25)
+			h.Calls = callsAt("remove", 25)
 			drop(h, 2)
 			forgottenRuns(h)
 			h.After.Inventory.Daemon.Tasks[0].Status = "RUNNING"

@@ -8,9 +8,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// whose notes of each finding which container of the workload it is of, and of which pod,
-// so that what comes with something that is left is of that pod and of no other.
-func whose(h *harness.History, all []finding.Finding) {
+// attributeFindings adds to each finding the container and the pod of the workload that
+// it is about.
+func attributeFindings(h *harness.History, all []finding.Finding) {
 	pods := podsOf(h)
 	for i := range all {
 		s := &all[i].Subject

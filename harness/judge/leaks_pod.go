@@ -13,20 +13,19 @@ import (
 	"github.com/shimquake/shimquake/oracle/residue"
 )
 
-// rounds: a container that is removed leaves nothing in the pod that lives on. What is
-// still there in the end is reported as left by the whole pod, and not once more. A
-// containerd that was started meanwhile holds other things for what it has loaded, and
-// one more a round later, when the shim that was loaded has something to tell it.
-func (known excuses) rounds(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
+// leftInPod returns what removed containers leave in their running pod. What is left in
+// the end, left returns for the whole pod. A restarted containerd has other handles for
+// what it loaded, and one more a round later, when a loaded shim sends something.
+func (known excuses) leftInPod(h *harness.History) (found []finding.Finding) {
 	if h.CRI == nil || h.CRI.Pod == nil {
-		return nil, nil
+		return nil
 	}
-	inTheEnd, _ := known.leaks(h)
+	inTheEnd := known.left(h)
 	before, earlier := h.CRI.Pod, h.CRI.Pod.Taken
 	for n, r := range h.CRI.Rounds {
 		if r.Look.Inventory == nil {
-			f, _ := answersOf(h, &r.Look)
-			return append(found, f...), nil
+			f, _ := responds(h, &r.Look)
+			return append(found, f...)
 		}
 		left := residue.Mark(known, compare.Leaks(*before, *r.Look.Inventory), conditions(h, r.Look.At))
 		anew, first := downBetween(h, earlier, r.Look.At), n == 0 && downBetween(h, h.Began, earlier)
@@ -35,10 +34,10 @@ func (known excuses) rounds(h *harness.History) (found []finding.Finding, _ []ha
 			again := slices.ContainsFunc(inTheEnd, func(o finding.Finding) bool {
 				return o.Class == f.Class && o.Subject == f.Subject
 			})
-			excused := f.Invariant == finding.Residue || lost(h) && f.Class == finding.ClassHandle || anew && linked(f) ||
-				first && connectsLate(f) ||
-				f.Class == finding.ClassTask && !h.Case.Faultless() && livesOn(h, f.Subject) ||
-				!h.Case.Faultless() && hasEnded(h, f) || ofRotatedLog(h, f)
+			excused := f.Invariant == finding.Residue || f.Class == finding.ClassHandle && responseLost(h) ||
+				anew && opensAnew(f) || first && connectsLate(f) ||
+				!h.Case.Faultless() && (f.Class == finding.ClassTask && staysInPod(h, f.Subject) || ofEndedStatus(h, f)) ||
+				ofRotatedLog(h, f)
 			if again || excused {
 				continue
 			}
@@ -46,50 +45,48 @@ func (known excuses) rounds(h *harness.History) (found []finding.Finding, _ []ha
 			found = append(found, f)
 		}
 	}
-	return found, nil
+	return found
 }
 
-// stays reports whether a container was made before the first round.
+// stays reports whether a container was created before the first round.
 func stays(h *harness.History, i harness.Instance) bool {
 	return !i.Begun.IsZero() && i.Begun.Before(h.CRI.Pod.Taken)
 }
 
-// livesOn reports whether a sandbox or a container lives through the rounds: its task is
-// to be there, and missing only in a list that a fault has cut short.
-func livesOn(h *harness.History, s finding.Subject) bool {
+// staysInPod reports whether a sandbox or a container runs through the rounds. Its task is
+// missing only in a list that a fault cut short.
+func staysInPod(h *harness.History, s finding.Subject) bool {
 	_, ofPod := h.CRI.When("RunPodSandbox", s.ID)
 	through := slices.ContainsFunc(h.Instances, func(i harness.Instance) bool { return i.ID == s.ID && stays(h, i) })
 	return (ofPod || through) && s.Namespace == daemon.CRINamespace
 }
 
-// hasEnded reports whether what has grown is the status that CRI keeps of a container
-// which lives through the rounds: a fault has ended it, and more is to be said of it.
-func hasEnded(h *harness.History, f finding.Finding) bool {
+// ofEndedStatus reports whether a finding is about the status file of a container that
+// runs through the rounds. The file grows when a fault ends the container.
+func ofEndedStatus(h *harness.History, f finding.Finding) bool {
 	return f.Class == finding.ClassFile && f.Facts[fact.Size] == fact.Grown &&
 		slices.ContainsFunc(h.Instances, func(i harness.Instance) bool {
 			return stays(h, i) && i.ID != "" && strings.HasSuffix(f.Subject.Path, "/containers/"+i.ID+"/status")
 		})
 }
 
-// ofRotatedLog reports whether a handle is one of a bystander's log: while that is
-// rotated what has it open leads to its older name, and not a round later. What is left
-// of it in the end is seen then.
+// ofRotatedLog reports whether a finding is about a handle of a bystander's log. During a
+// rotation the handle has the older name of the log, and a round later it has not.
 func ofRotatedLog(h *harness.History, f finding.Finding) bool {
 	return f.Class == finding.ClassHandle && slices.ContainsFunc(h.Bystanders, func(b harness.Bystander) bool {
 		return len(b.Rotations) > 0 && strings.HasPrefix(path.Base(f.Facts[fact.Handle]), harness.BystanderPod+".")
 	})
 }
 
-// connectsLate reports whether a finding is of the connection of a shim to a containerd
-// that was started before the first round: it is made when the shim has something to
-// tell, which it may not have had by then.
+// connectsLate reports whether a finding is about the connection of a shim to a restarted
+// containerd. The shim connects when it has something to send.
 func connectsLate(f finding.Finding) bool {
-	return linked(f) && f.Facts[fact.Kind] != fact.ADescriptor
+	return opensAnew(f) && f.Facts[fact.Kind] != fact.ADescriptor
 }
 
-// linked reports whether a finding is of what a containerd that was started opens anew: a
-// handle of its own, and a shim's connection to it.
-func linked(f finding.Finding) bool {
+// opensAnew reports whether a finding is about what a restarted containerd opens again: a
+// handle of its own, or a shim's connection to it.
+func opensAnew(f finding.Finding) bool {
 	kind := f.Facts[fact.Kind]
 	return f.Class == finding.ClassHandle && (f.Facts[fact.Program] != "shim" || kind == fact.AConnection ||
 		kind == fact.AGoroutine)

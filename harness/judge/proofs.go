@@ -10,9 +10,12 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// firings: every planned fault fired. For a fault that did not, the points that were hit
-// instead are reported.
-func firings(h *harness.History) (_ []finding.Finding, missed []harness.Problem) {
+// proofs: every planned fault fired, and the run took the final inventory. For a fault
+// that did not fire, the points that were hit instead are reported.
+func proofs(h *harness.History) (_ []finding.Finding, missed []harness.Problem) {
+	if !looked(h) && len(h.Problems) == 0 { // another problem already says why it did not
+		missed = problem(harness.ByLook, "the history has no look at what was left, and no reason for that")
+	}
 	for _, f := range h.Firings {
 		if f.Count > 0 {
 			continue

@@ -1,0 +1,113 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
+)
+
+// crashes: containerd and shims do not end by themselves, and exit with 0 soon after
+// SIGTERM. The harness starts containerd again after each end, and containerd makes up
+// the reports of a dead shim. So without this rule a panic would look harmless. A
+// containerd that never booted is broken if the default release runs the workload here.
+func crashes(h *harness.History) ([]finding.Finding, []harness.Problem) {
+	return slices.Concat(containerdEnds(h), shimEnds(h)), nil
+}
+
+// stopBound is how long containerd may take to end after SIGTERM. It takes some 10 ms.
+// systemd waits 90 s and then kills it.
+const stopBound = 10 * time.Second
+
+// containerdEnds returns the wrong ends of containerd.
+func containerdEnds(h *harness.History) (found []finding.Finding) {
+	if neverBooted(h) && !h.MachineCan() {
+		return nil // a problem says that it does not boot here
+	}
+	add := func(fs fact.Facts) {
+		found = append(found, finding.Finding{Invariant: finding.Liveness, Class: finding.ClassDaemon, Facts: fs})
+	}
+	if neverAnswered(h) {
+		add(fact.Facts{fact.What: fact.Boot, fact.Error: "it never answers"})
+		return found
+	}
+	byFault := map[int]bool{}
+	for _, hit := range h.Hits {
+		if hit.Who == "containerd" && killedByTerm(hit.Did) {
+			byFault[hit.PID] = true
+		}
+	}
+	for _, d := range h.Deaths {
+		want := uint32(0)
+		if d.Killed || d.Overdue {
+			want = killed
+		}
+		late := d.Asked && !d.Killed && d.After > stopBound && !has(h, containerdFroze)
+		if byFault[d.PID] || d.Asked && d.Code == want && !late {
+			continue
+		}
+		fs := fact.Facts{fact.What: fact.Death, fact.Exit: fmt.Sprint(d.Code)}
+		if d.Asked {
+			fs[fact.Asked], fs[fact.Apart] = fact.Yes, d.After.Round(time.Second).String()
+		}
+		if d.Overdue {
+			fs[fact.Status] = fact.Killed
+		}
+		add(fs)
+	}
+	return found
+}
+
+// unpublished is the exit status of a shim before v2.0 that could not send all its events
+// within 5 s of the end of its service ("publisher not closed").
+const unpublished = 1
+
+// shimEnds returns the wrong ends of shims, and the shims that ignored SIGTERM: the
+// shutdown of a node waits 90 s for each. Faults in shims are not judged, because a shim
+// that starts another shim also ends it.
+func shimEnds(h *harness.History) (found []finding.Finding) {
+	for _, e := range h.Exits {
+		n := slices.IndexFunc(h.Hits, func(hit failpoints.Hit) bool { return hit.Who == "shim" && hit.PID == e.PID })
+		if e.Code == 0 || n < 0 || e.Code == unpublished && !h.Case.Faultless() ||
+			tolerated(h, shimExitsWell, harness.Instance{PID: uint32(e.PID)}, span{}) ||
+			slices.ContainsFunc(h.Unheeded, func(u harness.Unheeded) bool { return u.PID == e.PID }) {
+			continue
+		}
+		found = append(found, finding.Finding{Invariant: finding.Liveness, Class: finding.ClassShim,
+			Subject: finding.Subject{ID: h.Hits[n].ID, PID: e.PID},
+			Facts:   fact.Facts{fact.What: fact.ShimEnded, fact.Exit: fmt.Sprint(e.Code)}})
+	}
+	for _, u := range h.Unheeded {
+		found = append(found, finding.Finding{
+			Invariant: finding.Liveness, Class: finding.ClassShim,
+			Subject: finding.Subject{PID: u.PID, ID: u.ID, Namespace: u.Namespace},
+			Facts:   fact.Facts{fact.What: fact.Shutdown, fact.Bound: u.For.String()},
+		})
+	}
+	return found
+}
+
+// panicked is the exit status of a Go program that panics.
+const panicked = "2"
+
+// isCrash reports whether a finding is about a containerd that ended by itself or never
+// responded, or about a shim that panicked.
+func isCrash(f finding.Finding) bool {
+	return f.Facts[fact.What] == fact.Death ||
+		f.Facts[fact.What] == fact.ShimEnded && f.Facts[fact.Exit] == panicked ||
+		f.Facts[fact.What] == fact.Boot && f.Class == finding.ClassDaemon
+}
+
+// neverBooted reports whether containerd ended at each start, or did not respond, before
+// any fault happened.
+func neverBooted(h *harness.History) bool {
+	boot := func(p harness.Problem) bool { return p.Kind == harness.ByBoot }
+	return h.Reached == harness.Prepared && slices.ContainsFunc(h.Problems, boot) && !h.AnyFired()
+}
+
+// neverAnswered reports whether containerd was started, and neither ended nor responded.
+func neverAnswered(h *harness.History) bool { return neverBooted(h) && len(h.Deaths) == 0 }

@@ -1,0 +1,129 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
+)
+
+// oomEvents judges the events about OOM kills, and the reason of CRI. The kernel decides
+// how many there are: cgroup v1 reports each attempt to reclaim memory, and v2 counts the
+// kills.
+func oomEvents(h *harness.History) (found []finding.Finding) {
+	events, _, _ := h.FirstUse()
+	heard := map[string]int{}
+	for _, e := range events {
+		if e.Topic != event.TopicOOM {
+			continue
+		}
+		p, ok := processOf(h, e.Container, "")
+		hogged := p.i.Payload.HoggedAt
+		if heard[e.Container]++; !ok || hogged.IsZero() || e.Seen.Before(hogged) {
+			f := ofEvent(e, fact.Facts{fact.Event: fact.Untrue, fact.Topic: e.Topic})
+			f.Subject.Exec, f.Subject.PID = "", 0
+			found = append(found, f)
+		}
+	}
+	for _, i := range h.Instances {
+		p := process{h, i, nil}
+		if n := heard[i.ID]; n > 1 && countedByKernel(h, i) && n > *i.OOMKills {
+			found = append(found, p.find(finding.Event, finding.ClassEvent,
+				fact.Facts{fact.Event: fact.Repeated, fact.Topic: event.TopicOOM}))
+		}
+		from, since := oomKilled(h, i)
+		if from.IsZero() || oomUnreported(h, i) {
+			continue
+		}
+		// CRI deletes a container as soon as it has ended, and with it the cgroup. A shim that
+		// looks later finds no OOM kill.
+		removedAtOnce := i.Spec.OOM == harness.OOMInit && h.Case.Workload.API == harness.CRI
+		fs, lost := dueTask{event.TopicOOM, from, since}.lost(h, i)
+		switch {
+		case heard[i.ID] > 0:
+			found = append(found, oomReason(h, i, from)...)
+		case !removedAtOnce && lost:
+			found = append(found, p.find(finding.Event, finding.ClassEvent, fs))
+		}
+	}
+	return found
+}
+
+// oomKilled returns from when the kernel can have OOM-killed a process of a container, and
+// since when it surely had. The zero times: it killed none, or that is unknown. A parent
+// that survives records the end of its child. An init whose record ends at its memory
+// limit was killed for that, if nothing else may have killed it: the container has no
+// swap. The kernel's own count must agree.
+func oomKilled(h *harness.History, i harness.Instance) (from, since time.Time) {
+	own := i.Payload
+	switch {
+	case own.HoggedAt.IsZero(), !mayBeCounted(i):
+	case !own.ChildAt.IsZero():
+		if uint32(own.ChildStatus) == killed {
+			return own.HoggedAt, own.ChildAt
+		}
+	case i.Spec.OOM == harness.OOMInit && !own.Exited && !mayBeKilled(h, i):
+		return own.HoggedAt, exitDue(h, i)
+	}
+	return time.Time{}, time.Time{}
+}
+
+// mayBeCounted reports whether the kernel counted an OOM kill in a container, or the count
+// is unknown.
+func mayBeCounted(i harness.Instance) bool { return i.OOMKills == nil || *i.OOMKills > 0 }
+
+// countedByKernel reports whether the kernel counted all OOM kills of a container, and the
+// shim sent no event about one again.
+func countedByKernel(h *harness.History, i harness.Instance) bool {
+	return h.Machine.Cgroups == "v2" && h.Case.Faultless() && i.OOMKills != nil &&
+		(i.Spec.OOM == harness.OOMInit || i.Payload.Exited)
+}
+
+// forward is the method by which a shim sends an event to containerd.
+const forward = "Events.Forward"
+
+// oomUnreported reports whether a fault may have kept a shim from reporting an OOM kill:
+// it held the shim or an event, or broke a statement. A refused or lost event is sent
+// again.
+func oomUnreported(h *harness.History, i harness.Instance) bool {
+	again := []term.Action{term.Off, term.Error, term.Lose}
+	return held(h, i) || slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
+		return hit.Fault >= 0 && !killedByTerm(hit.Did) && (hit.Passed().Kind == failpoints.Stmt ||
+			hit.Passed().What == forward && !slices.Contains(again, hit.Did))
+	})
+}
+
+// oomReason judges the reason that CRI reports. CRI receives the event, too, unless
+// containerd is down. If it reported the reason while the container ran, it had written
+// that down, and a restart excuses nothing.
+func oomReason(h *harness.History, i harness.Instance, from time.Time) []finding.Finding {
+	if h.CRI == nil {
+		return nil
+	}
+	said := slices.ContainsFunc(h.CRI.Statuses, func(s criview.Status) bool {
+		return s.ID == i.ID && s.State == criview.Running && s.Reason == criview.OOMKilled
+	})
+	for _, s := range slices.Backward(h.CRI.Statuses) {
+		if s.ID != i.ID {
+			continue
+		}
+		if s.State != criview.Exited || s.Reason == criview.OOMKilled ||
+			!(process{h, i, nil}).reportedTrue(uint32(s.ExitCode)) ||
+			!said && downBetween(h, from, s.Asked) || broken(h, s.Seen) {
+			return nil
+		}
+		is, want := fact.Other, fmt.Sprintf("%s, as a process of it was at %s", criview.OOMKilled, stamp(from))
+		if said {
+			is, want = fact.Changed, criview.OOMKilled
+		}
+		return []finding.Finding{about(fact.AContainer, i.ID, fact.FieldReason, is, s.Reason, want)}
+	}
+	return nil
+}

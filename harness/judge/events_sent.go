@@ -1,0 +1,247 @@
+package judge
+
+import (
+	"slices"
+	"time"
+
+	"github.com/containerd/ttrpc"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
+)
+
+// How a shim sends an event again that containerd refused, or that it could not send while
+// containerd was down (pkg/shim/publisher.go of v2.4.2). It waits a second before the
+// second try, two before the third, and tries five times (maxRequeue).
+const (
+	// stampedIn is how long a shim may take to prepare an event: less than the first pause.
+	stampedIn = 900 * time.Millisecond
+	// sendAgainIn is how long the second try may take.
+	sendAgainIn = 2500 * time.Millisecond
+	// givenUpIn is when the shim drops the event.
+	givenUpIn = (1 + 2 + 3 + 4 + 5) * time.Second
+	// heardIn is how long after its start containerd may take an event before it has
+	// subscribers. It takes no time: they subscribe before containerd counts as up.
+	heardIn = 200 * time.Millisecond
+	// reconnectIn is how long a shim may take to connect again.
+	reconnectIn = 100 * time.Millisecond
+)
+
+// forwarded is the point that a shim passes when containerd has taken an event, or not.
+const forwarded = "rpc:shim:" + forward + ":exit"
+
+// nextTry returns how long a shim may take to try again after all tries failed for some
+// time, with a second more.
+func nextTry(failing time.Duration) time.Duration {
+	pause, tries := time.Second, time.Second
+	for ; tries <= failing; tries += pause {
+		pause += time.Second
+	}
+	return max(sendAgainIn, pause+time.Second)
+}
+
+// sentAgainBy returns when the shim of a container had surely sent an event again: about
+// something that happened after from and by since. The first try failed, as containerd
+// was down or refused it. A subscriber received all that containerd took from the shim.
+// The shim ran, and was not asked to exit, until then. The zero time: this is not so, or
+// not known.
+func sentAgainBy(h *harness.History, i harness.Instance, from, since time.Time) time.Time {
+	_, first, _ := h.FirstUse()
+	served := shimsOf(first, i.ID)
+	if from.IsZero() || since.IsZero() || len(served) != 1 || held(h, i) {
+		return time.Time{}
+	}
+	back, known := backAfter(h, from)
+	failed, last := unsent(h.Hits, served, from, back)
+	if !known || back.IsZero() && failed.IsZero() || last.Sub(failed) >= givenUpIn {
+		return time.Time{}
+	}
+	by := since.Add(sendAgainIn)
+	if !back.IsZero() {
+		by = latest(by, back.Add(sendAgainIn))
+	}
+	if !failed.IsZero() {
+		by = latest(by, last.Add(nextTry(last.Sub(failed))))
+	}
+	for n := range h.Hits {
+		hit := &h.Hits[n]
+		if !served[hit.PID] || hit.Who != "shim" || hit.Time.Before(from) || hit.Time.After(by) {
+			continue
+		}
+		unheard := hit.Point == forwarded && hit.Err == "" && !back.IsZero() && hit.Time.Before(back.Add(heardIn))
+		exits := hit.Point == "rpc:shim:Task.Shutdown:entry" && !servesAfter(h, hit.PID, by)
+		if unheard || exits {
+			return time.Time{}
+		}
+	}
+	if h.Done.Before(by) {
+		return time.Time{}
+	}
+	return by
+}
+
+// backAfter returns when containerd came up for the last time after another time, or the
+// zero time if it was not down. That is unknown if containerd did not come up again.
+func backAfter(h *harness.History, from time.Time) (back time.Time, known bool) {
+	for _, d := range downs(h) {
+		if d.To.IsZero() {
+			return back, false
+		}
+		if d.To.After(from) {
+			back = d.To
+		}
+	}
+	return back, true
+}
+
+// unsent returns the first and the last time at which shims could not send an event. No
+// hit says which event that was. The zero time: they sent all. When containerd is back,
+// the old connection refuses the first event, and the shim sends it by a new one at once.
+func unsent(hits []failpoints.Hit, shims map[int]bool, from, back time.Time) (first, last time.Time) {
+	for n := range hits {
+		hit := &hits[n]
+		failed := hit.Point == forwarded && hit.Err != "" ||
+			hit.Did == term.Error && hit.Passed().What == forward
+		if !failed || !shims[hit.PID] || !hit.Time.After(from) {
+			continue
+		}
+		reconnects := !back.IsZero() && hit.Time.After(back) && hit.Err == ttrpc.ErrClosed.Error() &&
+			sentAtOnce(hits[n+1:], *hit)
+		if !reconnects {
+			first, last = soonest(first, hit.Time), latest(last, hit.Time)
+		}
+	}
+	return first, last
+}
+
+// sentAtOnce reports whether containerd took the shim's next event soon after a hit.
+func sentAtOnce(later []failpoints.Hit, hit failpoints.Hit) bool {
+	next := slices.IndexFunc(later, func(o failpoints.Hit) bool { return o.PID == hit.PID && o.Point == forwarded })
+	return next >= 0 && later[next].Err == "" && later[next].Time.Before(hit.Time.Add(reconnectIn))
+}
+
+// servesAfter reports whether a shim did something after a time. A shim that serves other
+// containers does not exit when one of them asks it to.
+func servesAfter(h *harness.History, pid int, by time.Time) bool {
+	return slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
+		return hit.PID == pid && hit.Who == "shim" && hit.Time.After(by)
+	})
+}
+
+// sentAgain reports whether a late exit event is one that the shim could not send at its
+// first try. It arrives a second later, behind what happened meanwhile.
+func sentAgain(h *harness.History, f finding.Finding) bool {
+	events, hits, _ := h.FirstUse()
+	return slices.ContainsFunc(events, func(e event.Task) bool {
+		if e.Topic != event.TopicExit || e.Container != f.Subject.ID || e.Exec != f.Subject.Exec || untimed(e.Exited) {
+			return false
+		}
+		failed, _ := unsent(hits, shimsOf(hits, e.Container), e.Exited, time.Time{})
+		return !failed.IsZero() && e.Seen.Sub(failed) >= stampedIn
+	})
+}
+
+// stampedLate returns the events that have a later time than that at which their shim
+// prepared them. A shim that sends an event again keeps its time.
+func stampedLate(h *harness.History) (found []finding.Finding) {
+	events, hits, _ := h.FirstUse()
+	for _, i := range h.Instances {
+		if held(h, i) {
+			continue
+		}
+		served := shimsOf(hits, i.ID)
+		var seen []event.Task
+		for _, e := range events {
+			from, due := readyBetween(hits, e)
+			if e.Container != i.ID || due.IsZero() {
+				continue
+			}
+			same := func(o event.Task) bool { return o.Topic == e.Topic && o.Exec == e.Exec }
+			if slices.ContainsFunc(seen, same) {
+				continue // containerd repeats it, when it cleans up behind the shim
+			}
+			seen = append(seen, e)
+			// A later failed event may be another one: this event follows at once.
+			failed, _ := unsent(hits, served, from, time.Time{})
+			if !failed.IsZero() && e.Sent.After(failed) && e.Sent.Sub(due) > stampedIn {
+				found = append(found, ofEvent(e, fact.Facts{fact.Event: fact.StampedLate, fact.Topic: e.Topic,
+					fact.At: precisely(e.Sent), fact.NotAfter: precisely(failed)}))
+			}
+		}
+	}
+	return uniqueCauses(found)
+}
+
+// readyBetween returns when a shim prepared an event: not before from, and soon after due.
+// The zero time: that is unknown.
+func readyBetween(hits []failpoints.Hit, e event.Task) (from, due time.Time) {
+	// The first Create and Start of an id are those of its init. The first Delete may be that
+	// of an exec.
+	call := map[string]string{event.TopicCreate: "Create", event.TopicStart: "Start"}[e.Topic]
+	switch {
+	case e.Topic == event.TopicExit && !untimed(e.Exited):
+		return e.Exited, e.Exited
+	case call == "" || e.Exec != "":
+		return time.Time{}, time.Time{}
+	}
+	for n := range hits {
+		hit := &hits[n]
+		if hit.Who != "shim" || hit.ID != e.Container {
+			continue
+		}
+		switch hit.Point {
+		case "rpc:shim:Task." + call + ":entry":
+			from = hit.Time
+		case "rpc:shim:Task." + call + ":exit":
+			return from, hit.Time
+		}
+	}
+	return time.Time{}, time.Time{}
+}
+
+// acknowledgedWindows returns the times in which containerd knew that the shim of a task
+// had reported its exit and its deletion. Each begins when containerd asks the shim to
+// exit, after a response that the task is deleted. It ends when containerd dies or creates
+// the id again. A fault that may have dropped the response excuses containerd.
+func acknowledgedWindows(h *harness.History, id string) (all []event.Gap) {
+	var deleted, broken, lost bool // lost: the plan drops the response of the call
+	knows := 0                     // the pid of the containerd that got the response
+	hits := slices.Clone(h.Hits)   // two processes may have noted their hits in another order
+	slices.SortStableFunc(hits, func(a, b failpoints.Hit) int { return a.Time.Compare(b.Time) })
+	for n := range hits {
+		hit := &hits[n]
+		if hit.Did != term.Off && hit.Who == "containerd" && hit.Passed().Kind == failpoints.Stmt {
+			broken = true
+		}
+		if hit.ID != id || hit.ExecID != "" {
+			continue
+		}
+		switch hit.Point {
+		case "rpc:containerd:Task.Create:entry":
+			if n := len(all); n > 0 && all[n-1].To.IsZero() {
+				all[n-1].To = hit.Time
+			}
+			deleted, broken, lost, knows = false, false, false, 0
+		case "rpc:containerd:Task.Delete:entry":
+			deleted, lost = false, hit.Did == term.Lose
+		case "rpc:shim:Task.Delete:exit":
+			deleted = hit.Err == "" && hit.Did == term.Off
+		case "rpc:containerd:Task.Delete:exit":
+			if deleted && !lost && !broken && hit.Err == "" && hit.Did == term.Off {
+				knows = hit.PID
+			}
+		case "rpc:containerd:Task.Shutdown:entry":
+			if knows == hit.PID {
+				all, knows = append(all, event.Gap{From: hit.Time}), 0
+			}
+		}
+	}
+	for n := range all {
+		all[n].To = soonest(all[n].To, diedWithin(h, harness.Stop{From: all[n].From}))
+	}
+	return all
+}
