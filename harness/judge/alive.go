@@ -78,7 +78,7 @@ func responds(h *harness.History, l *harness.Look) ([]finding.Finding, []harness
 // timed out or did not reach containerd says nothing.
 func refused(f *callerr.Failed) bool { return f.Answered && f.Code == "Unknown" }
 
-// reused judges the second use of the first id. What it leaves is for rule leaks.
+// reused judges the second use of the first id. Rule leaks has the leaks of that use.
 func reused(h *harness.History) ([]finding.Finding, []harness.Problem) {
 	switch {
 	case h.Reuse == nil:

@@ -29,8 +29,8 @@ func attributeFindings(h *harness.History, all []finding.Finding) {
 	}
 }
 
-// firstID is the id that is used again. Of a pod that came to no container it is the
-// first that is left of it.
+// firstID returns the id that is used again. Of a pod without a container it returns the
+// first leaked id.
 func firstID(h *harness.History, all []finding.Finding) string {
 	if len(h.Instances) == 0 {
 		return ""
@@ -55,12 +55,12 @@ func nameOf(h *harness.History, id string) string {
 	return h.Instances[i].Name
 }
 
-// podsOf are the pods and groups of containers: those that one shim has served, which is
-// called by the id that it was asked for first, a pod's sandbox. Where no shim tells it,
-// a container is of no pod, or of the case's one group.
+// podsOf returns the pod or group of each container: the containers that one shim served.
+// Its name is the id of the shim's first call, a pod's sandbox. Without a hit of a shim a
+// container is in no pod, or in the only group of the case.
 func podsOf(h *harness.History) map[string]string {
 	first, pods := map[int]string{}, map[string]string{}
-	for _, b := range h.Bystanders { // whose shims no hit may be of
+	for _, b := range h.Bystanders { // their shims may have no probes
 		if b.Sandbox != "" {
 			pods[b.Sandbox], pods[b.ID] = b.Sandbox, b.Sandbox
 		}
@@ -79,7 +79,7 @@ func podsOf(h *harness.History) map[string]string {
 			pods[hit.ID] = first[hit.PID]
 		}
 	}
-	if h.Case.Workload.Grouped { // what its shim never came to say
+	if h.Case.Workload.Grouped { // its shim may have no hit
 		group := firstOf(h.Instances, func(i harness.Instance) string { return pods[i.ID] })
 		if group == "" {
 			group = firstOf(h.Instances, func(i harness.Instance) string { return i.ID })
@@ -97,7 +97,7 @@ func ofBystander(h *harness.History, id string) bool {
 	return slices.ContainsFunc(h.Bystanders, func(b harness.Bystander) bool { return b.Sandbox == id || b.ID == id })
 }
 
-// firstOf is the first name that there is.
+// firstOf returns the first name that is not empty.
 func firstOf(all []harness.Instance, name func(harness.Instance) string) string {
 	for _, i := range all {
 		if name := name(i); name != "" {

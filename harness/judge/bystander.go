@@ -30,7 +30,7 @@ func bystanders(h *harness.History) (found []finding.Finding, problems []harness
 	return found, problems
 }
 
-// beside is a bystander that is judged.
+// beside is the bystander that the rule judges.
 type beside struct {
 	h        *harness.History
 	b        *harness.Bystander
@@ -41,7 +41,7 @@ type beside struct {
 func (b *beside) judge() {
 	b.calls()
 	if b.b.Started.IsZero() {
-		return // why is among the calls
+		return // its failed call says why
 	}
 	if b.b.Asked == 0 && len(b.found) == 0 && len(b.problems) == 0 && !tolerated(b.h, besideWorks, harness.Instance{}, span{b.b.Started, b.b.Released}) {
 		b.problems = problem(harness.ByHarness, "nobody has asked for the bystander "+b.b.ID)
@@ -71,9 +71,9 @@ func (b *beside) find(what string, fs fact.Facts) {
 	})
 }
 
-// calls: what is asked about it is answered. Each kind of failure is reported once. A
-// bystander that cannot be started when nothing was broken shows nothing, unless the
-// default release can start it here.
+// calls judges the calls about the bystander. Each kind of failure is one finding. If the
+// start fails before any fault, the case shows nothing, unless the default release can
+// start the bystander here.
 func (b *beside) calls() {
 	type failure struct{ verb, code string }
 	counts := map[failure]int{}
@@ -101,7 +101,8 @@ func (b *beside) calls() {
 	}
 }
 
-// end: it runs until it is asked to end, and then ends as it is meant to.
+// end judges the end: the bystander runs until its client ends it, and has its own
+// status.
 func (b *beside) end() {
 	own := b.b.Payload
 	fs := fact.Facts{fact.True: fmt.Sprint(b.b.Want)}
@@ -120,18 +121,17 @@ func (b *beside) end() {
 	b.find(fact.OthersEnd, fs)
 }
 
-// running are the states of what runs, in the words of each call.
+// running are the states of a running bystander, in the words of each call.
 var running = map[string]string{
 	"State": "RUNNING", "List": "RUNNING", "ContainerStatus": "CONTAINER_RUNNING",
 	"ListContainers": "CONTAINER_RUNNING", "ListPodSandbox": "SANDBOX_READY",
 }
 
-// answers: as long as it runs, who is asked says that it does, and with the pid that its
-// start told.
+// answers judges the reported states: the bystander runs, with the pid from its start.
 func (b *beside) answers() {
 	for _, told := range b.b.Told {
 		if b.b.Payload.Exited && b.b.Payload.ExitedAt.Before(told.At) {
-			continue // that it has ended is told of above
+			continue // method end reports it
 		}
 		is, want := told.State, running[told.Verb]
 		if b.b.API != harness.CRI {
@@ -147,7 +147,7 @@ func (b *beside) answers() {
 	}
 }
 
-// status: who tells its exit tells the true one.
+// status judges the reported exit statuses.
 func (b *beside) status() {
 	for _, o := range b.b.Reported {
 		if int(o.Status) != b.b.Payload.Status {
@@ -159,9 +159,9 @@ func (b *beside) status() {
 	}
 }
 
-// events: its exit and its delete are sent once, with its own pid and status. A delete
-// that is the last word of a shim may be lost with the shim (catalogue/bugs,
-// taskdelete-lost): that of a task.
+// events judges the events: exit and delete arrive once, with its pid and status. A
+// task's delete is the last event of its shim, and may be lost with it (catalogue/bugs,
+// taskdelete-lost).
 func (b *beside) events() {
 	for _, topic := range []string{event.TopicExit, event.TopicDelete} {
 		count := 0
@@ -193,14 +193,13 @@ func (b *beside) events() {
 	}
 }
 
-// isOf reports whether an event is its own. Histories of before there were twins do not
-// say its namespace.
+// isOf reports whether an event is about the bystander. Old histories have no namespace.
 func (b *beside) isOf(e event.Task) bool {
 	return e.Container == b.b.ID && (b.b.Namespace == "" || e.Namespace == b.b.Namespace)
 }
 
-// unheard reports whether nobody was subscribed at some time since its exit. Its removal
-// waits for events, so that none is under way any more when it is over.
+// unheard reports whether there was no subscriber at some time between its exit and its
+// removal. The removal waits for events.
 func (b *beside) unheard() bool {
 	from := b.b.Payload.ExitedAt
 	return slices.ContainsFunc(gaps(b.h), func(g event.Gap) bool {
@@ -208,9 +207,9 @@ func (b *beside) unheard() bool {
 	})
 }
 
-// output: each line that it has written is read, once, of both streams. What a pod writes
-// goes through containerd: the lines that it holds when it dies, die with it. What was
-// written when a log had been rotated is in the new one.
+// output judges both streams: each line is read once. A pod writes through containerd,
+// and a containerd that dies loses the lines that it holds. After a rotation the lines
+// are in the new log.
 func (b *beside) output() {
 	b.stream(b.b.Output, "")
 	if b.b.Stderr != nil {
@@ -236,15 +235,15 @@ func (b *beside) stream(out harness.Output, name string) {
 	}
 }
 
-// full reports whether lines were lost because the disk of their log was full. What was
-// written before, or when that was over, was not.
+// full reports whether lines were lost because the disk of their log was full. Earlier
+// and later lines are not lost.
 func (b *beside) full(hole harness.Hole) bool {
 	within := fullSeenIn
 	if hole.To == b.b.Payload.Wrote { // its last lines
 		within = unseen
 	}
 	return slices.ContainsFunc(b.b.Rotations, func(r harness.Rotation) bool {
-		// On a busy machine the first of them may be written long after the line before it.
+		// On a busy machine the first lost line may come long after the line before it.
 		before, most := unseen, int(r.Answered.Sub(r.At)/payload.WriteEvery)+2
 		if hole.To-hole.From+1 <= most && hole.Before.After(r.At) {
 			before = fullSeenIn
@@ -253,16 +252,17 @@ func (b *beside) full(hole harness.Hole) bool {
 	})
 }
 
-// fullSeenIn is how long after a full disk the next line may be written that is not lost,
-// on a machine that has other things to do: there are WriteEvery between two.
+// fullSeenIn is how long after a full disk the next line may come, on a busy machine. The
+// payload writes a line each WriteEvery.
 const fullSeenIn = time.Second
 
-// unseen is how long after containerd's end that is known: nothing is read any more then.
+// unseen is how late the harness may notice the end of containerd, which then reads no
+// line.
 const unseen = 100 * time.Millisecond
 
-// diedWith reports whether lines may have died with a containerd that had read them: the
-// first were written not long before its end, and the last not after it. There are
-// WriteEvery between two lines, or a little less where one was late.
+// diedWith reports whether lines were lost with a containerd that had read them. The
+// first line was written shortly before its end, and the last line not after it. There
+// are WriteEvery between two lines, or a little less if one was late.
 func (b *beside) diedWith(hole harness.Hole) bool {
 	last := hole.After.Add(time.Duration(hole.To-hole.From-1) * payload.WriteEvery)
 	around := func(at time.Time) bool {

@@ -65,8 +65,8 @@ func (p process) noteDeadReporters(f *finding.Finding) {
 	}
 }
 
-// unreportedWindow returns the time in which the end of a process was perhaps not
-// reported yet.
+// unreportedWindow returns the time in which no observer may have reported the end of a
+// process yet.
 func (p process) unreportedWindow() (from, to time.Time) {
 	from, _ = p.exitWindow()
 	to = p.h.After.At // a later fault has no part in it

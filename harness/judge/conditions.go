@@ -7,11 +7,11 @@ import (
 	"github.com/shimquake/shimquake/oracle/residue"
 )
 
-// Conditions are what has happened so far that known residues depend on. The runner asks
-// for them while it waits for what may still go away.
+// Conditions returns the events so far that known residues depend on. The runner asks for
+// them while it waits until nothing changes.
 func Conditions(h harness.History) residue.Circumstances { return conditions(&h, time.Time{}) }
 
-// conditions are those at a time; the zero time stands for the end.
+// conditions returns the same at a time; the zero time stands for the end.
 func conditions(h *harness.History, at time.Time) residue.Circumstances {
 	c := residue.Circumstances{Releases: h.Versions()}
 	for _, i := range h.Instances {
@@ -39,8 +39,8 @@ func conditions(h *harness.History, at time.Time) residue.Circumstances {
 	return c
 }
 
-// served reports whether a shim has been asked to create a task, so that it surely
-// listened on its socket.
+// served reports whether a shim was asked to create a task: then it listened on its
+// socket.
 func served(h *harness.History, pid int) bool {
 	for _, hit := range h.Hits {
 		if hit.Who == "shim" && hit.PID == pid && hit.Passed().What == "Task.Create" {

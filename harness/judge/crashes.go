@@ -62,13 +62,13 @@ func containerdEnds(h *harness.History) (found []finding.Finding) {
 	return found
 }
 
-// unpublished is the exit status of a shim before v2.0 that could not send all its events
-// within 5 s of the end of its service ("publisher not closed").
+// unpublished is the exit status of a shim before v2.0 that lost events: it could not
+// send them within 5 s of the end of its service ("publisher not closed").
 const unpublished = 1
 
-// shimEnds returns the wrong ends of shims, and the shims that ignored SIGTERM: the
-// shutdown of a node waits 90 s for each. Faults in shims are not judged, because a shim
-// that starts another shim also ends it.
+// shimEnds returns the wrong ends of shims, and the shims that ignored SIGTERM. The
+// shutdown of a node waits 90 s for such a shim. Faults in shims are not judged, because
+// a shim that starts another shim also ends it.
 func shimEnds(h *harness.History) (found []finding.Finding) {
 	for _, e := range h.Exits {
 		n := slices.IndexFunc(h.Hits, func(hit failpoints.Hit) bool { return hit.Who == "shim" && hit.PID == e.PID })

@@ -14,30 +14,30 @@ import (
 // kind is a kind of fault effect.
 type kind int
 
-// The kinds of fault effects. Those of a plan without a known time have the zero time:
-// they may be there from the beginning.
+// The kinds of fault effects. An effect without a known time may be there from the
+// beginning.
 const (
-	containerdDown  kind = iota // containerd was down until the next one answered
-	containerdLost              // containerd ended without a request to end gracefully
-	shimKilled                  // a shim died of SIGKILL, or of a panic
-	processKilled               // the harness killed a process that is not containerd
-	frozen                      // the harness stopped containerd, until it went on
-	slowed                      // the plan stops or slows down processes from outside
-	containerdFroze             // the plan stops containerd
-	procFault                   // the harness did something to a process
-	kernelSlow                  // the kernel was slow, or its disk
-	diskSlow                    // the disk of containerd's root was slow
-	shimHeld                    // a probe held a shim
-	callHeld                    // a probe held a process for some time
-	callBroken                  // a probe changed, dropped or cancelled a call
-	statementBroken             // a probe changed a statement
-	crashed                     // a probe ended its process
-	responseKept                // the plan holds, drops or cancels calls
-	shimPlanned                 // the plan is about shims
-	shimFaked                   // the fake shim misbehaves
+	containerdDown  kind = iota // containerd was down until the next one answered.
+	containerdLost              // containerd ended without a request to end gracefully.
+	shimKilled                  // A shim died of SIGKILL, or of a panic.
+	processKilled               // The harness killed a process that is not containerd.
+	frozen                      // The harness stopped containerd, until it went on.
+	slowed                      // The plan stops or slows down processes from outside.
+	containerdFroze             // The plan stops containerd.
+	procFault                   // The harness did something to a process.
+	kernelSlow                  // The kernel was slow, or its disk.
+	diskSlow                    // The disk of containerd's root was slow.
+	shimHeld                    // A probe held a shim.
+	callHeld                    // A probe held a process for some time.
+	callBroken                  // A probe changed, dropped or cancelled a call.
+	statementBroken             // A probe changed a statement.
+	crashed                     // A probe ended its process.
+	responseKept                // The plan holds, drops or cancels calls.
+	shimPlanned                 // The plan is about shims.
+	shimFaked                   // The fake shim misbehaves.
 )
 
-// effect is what a fault did.
+// effect is one thing that a fault did.
 type effect struct {
 	kind kind
 	from time.Time
@@ -157,8 +157,8 @@ func diedWithin(h *harness.History, s harness.Stop) time.Time {
 	return time.Time{}
 }
 
-// downs returns the times in which containerd was down. One that ends before it responds
-// is followed by the next.
+// downs returns the times in which containerd was down. A containerd may end before it
+// responds; then the next one begins.
 func downs(h *harness.History) (all []event.Gap) {
 	for n, d := range h.Deaths {
 		down := event.Gap{From: diedAt(h, d)}
@@ -209,9 +209,9 @@ func upSince(h *harness.History, from, to time.Time) time.Time {
 	return from
 }
 
-// gaps returns the times without a subscriber to events: those that the subscriber saw,
-// and those in which containerd was down. The subscriber alone cannot tell: it may see
-// the end of its stream later than the end of the process.
+// gaps returns the times without a subscriber to events: the gaps that the subscriber
+// saw, and the times in which containerd was down. The subscriber alone cannot tell: it
+// may see the end of its stream later than the end of the process.
 func gaps(h *harness.History) []event.Gap { return append(downs(h), h.Gaps...) }
 
 // rebootIn reports whether the node rebooted between two times; the zero time stands for

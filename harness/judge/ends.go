@@ -63,8 +63,8 @@ func (p process) wrongEnd() (fact.Facts, bool) {
 }
 
 // killedOtherwise reports whether something else ended a container that ended as it was
-// to end. Its payload did not reach its memory limit, or the kernel counted no OOM kill;
-// or the client did not send the signal.
+// to end. The payload did not reach its memory limit, or the kernel counted no OOM kill.
+// Or the client did not send the signal.
 func killedOtherwise(h *harness.History, i harness.Instance) bool {
 	if i.Spec.OOM == harness.OOMInit {
 		return i.Payload.HoggedAt.IsZero() || !mayBeCounted(i)
@@ -72,8 +72,8 @@ func killedOtherwise(h *harness.History, i harness.Instance) bool {
 	return i.Spec.Signal != "" && !called(h, i, ending)
 }
 
-// mayBeKilled reports whether the client, a fault, the end of its container or a clean-up
-// of containerd may have killed a process, or never let it begin.
+// mayBeKilled reports whether something may have killed a process, or never let it begin.
+// That is the client, a fault, the end of its container or a clean-up of containerd.
 func (p process) mayBeKilled() bool {
 	if p.e == nil {
 		return mayBeKilled(p.h, p.i)
@@ -173,7 +173,7 @@ func exitSeen(h *harness.History, i harness.Instance) bool {
 }
 
 // secondKill returns when containerd asked a shim to send a second signal to a container
-// that had not ended yet, by the record of its payload. The zero time: it did not.
+// before its recorded end. The zero time: it did not.
 func secondKill(h *harness.History, i harness.Instance, stop time.Time) time.Time {
 	kills := 0
 	for _, hit := range h.Hits {

@@ -15,9 +15,10 @@ import (
 )
 
 // events: create, start, exit and delete of each container and sandbox arrive once and in
-// order, except when there was no subscriber; so do those of each exec. Each event has
-// the time at which its shim prepared it. An OOM event arrives exactly if the kernel
-// killed a process for lack of memory. No event is about a process that never began.
+// order, and so do the events of each exec. Without a subscriber an event may be lost.
+// Each event has the time at which its shim prepared it. An OOM event arrives exactly if
+// the kernel killed a process for lack of memory. No event is about a process that never
+// began.
 func (known excuses) events(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
@@ -66,7 +67,8 @@ func MissesEvents(h harness.History, known []residue.Known) bool {
 	})
 }
 
-// ofWorkload returns the events without those of bystanders: rule bystanders has them.
+// ofWorkload returns the events without the events of bystanders: rule bystanders judges
+// them.
 func ofWorkload(h *harness.History, events []event.Task) []event.Task {
 	if len(h.Bystanders) == 0 {
 		return events
@@ -103,8 +105,8 @@ func life(h *harness.History, i harness.Instance) check.Life {
 
 // sandboxLives returns what is known of the sandboxes of CRI, which have events as any
 // container has. The exit of a sandbox is due if no fault broke or killed anything but
-// containerd: CRI takes a lost sandbox for stopped. No delete is due, because CRI asks the
-// shim to exit then.
+// containerd: CRI takes a lost sandbox for stopped. No delete is due, because CRI asks
+// the shim to exit then.
 func sandboxLives(h *harness.History) (lives []check.Life) {
 	if h.CRI == nil {
 		return nil

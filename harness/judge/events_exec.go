@@ -106,8 +106,8 @@ func (d dueTask) isDue(h *harness.History, id string) bool {
 		!slices.ContainsFunc(gaps(h), func(g event.Gap) bool { return g.Overlaps(d.from, until) })
 }
 
-// lost returns the facts of an event that has not arrived, and whether it must have: at
-// the first try, or when the shim had surely sent it again.
+// lost returns the facts of an event that has not arrived, and whether it must have. The
+// shim must have sent it at the first try, or surely sent it again.
 func (d dueTask) lost(h *harness.History, i harness.Instance) (fact.Facts, bool) {
 	fs := fact.Facts{fact.Event: fact.Missing, fact.Topic: d.topic,
 		fact.At: d.since.UTC().Format("15:04:05.000")}

@@ -56,11 +56,11 @@ func oomEvents(h *harness.History) (found []finding.Finding) {
 	return found
 }
 
-// oomKilled returns from when the kernel can have OOM-killed a process of a container, and
-// since when it surely had. The zero times: it killed none, or that is unknown. A parent
-// that survives records the end of its child. An init whose record ends at its memory
-// limit was killed for that, if nothing else may have killed it: the container has no
-// swap. The kernel's own count must agree.
+// oomKilled returns from when the kernel can have OOM-killed a process of a container,
+// and since when it surely had. The zero times: it killed none, or that is unknown. A
+// parent that survives records the end of its child. An init whose record ends at its
+// memory limit was killed for that, if nothing else may have killed it: the container has
+// no swap. The kernel's own count must agree.
 func oomKilled(h *harness.History, i harness.Instance) (from, since time.Time) {
 	own := i.Payload
 	switch {
@@ -75,12 +75,12 @@ func oomKilled(h *harness.History, i harness.Instance) (from, since time.Time) {
 	return time.Time{}, time.Time{}
 }
 
-// mayBeCounted reports whether the kernel counted an OOM kill in a container, or the count
-// is unknown.
+// mayBeCounted reports whether the kernel counted an OOM kill in a container, or the
+// count is unknown.
 func mayBeCounted(i harness.Instance) bool { return i.OOMKills == nil || *i.OOMKills > 0 }
 
-// countedByKernel reports whether the kernel counted all OOM kills of a container, and the
-// shim sent no event about one again.
+// countedByKernel reports whether the kernel counted all OOM kills of a container, and
+// the shim sent no event about one again.
 func countedByKernel(h *harness.History, i harness.Instance) bool {
 	return h.Machine.Cgroups == "v2" && h.Case.Faultless() && i.OOMKills != nil &&
 		(i.Spec.OOM == harness.OOMInit || i.Payload.Exited)
@@ -89,9 +89,9 @@ func countedByKernel(h *harness.History, i harness.Instance) bool {
 // forward is the method by which a shim sends an event to containerd.
 const forward = "Events.Forward"
 
-// oomUnreported reports whether a fault may have kept a shim from reporting an OOM kill:
-// it held the shim or an event, or broke a statement. A refused or lost event is sent
-// again.
+// oomUnreported reports whether a fault may have kept a shim from reporting an OOM kill.
+// The fault held the shim or an event, or broke a statement. A refused or lost event is
+// sent again.
 func oomUnreported(h *harness.History, i harness.Instance) bool {
 	again := []term.Action{term.Off, term.Error, term.Lose}
 	return held(h, i) || slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {

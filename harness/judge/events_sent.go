@@ -14,15 +14,15 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// How a shim sends an event again that containerd refused, or that it could not send while
-// containerd was down (pkg/shim/publisher.go of v2.4.2). It waits a second before the
-// second try, two before the third, and tries five times (maxRequeue).
+// How a shim sends an event again that containerd refused, or that it could not send
+// while containerd was down (pkg/shim/publisher.go of v2.4.2). It waits a second before
+// the second try, two before the third, and tries five times (maxRequeue).
 const (
 	// stampedIn is how long a shim may take to prepare an event: less than the first pause.
 	stampedIn = 900 * time.Millisecond
 	// sendAgainIn is how long the second try may take.
 	sendAgainIn = 2500 * time.Millisecond
-	// givenUpIn is when the shim drops the event.
+	// givenUpIn is how long the shim tries, until it drops the event.
 	givenUpIn = (1 + 2 + 3 + 4 + 5) * time.Second
 	// heardIn is how long after its start containerd may take an event before it has
 	// subscribers. It takes no time: they subscribe before containerd counts as up.
@@ -137,7 +137,7 @@ func servesAfter(h *harness.History, pid int, by time.Time) bool {
 func sentAgain(h *harness.History, f finding.Finding) bool {
 	events, hits, _ := h.FirstUse()
 	return slices.ContainsFunc(events, func(e event.Task) bool {
-		if e.Topic != event.TopicExit || e.Container != f.Subject.ID || e.Exec != f.Subject.Exec || untimed(e.Exited) {
+		if e.Topic != event.TopicExit || e.Container != f.Subject.ID || e.Exec != f.Subject.Exec || hasNoTime(e.Exited) {
 			return false
 		}
 		failed, _ := unsent(hits, shimsOf(hits, e.Container), e.Exited, time.Time{})
@@ -176,14 +176,14 @@ func stampedLate(h *harness.History) (found []finding.Finding) {
 	return uniqueCauses(found)
 }
 
-// readyBetween returns when a shim prepared an event: not before from, and soon after due.
-// The zero time: that is unknown.
+// readyBetween returns when a shim prepared an event: not before from, and soon after
+// due. The zero time: that is unknown.
 func readyBetween(hits []failpoints.Hit, e event.Task) (from, due time.Time) {
-	// The first Create and Start of an id are those of its init. The first Delete may be that
-	// of an exec.
+	// The first Create and Start of an id are about its init. The first Delete may be about
+	// an exec.
 	call := map[string]string{event.TopicCreate: "Create", event.TopicStart: "Start"}[e.Topic]
 	switch {
-	case e.Topic == event.TopicExit && !untimed(e.Exited):
+	case e.Topic == event.TopicExit && !hasNoTime(e.Exited):
 		return e.Exited, e.Exited
 	case call == "" || e.Exec != "":
 		return time.Time{}, time.Time{}
@@ -205,12 +205,12 @@ func readyBetween(hits []failpoints.Hit, e event.Task) (from, due time.Time) {
 
 // acknowledgedWindows returns the times in which containerd knew that the shim of a task
 // had reported its exit and its deletion. Each begins when containerd asks the shim to
-// exit, after a response that the task is deleted. It ends when containerd dies or creates
-// the id again. A fault that may have dropped the response excuses containerd.
+// exit, after a response that the task is deleted. It ends when containerd dies, or
+// creates the id again. A fault may drop the response: then containerd did not know.
 func acknowledgedWindows(h *harness.History, id string) (all []event.Gap) {
-	var deleted, broken, lost bool // lost: the plan drops the response of the call
-	knows := 0                     // the pid of the containerd that got the response
-	hits := slices.Clone(h.Hits)   // two processes may have noted their hits in another order
+	var deleted, broken, lost bool // lost: the plan drops the response.
+	knows := 0                     // The pid of the containerd that got it.
+	hits := slices.Clone(h.Hits)   // The hits of two processes may be out of order.
 	slices.SortStableFunc(hits, func(a, b failpoints.Hit) int { return a.Time.Compare(b.Time) })
 	for n := range hits {
 		hit := &hits[n]

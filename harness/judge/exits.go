@@ -182,7 +182,7 @@ func (l ledger) differingTimes() (found []finding.Finding) {
 	}
 	for _, t := range l.truths {
 		of := slices.DeleteFunc(slices.Clone(l.reported), func(o exit.Observation) bool {
-			return !isOf(o, t) || o.Status != t.Status || untimed(o.At) || l.isImpossible(o)
+			return !isOf(o, t) || o.Status != t.Status || hasNoTime(o.At) || l.isImpossible(o)
 		})
 		if len(of) == 0 {
 			continue
@@ -210,8 +210,8 @@ func (l ledger) isImpossible(o exit.Observation) bool {
 	return wrong
 }
 
-// untimed reports whether a report has no time, as a shim's response has none.
-func untimed(at time.Time) bool { return at.IsZero() || at.Unix() == 0 }
+// hasNoTime reports whether a report has no time, as a shim's response has none.
+func hasNoTime(at time.Time) bool { return at.IsZero() || at.Unix() == 0 }
 
 func precisely(at time.Time) string { return at.UTC().Format("15:04:05.000000000Z") }
 

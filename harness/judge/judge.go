@@ -1,8 +1,9 @@
 // Package judge makes a Verdict of a History. It does no I/O and knows no clock: the same
 // History gives the same Verdict, today and when it is judged again.
 //
-// A rule is one file with one function, and one line in rules. It says what does not
-// hold, or why nothing can be said.
+// A rule is one function, and one name in rules. It returns what does not hold, or why
+// the run shows nothing. A rule asks tolerance.go whether a fault excuses a deviation,
+// and effects.go has the effects of the faults.
 package judge
 
 import (
@@ -15,32 +16,32 @@ import (
 	"github.com/shimquake/shimquake/oracle/residue"
 )
 
-// rule judges one thing.
+// rule judges one family of statements.
 type rule func(*harness.History) ([]finding.Finding, []harness.Problem)
 
-// excuses are the residues that releases are known to leave. The rules about what these
-// may explain are methods.
+// excuses are the residues that releases are known to leave. A rule that a residue may
+// excuse is a method.
 type excuses []residue.Known
 
 // rules are in the order in which their findings are reported.
 var rules = func(known excuses) []rule {
 	return []rule{
-		// What makes a run show nothing.
+		// A run that shows nothing:
 		proofs, baseline,
-		// What must hold when the client is done, and nothing is going on any more.
+		// When the client is done, and everything has settled:
 		responses, alive, known.leaks, ends, known.events, exits, calls, streams,
-		// What CRI says, lists and sends.
+		// The responses, lists and events of CRI:
 		criStatuses, criKept, criSandboxes, criStates, criStopped, criNotStarted,
 		criRepeated, criNames, criListed, criEvents, networks,
-		// What must hold of other containers.
+		// Other containers:
 		bystanders,
-		// What must never happen.
+		// At all times:
 		crashes, logged, slow,
 	}
 }
 
-// Judge makes the verdict of a history. Known are the residues that releases are known to
-// leave (catalogue.Residues): they do not violate.
+// Judge returns the verdict on a history. The known residues (catalogue.Residues) do not
+// violate.
 func Judge(h harness.History, known []residue.Known) harness.Verdict {
 	v := harness.Verdict{
 		Case: h.Case, Name: h.Case.Name, Version: h.Version, ReplacedBy: h.Versions()[1:],
@@ -62,13 +63,12 @@ func Judge(h harness.History, known []residue.Known) harness.Verdict {
 	return v
 }
 
-// outcome decides. What is proven violates, whatever else the run does not show: a fault
-// that did not fire, a look that could not be taken. Only where the harness or the
-// machine failed may what was found be a consequence of that: so may a step that could
-// not be done where a process was to go on by one.
+// outcome returns the outcome of a verdict. A violation counts even if a fault did not
+// fire, or an inventory is missing. It does not count if a failure of the harness or of
+// the machine may have caused it. A step that failed may have left a process stopped.
 func outcome(h *harness.History, v *harness.Verdict) harness.Outcome {
 	doubtful := slices.ContainsFunc(v.Problems, func(p harness.Problem) bool {
-		return slices.Contains(ours, p.Kind) || p.Kind == harness.ByStep && (has(h, slowed) || has(h, frozen))
+		return slices.Contains(harnessProblems, p.Kind) || p.Kind == harness.ByStep && (has(h, slowed) || has(h, frozen))
 	})
 	switch {
 	case len(v.Violations()) > 0 && !doubtful, slices.ContainsFunc(v.Findings, isCrash):
@@ -79,27 +79,27 @@ func outcome(h *harness.History, v *harness.Verdict) harness.Outcome {
 	return harness.Held
 }
 
-// ours are the problems that may be the cause of what was found.
-var ours = []harness.ProblemKind{
+// harnessProblems are the problems that may have caused a finding.
+var harnessProblems = []harness.ProblemKind{
 	harness.ByInput, harness.ByMachine, harness.ByBoot, harness.ByBuild, harness.ByBefore,
 	harness.ByHarness, harness.ByEnd,
 }
 
-// looked reports whether the oracle saw what is left.
+// looked reports whether the history has both inventories.
 func looked(h *harness.History) bool {
 	return h.After != nil && h.After.Inventory != nil && h.Before != nil
 }
 
-// settled reports whether what was still to come was awaited, too: only then is something
-// missing that has not come.
+// settled reports whether the run waited for late events, too. Only then is an event
+// missing.
 func settled(h *harness.History) bool { return looked(h) && h.Flushed != nil }
 
 func problem(kind harness.ProblemKind, text string) []harness.Problem {
 	return []harness.Problem{{Kind: kind, Text: text}}
 }
 
-// Same reports whether two verdicts say the same: the outcome, and the findings in any
-// order. Words for people do not count: verdicts of before format 3 lack some.
+// Same reports whether two verdicts have the same outcome, and the same findings in any
+// order. Words for people do not count: older verdicts lack some.
 func Same(a, b harness.Verdict) bool {
 	if a.Outcome != b.Outcome || len(a.Findings) != len(b.Findings) {
 		return false
@@ -115,8 +115,8 @@ func Same(a, b harness.Verdict) bool {
 	return true
 }
 
-// once has equal findings reported once, with their number: a containerd that panics at
-// every call dies a thousand times in a minute.
+// once returns each of equal findings once, with their number. A containerd that panics
+// at every call dies a thousand times in a minute.
 func once(found []finding.Finding) (out []finding.Finding) {
 	at, count := map[finding.Finding]int{}, map[int]int{}
 	for _, f := range found {

@@ -90,8 +90,8 @@ func responseLost(h *harness.History) bool {
 }
 
 // takenFromRunning returns the files, directories and mounts of running containers and
-// sandboxes that a restarted containerd removed. After a fault in a call of containerd, or
-// after a kill of a shim or of a process behind it, containerd may have to remove them.
+// sandboxes that a restarted containerd removed. containerd may have to remove them after
+// a fault in one of its calls, or after the kill of a shim or its processes.
 func takenFromRunning(h *harness.History) (found []finding.Finding) {
 	if h.Before == nil {
 		return nil
@@ -114,7 +114,7 @@ func takenFromRunning(h *harness.History) (found []finding.Finding) {
 	return circumstances(h, uniqueCauses(found))
 }
 
-// leftByReuse returns what the second use of an id leaves. What the first use left may
+// leftByReuse returns the leaks of the second use of an id. A leak of the first use may
 // serve the second, and containerd may connect to it anew.
 func (known excuses) leftByReuse(h *harness.History) []finding.Finding {
 	if h.Reuse == nil || h.Reuse.Err != nil || h.Reuse.After == nil || h.Reuse.After.Inventory == nil || !looked(h) {

@@ -13,8 +13,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/residue"
 )
 
-// leftInPod returns what removed containers leave in their running pod. What is left in
-// the end, left returns for the whole pod. A restarted containerd has other handles for
+// leftInPod returns the leaks of removed containers in their running pod. A leak that is
+// still there in the end is the pod's. A restarted containerd has other handles for
 // what it loaded, and one more a round later, when a loaded shim sends something.
 func (known excuses) leftInPod(h *harness.History) (found []finding.Finding) {
 	if h.CRI == nil || h.CRI.Pod == nil {
@@ -53,8 +53,8 @@ func stays(h *harness.History, i harness.Instance) bool {
 	return !i.Begun.IsZero() && i.Begun.Before(h.CRI.Pod.Taken)
 }
 
-// staysInPod reports whether a sandbox or a container runs through the rounds. Its task is
-// missing only in a list that a fault cut short.
+// staysInPod reports whether a sandbox or a container runs through the rounds. Its task
+// is missing only in a list that a fault cut short.
 func staysInPod(h *harness.History, s finding.Subject) bool {
 	_, ofPod := h.CRI.When("RunPodSandbox", s.ID)
 	through := slices.ContainsFunc(h.Instances, func(i harness.Instance) bool { return i.ID == s.ID && stays(h, i) })

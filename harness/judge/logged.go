@@ -9,19 +9,19 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// How often containerd may log one message: a thousand times, and more with each call of
-// a client that tries again and again, and with each start, whose plugins have a line
-// each. The most that was seen of v2.4.2 in 1,100 cases is twice for a call.
+// How often containerd may log one message: a thousand times, and some more for each call
+// of a client and for each start. A client may retry often, and each plugin logs a line
+// at a start. In 1,100 cases v2.4.2 logged no message more than twice for a call.
 const (
 	logBound     = 1000
 	logsOfACall  = 10
 	logsOfAStart = 100
 )
 
-// epollShutdown is what the OOM monitor of cgroup v1 says, as often as it can, from the
-// moment that its process is asked to end until it has ended (v1.6 to v2.4): a shim's
-// 1,300 times in 20 ms on a busy machine, and a containerd's up to 31,000 times in 550
-// cases. A monitor that goes on for some seconds has said it spinBound times.
+// epollShutdown is the message of the OOM monitor of cgroup v1 while its process ends
+// (v1.6 to v2.4). The monitor logs it in a loop. A shim logged it 1,300 times in 20 ms on
+// a busy machine, and containerd up to 31,000 times in 550 cases. A monitor that logs for
+// some seconds reaches spinBound.
 const (
 	epollShutdown = "cgroups: epoll wait"
 	spinBound     = 200_000

@@ -17,8 +17,8 @@ import (
 // second or two at a load of 60.
 const reapIn = 5 * time.Second
 
-// exitWindow returns the possible times of the end of a process: it was alive at from, and
-// its shim noticed its end by to. The zero time: the shim may have noticed it later.
+// exitWindow returns the possible times of the end of a process: it was alive at from,
+// and its shim noticed its end by to. The zero time: the shim may have noticed it later.
 func (p process) exitWindow() (from, to time.Time) {
 	from, _ = livedUntil(p.h, p.i)
 	to = endedBy(p.h, p.i)
@@ -167,8 +167,8 @@ func endedBy(h *harness.History, i harness.Instance) time.Time {
 	return end.Add(reapIn)
 }
 
-// exitDue returns when a container had ended at the latest, so that its exit event is
-// due: its end, or the client's SIGKILL, or when its processes were gone. Responses of
+// exitDue returns when a container had ended at the latest: its end, or the client's
+// SIGKILL, or when its processes were gone. Its exit event is due then. Responses of
 // containerd do not count.
 func exitDue(h *harness.History, i harness.Instance) time.Time {
 	if end := endOf(h, i); !end.IsZero() {

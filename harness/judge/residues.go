@@ -10,9 +10,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/rate"
 )
 
-// races counts how often an event that a race may lose was lost, and how often it was
-// due: it came, or it is missing as the residue says. What nobody could hear is neither.
-// One case cannot tell a race from an event that is never sent; many can.
+// races counts the events that a race may lose: how many were due, and how many of these
+// were lost. An event without a subscriber does not count. One case cannot tell a race
+// from an event that is never sent. Many cases can.
 func (known excuses) races(h *harness.History, found []finding.Finding) (out []rate.Count) {
 	if !settled(h) {
 		return nil
@@ -49,8 +49,8 @@ func count(n *rate.Count, lost bool) {
 	}
 }
 
-// endedBySignal reports whether a signal has ended a container as its workload says, and
-// no shim was killed, with which its last event would have died.
+// endedBySignal reports whether a signal ended a container as its workload says, and no
+// shim was killed. A killed shim loses its last event.
 func endedBySignal(h *harness.History, i harness.Instance) bool {
 	t, ran, err := truth(h, i)
 	return err == nil && ran && t.Status > signalBase && t.Status == i.Spec.Want() && i.Spec.Signal != "" &&

@@ -10,28 +10,28 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// How long a call may take that nothing disturbs: slowAlways, and slowTimes what the
-// quickest quarter of its case's calls take. At a load of 20 on two CPUs the most of
-// 22,000 calls is 1.0 s, and a quarter of them takes 10 ms; an emulated machine takes ten
-// times that for all of them. Where each CPU has more than busy to do with, it is the
-// more: at a load of 45 a call took 6.5 s.
+// How long a call may take without a fault: slowAlways, and slowTimes the time of the
+// quickest quarter of the case's calls. At a load of 20 on two CPUs the slowest of 22,000
+// calls took 1.0 s, and a quarter of them took 10 ms. An emulated machine takes ten times
+// as long. If the load of each CPU is over busy, slowAlways grows with it: at a load of
+// 45 a call took 6.5 s.
 const (
 	slowAlways = 3 * time.Second
 	slowTimes  = 20
 	busy       = 10.0
 )
 
-// quick are the calls that wait for nobody. StopContainer and StopPodSandbox wait for
-// payloads, which end at once where they heed SIGTERM.
+// quick are the calls that wait for no process. StopContainer and StopPodSandbox wait for
+// payloads, which end at once if they obey SIGTERM.
 var quick = []string{
 	"create", "start", "kill", "delete", "remove", "add", "close-io", "pause", "resume",
 	"RunPodSandbox", "CreateContainer", "StartContainer", "StopContainer", "RemoveContainer",
 	"ListPodSandbox", "StopPodSandbox", "RemovePodSandbox",
 }
 
-// slow: without a fault a call that succeeds takes about as long as the others do, where
-// this machine can run the case; and no stop waits for another. What polls once in a
-// while, or waits for what does not come, is seen nowhere else.
+// slow: without a fault a successful call takes about as long as the other calls, if this
+// machine can run the case. No stop waits for another stop. Only this rule finds a call
+// that polls rarely, or waits until a timeout.
 func slow(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	found = stopsHeldUp(h)
 	if !h.MachineCan() {
@@ -50,8 +50,8 @@ func slow(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 }
 
 // stopsHeldUp returns the stops that wait for the stop of a container that ignores
-// SIGTERM, in a case without a fault. A single stop may be late because the machine is
-// busy: they have waited if none of them was answered before.
+// SIGTERM, in a case without a fault. They waited if none of them returned earlier. On a
+// busy machine a single stop may be late.
 func stopsHeldUp(h *harness.History) []finding.Finding {
 	if !h.Case.Faultless() {
 		return nil
@@ -85,7 +85,8 @@ func stopsHeldUp(h *harness.History) []finding.Finding {
 	}}
 }
 
-// slowCalls are the calls of a case without a fault that have taken longer than a bound.
+// slowCalls returns the calls of a case without a fault that took longer than a bound,
+// and the bound.
 func slowCalls(h *harness.History) ([]harness.Call, time.Duration) {
 	waits := slices.ContainsFunc(h.Instances, func(i harness.Instance) bool { return i.Spec.IgnoresTerm })
 	calls := slices.DeleteFunc(slices.Clone(h.Calls), func(c harness.Call) bool {

@@ -128,9 +128,9 @@ func (p process) wrongLog(is harness.Outputs, deleted time.Time) (found []findin
 	return found
 }
 
-// buffered is how many lines CRI's logger may have read and not written when CRI reports
-// the exit: 4 KiB of at least 22 bytes each (defaultBufSize, internal/cri/io/logger.go of
-// v2.4.2). CRI waits for the copy to the logger, and not for the logger.
+// buffered is how many lines CRI's logger may hold when CRI reports the exit: 4 KiB of at
+// least 22 bytes each. CRI waits for the copy to the logger, and not for the logger
+// (defaultBufSize, internal/cri/io/logger.go of v2.4.2).
 const buffered = 4096 / 22
 
 // lateOutputs returns the lines that CRI wrote to a log after it had reported the exit. A
@@ -234,10 +234,10 @@ func (p process) wrongAttach(a harness.Attach) (found []finding.Finding) {
 	return found
 }
 
-// wrongAttachedOutputs returns the wrong outputs of an attached client. If the input stays
-// open, v2.4.2 ends the second stream with the first, and loses its last lines: each of
-// the two ends the input, and the input ends both (ContainerIO.Attach). So one stream
-// must be whole, and the other must have begun.
+// wrongAttachedOutputs returns the wrong outputs of an attached client. If the input
+// stays open, v2.4.2 ends the second stream with the first, and loses its last lines.
+// Each of the two ends the input, and the input ends both (ContainerIO.Attach). So one
+// stream must be whole, and the other must have begun.
 func (p process) wrongAttachedOutputs(is harness.Outputs) []finding.Finding {
 	found := p.wrongOutputs(is)
 	missing := func(f finding.Finding) bool { return f.Facts[fact.Output] == fact.Missing }
@@ -249,8 +249,8 @@ func (p process) wrongAttachedOutputs(is harness.Outputs) []finding.Finding {
 	return whole
 }
 
-// streamed reports whether a client of CRI's streaming server read or wrote the streams of
-// a container, or of an exec in it.
+// streamed reports whether a client of CRI's streaming server read or wrote the streams
+// of a container, or of an exec in it.
 func streamed(i harness.Instance) bool {
 	return len(i.Attaches) > 0 || slices.ContainsFunc(i.Execs, func(e harness.Exec) bool { return e.Sync != nil })
 }

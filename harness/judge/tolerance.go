@@ -12,20 +12,20 @@ type statement int
 
 // The statements that some fault effects excuse: a deviation is tolerated then.
 const (
-	exitNoticed   statement = iota // a shim notices the end of a process at once
-	exitTimeSame                   // all reports of an exit have the same time
-	reportWritten                  // containerd has written down what it reported
-	objectKept                     // nothing but the client ends or removes an object
-	stateReported                  // containerd reports the state of an object
-	outputRead                     // each line of an output is read
-	inputRead                      // each line of an input is read
-	streamWorks                    // a stream of CRI stays connected
-	execWorks                      // ExecSync responds as it should
-	waitReturns                    // a Wait returns after the exit
-	stateAnswered                  // a request for the state gets a response
-	shimExitsWell                  // a shim exits with 0
-	besideWorks                    // a call about a bystander works
-	processLives                   // a process ends by itself, or by its client
+	exitNoticed   statement = iota // A shim notices the end of a process at once.
+	exitTimeSame                   // All reports of an exit have the same time.
+	reportWritten                  // containerd has written down what it reported.
+	objectKept                     // Nothing but the client ends or removes an object.
+	stateReported                  // containerd reports the state of an object.
+	outputRead                     // Each line of an output is read.
+	inputRead                      // Each line of an input is read.
+	streamWorks                    // A stream of CRI stays connected.
+	execWorks                      // ExecSync responds as it should.
+	waitReturns                    // A Wait returns after the exit.
+	stateAnswered                  // A request for the state gets a response.
+	shimExitsWell                  // A shim exits with 0.
+	besideWorks                    // A call about a bystander works.
+	processLives                   // A process ends by itself, or by its client.
 )
 
 // cell says which effects of a kind excuse a statement.
@@ -33,18 +33,18 @@ type cell int
 
 const (
 	always    cell = iota + 1
-	before         // those that began before the end of the statement's time
-	inTest         // those that began before the client was done
-	firstUse       // those that began before the second use of the first id
-	overlaps       // those that overlap the statement's time
-	soon           // those that overlap it, or begin at most lag later
-	around         // those that overlap it, or are at most lag apart from it
-	ofProcess      // those on the process itself
-	ofItsShim      // those on a shim that served the container
+	before         // It began before the end of the statement's time.
+	inTest         // It began before the client was done.
+	firstUse       // It began before the second use of the first id.
+	overlaps       // It overlaps the statement's time.
+	soon           // It overlaps that time, or begins at most lag later.
+	around         // It overlaps that time, or is at most lag apart from it.
+	ofProcess      // It is on the process itself.
+	ofItsShim      // It is on a shim that served the container.
 )
 
-// lag is how much later than a signal its effect may be seen, and how much later than
-// that a call may fail because of it.
+// lag is how late the effect of a signal may be seen. A call may fail because of it as
+// much later.
 const lag = time.Second
 
 // tolerances says which fault effects excuse which statements, and when.
