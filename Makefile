@@ -21,7 +21,7 @@ export CONTAINERD SHORT STRICT FOCUS SUITES PROCS TIMEOUT RACE FUZZTIME NIGHT
 GO := . scripts/env &&
 
 .PHONY: help docs filings setup suites test kill-test vm-v2 vm-sweep mutation faultless repro-reports audit-long bisect-proof nightly-plan nightly-sweep nightly-merge nightly-judge nightly-pairs \
-	nightly-random nightly-matrix nightly-issues nightly-gate nightly-summary lint bench performance fuzz build dist install uninstall gc clean vagrant-check vagrant-test workflows-check scripts-check
+	nightly-random nightly-scripts nightly-matrix nightly-issues nightly-gate nightly-summary lint bench performance fuzz build dist install uninstall gc clean vagrant-check vagrant-test workflows-check scripts-check
 
 help: ## show this list
 	@printf 'usage: make TARGET [CONTAINERD=v2.4.2|bin:DIR|src:DIR] [SHORT=1] [STRICT=1] [FOCUS=REGEXP] [SUITES="umount shutdown"] [PROCS=N] [TIMEOUT=20m] [RACE=1] [FUZZTIME=30s]\n\n'
@@ -85,6 +85,10 @@ nightly-pairs: ## (root) sweep pairs of faults
 nightly-random: ## (root) run random plans; prints the seed (SEED= FOR=30m)
 	@scripts/setup
 	@scripts/nightly random
+
+nightly-scripts: ## (root) run a shard of all scripts of four steps: SHARD=1/4
+	@scripts/setup
+	@scripts/nightly scripts
 
 nightly-matrix: ## (root) run every known bug on every branch (RELEASES=v2.3.7,v2.4.2)
 	@scripts/setup

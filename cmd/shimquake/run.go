@@ -21,6 +21,7 @@ import (
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/report"
+	"github.com/shimquake/shimquake/sweep/plan"
 	"github.com/shimquake/shimquake/sweep/scripts"
 )
 
@@ -35,7 +36,14 @@ type runFlags struct {
 	out        string
 	json       bool
 	keep       bool
-	scripts    int // The length of the enumerated scripts; 0: none.
+	// scripts is the length of the enumerated scripts; 0: none.
+	scripts int
+	// kills is set if each script has a kill.
+	kills bool
+	// shard is the part of the scripts that runs.
+	shard string
+	// known is set if a case that shows its known bug counts as held.
+	known bool
 }
 
 func (f *runFlags) register(c *cobra.Command) {
@@ -62,6 +70,25 @@ func (f *runFlags) check() error {
 		return fmt.Errorf("--scripts %d: 1 to %d steps", f.scripts, scripts.Longest)
 	}
 	return nil
+}
+
+// enumerated returns the shard of the scripts.
+func (f *runFlags) enumerated() ([]harness.Case, error) {
+	shard, err := plan.ParseShard(f.shard)
+	if err != nil {
+		return nil, err
+	}
+	all := scripts.All
+	if f.kills {
+		all = scripts.EnumerateKills
+	}
+	var cases []harness.Case
+	for i, c := range all(f.scripts) {
+		if shard.Has(i) {
+			cases = append(cases, c)
+		}
+	}
+	return cases, nil
 }
 
 func runCommand() *cobra.Command {
@@ -98,7 +125,11 @@ machine cannot run it). The worst of all cases counts.`,
 				cases = append(cases, k)
 			}
 			if f.scripts > 0 {
-				cases = append(cases, scripts.All(f.scripts)...)
+				all, err := f.enumerated()
+				if err != nil {
+					return err
+				}
+				cases = append(cases, all...)
 			}
 			for i := range cases {
 				if f.containerd != "" {
@@ -112,6 +143,9 @@ machine cannot run it). The worst of all cases counts.`,
 	c.Flags().IntVar(&f.scripts, "scripts", 0, fmt.Sprintf(
 		"also run all scripts of this many steps, 1 to %d, of a task and of a pod",
 		scripts.Longest))
+	c.Flags().BoolVar(&f.kills, "kills", false, "with --scripts: run the scripts in which containerd or the shim is killed once")
+	c.Flags().BoolVar(&f.known, "known", false, "count a case as held if it shows just the bug that it is known to show (bad)")
+	c.Flags().StringVar(&f.shard, "shard", "", "with --scripts: a part of the scripts, such as 1/4")
 	return c
 }
 
@@ -151,9 +185,13 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, words []string
 				plain := rep.without(v)
 				mu.Lock()
 				defer mu.Unlock()
-				tally[v.Outcome]++
-				if worse(v.Outcome, worst) {
-					worst, next = v.Outcome, afterRun(v, wordFor(words, i, v), rep.dir, f.count)
+				outcome := v.Outcome
+				if f.known && outcome == harness.Violated && v.AsKnown() == nil {
+					outcome = harness.Held
+				}
+				tally[outcome]++
+				if worse(outcome, worst) {
+					worst, next = outcome, afterRun(v, wordFor(words, i, v), rep.dir, f.count)
 				}
 				defer p.Step(countOf(tally))
 				if err := rep.add(v, plain); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
@@ -27,13 +28,15 @@ func (f *sweepFlags) make(ctx context.Context, r *runner.Runner) (plan.Plan, err
 	return plan.Make(ctx, r, f.Options, f.parallel)
 }
 
-// sweptScripts is the length of the scripts that run before a sweep: 596 scripts.
-const sweptScripts = 3
+// The lengths of the scripts that run before a sweep, without a kill (596 of a task, 455
+// of a pod) and with a kill (49).
+const sweptScripts, sweptKills = 3, 2
 
-// holdPlain runs the cases without a fault, which must hold. It prints the cases that
-// this machine cannot run.
+// holdPlain runs the cases without a fault and the scripts, which must hold. It prints
+// the cases that this machine cannot run.
 func (f *sweepFlags) holdPlain(ctx context.Context, r *runner.Runner, o plan.Options) error {
-	unable, err := plan.HoldPlain(ctx, r, o, scripts.All(sweptScripts), f.parallel)
+	all := slices.Concat(scripts.All(sweptScripts), scripts.EnumerateKills(sweptKills))
+	unable, err := plan.HoldPlain(ctx, r, o, all, f.parallel)
 	for _, v := range unable {
 		fmt.Fprintf(stderr, "not run without a fault: %s: %s\n", v.Case.Name, quote.Line(v.Why()))
 	}

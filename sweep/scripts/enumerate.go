@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/model"
 	"github.com/shimquake/shimquake/harness/script"
@@ -40,8 +42,15 @@ const mostRefused = 1
 // step do not count. A wait behind each step that ends a process does not count, either:
 // without it the next step would race with the end. The n-th script has the n-th
 // combination of properties.
-func Enumerate(length int) []harness.Case {
-	e := enumerator{length: length, rows: covering()}
+func Enumerate(length int) []harness.Case { return enumerate(length, false) }
+
+// EnumerateKills returns the cases of all scripts of a length in which containerd or the
+// shim is killed once. The kill counts as a step. It is a fault of the plan, and so the
+// case proves that it happened.
+func EnumerateKills(length int) []harness.Case { return enumerate(length, true) }
+
+func enumerate(length int, kills bool) []harness.Case {
+	e := enumerator{length: length, kills: kills, rows: covering()}
 	for _, k := range kinds {
 		task := model.Process{State: k.from, Released: k.early}
 		e.walk(prefix{kind: k, config: model.Config{Task: task}})
@@ -91,6 +100,8 @@ func (p prefix) can(c harness.Container) bool {
 		return false
 	case p.early && c.Signal != "", p.exec.Background && writes:
 		return false
+	case p.killed == "shim" && c.Stdin > 0: // it ends with its shim, and its exit status is lost
+		return false
 	case p.deletesCreated && writes: // it takes harness.IODrain (Init.delete of process/init.go)
 		return false
 	case p.counted.Has("pause", task) && c.SharedPID:
@@ -112,6 +123,7 @@ func (k kind) call(step script.Step, of script.Object) model.Call {
 
 type enumerator struct {
 	length int
+	kills  bool // each script has a kill
 	rows   []row
 	next   int // the index of the row of the next script
 	cases  []harness.Case
@@ -123,6 +135,7 @@ type prefix struct {
 	config  model.Config  // after it
 	counted script.Script // the steps that count
 	all     script.Script // all steps
+	last    int           // the index in all of the last step that counts
 	refused int           // the number of refused steps
 	// starts is set if a step starts an exec for the first time.
 	starts bool
@@ -130,12 +143,14 @@ type prefix struct {
 	twice bool
 	// deletesCreated is set if a step deletes a task that was not started.
 	deletesCreated bool
+	// killed is the process that is killed; "": none is.
+	killed string
 }
 
 // walk continues a script with each possible next step.
 func (e *enumerator) walk(p prefix) {
 	if len(p.counted) >= max(e.length-p.shorter, 1) {
-		if p.has(p) {
+		if p.has(p) && e.kills == (p.killed != "") {
 			e.cases = append(e.cases, p.makeCase(e.workload(p)))
 		}
 		return
@@ -145,7 +160,34 @@ func (e *enumerator) walk(p prefix) {
 			e.walk(next)
 		}
 	}
+	for _, process := range []string{"containerd", "shim"} {
+		if next, ok := p.kill(process); e.kills && ok {
+			e.walk(next)
+		}
+	}
 }
+
+// kill returns the beginning with the kill of a process. The client waits for the end of
+// a task whose shim was killed.
+func (p prefix) kill(process string) (prefix, bool) {
+	if p.killed != "" || process == "shim" && p.config.Task.State == model.None {
+		return p, false
+	}
+	at := script.Step{Verb: script.At, Arg: Mark}
+	p.killed = process
+	p.counted = append(slices.Clone(p.counted), at)
+	p.all = append(slices.Clone(p.all), at)
+	if process == "shim" {
+		p.config = model.Config{}
+		p.all = append(p.all, script.Step{Verb: "wait", Of: []script.Object{task}})
+		return p, true
+	}
+	_, p.config = p.config.Do(model.Call{Verb: "restart"})
+	return p, true
+}
+
+// Mark is the moment at which a fault can happen.
+const Mark = "running"
 
 // workload returns the workload of the next script: that of the next row that the script
 // can have.
@@ -189,6 +231,7 @@ func (p prefix) then(step script.Step) (prefix, bool) {
 	var ended []script.Object
 	p.config, ended = next.Settled(0)
 	p.counted = append(slices.Clone(p.counted), step)
+	p.last = len(p.all)
 	p.all = append(slices.Clone(p.all), step)
 	for _, o := range ended {
 		p.all = append(p.all, script.Step{Verb: "wait", Of: []script.Object{o}})
@@ -198,13 +241,18 @@ func (p prefix) then(step script.Step) (prefix, bool) {
 
 // The bugs that scripts show. A second start of an exec shows exec-counted-twice. The
 // exec may exit before the shim ends, which is harmless. The delete of a created task
-// shows delete-of-a-created-task, which is a race.
+// shows delete-of-a-created-task, which is a race. A restart while containerd cleans up
+// after a killed shim loses the exit, which is a race, too.
 var (
 	countedTwice = harness.Bad{
 		Releases: ">= 1.7.0", Issue: "no issue known: exec-counted-twice",
 		By: finding.MustMatches("shim what=shim-ended exit=2"),
 		May: finding.MustMatches("socket socket=silent", "event event=repeated topic=/tasks/exit of=exec",
 			"event event=missing topic=/tasks/exit of=exec"),
+	}
+	lostExit = harness.Bad{
+		Releases: ">= 1.7.0", Issue: "compare containerd#6860: exit-reported-to-nobody",
+		By: finding.MustMatches("exit-code by=nobody status=unreported containerd=down"),
 	}
 	deletedCreated = harness.Bad{
 		Releases: ">= 1.7.0", Issue: "no issue known: delete-of-a-created-task", OneOf: true,
@@ -221,6 +269,9 @@ func (p prefix) makeCase(w harness.Workload) harness.Case {
 	}
 	for _, s := range p.counted {
 		word := s.Verb
+		if word == script.At {
+			word = p.killed + "-killed"
+		}
 		if len(s.Of) > 0 && s.Of[0].IsExec() {
 			word += ".e0"
 		}
@@ -241,9 +292,14 @@ func (p prefix) makeCase(w harness.Workload) harness.Case {
 		About:    fmt.Sprintf("An enumerated script of %d steps.", len(p.counted)),
 		Workload: w,
 	}
+	if p.killed != "" {
+		c.Plan = failpoints.Plan{failpoints.Once("proc:"+p.killed+":"+Mark, term.Kill)}
+	}
 	switch {
 	case p.twice:
 		c.Bad = []harness.Bad{countedTwice}
+	case p.killed == "shim" && p.counted.Uses("restart"):
+		c.Bad = []harness.Bad{lostExit}
 	case p.deletesCreated:
 		c.Bad = []harness.Bad{deletedCreated}
 	}

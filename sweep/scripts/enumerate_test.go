@@ -1,11 +1,13 @@
 package scripts
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/script"
 )
 
 // Every script of a pod can be run, and each is another.
@@ -44,6 +46,28 @@ func TestEnumerate(t *testing.T) {
 	for n, c := range Enumerate(2) {
 		if back, err := harness.ParseCase("c", []byte(c.String())); err != nil || back.String() != again[n].String() {
 			t.Fatalf("%s: %v", c, err)
+		}
+	}
+}
+
+// In each script with a kill there is one kill, and it is the fault of the plan.
+func TestEnumerateKills(t *testing.T) {
+	for length, want := range map[int]int{1: 4, 2: 49, 3: 524, 4: 3625} {
+		seen := map[string]bool{}
+		cases := EnumerateKills(length)
+		for _, c := range cases {
+			steps, err := c.Workload.Steps()
+			if err := errors.Join(err, c.Check()); err != nil || seen[c.Name] {
+				t.Fatalf("%s: %v", c, err)
+			}
+			if len(c.Plan) != 1 || !steps.Uses(script.At) ||
+				c.Plan[0].At.State() != Mark {
+				t.Fatalf("no kill happens in\n%s", c)
+			}
+			seen[c.Name] = true
+		}
+		if len(cases) != want {
+			t.Errorf("%d scripts of length %d, want %d", len(cases), length, want)
 		}
 	}
 }
