@@ -40,9 +40,6 @@ type CRISeen struct {
 	States []CRIState `json:"states,omitempty"`
 	// Names are what CRI answers to whoever would use a name again that must be free.
 	Names []CRIName `json:"names,omitempty"`
-	// Repeated are its answers to calls about what is gone already, in cases without a
-	// fault.
-	Repeated []CRIRepeated `json:"repeated,omitempty"`
 }
 
 // CRISecond is what a second client of GetContainerEvents was told.
@@ -52,14 +49,6 @@ type CRISecond struct {
 	Since  time.Time       `json:"since"`
 	Events []criview.Event `json:"events,omitempty"`
 	Err    *callerr.Failed `json:"err,omitempty"` // why it is told no more
-}
-
-// CRIRepeated is CRI's answer to a call about what is gone already.
-type CRIRepeated struct {
-	Verb string          `json:"verb"`
-	ID   string          `json:"id"` // of the container or the sandbox
-	At   time.Time       `json:"at"` // when it was answered
-	Err  *callerr.Failed `json:"err,omitempty"`
 }
 
 // PodName is the name of the workload's pod.
@@ -140,7 +129,6 @@ func (s *CRISeen) Clone() *CRISeen {
 	c.Done, c.Statuses, c.Sandboxes = slices.Clone(s.Done), slices.Clone(s.Statuses), slices.Clone(s.Sandboxes)
 	c.Events, c.Rounds, c.Names = slices.Clone(s.Events), slices.Clone(s.Rounds), slices.Clone(s.Names)
 	c.States, c.Unanswered = slices.Clone(s.States), slices.Clone(s.Unanswered)
-	c.Repeated = slices.Clone(s.Repeated)
 	if s.Second != nil {
 		second := *s.Second
 		second.Events = slices.Clone(second.Events)

@@ -111,6 +111,11 @@ func runsOnAfter(stops func(*harness.History)) func(*harness.History) {
 	return also(stops, stopSucceeds(33), func(h *harness.History) { h.CRI.Statuses[0].Asked = at(34) })
 }
 
+// listsStopped has CRI list the sandbox when it was stopped.
+func listsStopped(state string) func(*harness.History) {
+	return also(listed(fact.ASandbox, "pod", state), func(h *harness.History) { h.CRI.States[0].Stopped = true })
+}
+
 func TestCRIKeepsItsWord(t *testing.T) {
 	const reserved = `failed to reserve sandbox name "pod": name "pod" is reserved for "1"`
 	for name, tc := range map[string]struct {
@@ -176,7 +181,13 @@ func TestCRIKeepsItsWord(t *testing.T) {
 			"status cri-status what=listing object=container field=state is=other"},
 		"CRI lists a sandbox that runs": {listed(fact.ASandbox, "pod", criview.NotReady),
 			"status cri-status what=listing object=sandbox field=state is=other"},
-		"a stop that is over when it has ended": {also(stopsIn(2), stopSucceeds(33)), ""},
+		"a stopped sandbox that is not ready": {listsStopped(criview.NotReady), ""},
+		"one that is listed as ready": {listsStopped(criview.Ready),
+			"status cri-status object=sandbox field=state is=too-late what=listing"},
+		"one that is not listed": {listsStopped(""),
+			"status cri-status object=sandbox field=state is=other what=listing"},
+		"a fault may have kept its end from CRI": {also(listsStopped(criview.Ready), killsShimAt(30)), ""},
+		"a stop that is over when it has ended":  {also(stopsIn(2), stopSucceeds(33)), ""},
 		"a stop that is over before": {also(stopsIn(40), stopSucceeds(33)),
 			"status cri-status object=container field=state is=too-early"},
 		"it runs on after its stop": {runsOnAfter(stopsIn(2)),
@@ -207,3 +218,6 @@ func TestCRIKeepsItsWord(t *testing.T) {
 		})
 	}
 }
+
+// planned has a case with a planned fault that never happens.
+func planned(h *harness.History) { h.Case.Workload.Fakeshim = "exit-late" }

@@ -16,12 +16,9 @@ const stillReserved = "is reserved for"
 // reserved the name.
 const noImage = "failed to resolve image"
 
-// noRuntime is what it says of a runtime that there is not, in the same way.
-const noRuntime = "no runtime for"
-
-// criNames: the names of removed pods, of failed containers and of next attempts are free
-// without a restart. Names are in containerd's memory only, so a restart frees them. It
-// reserves the names of existing containers and pods again, so that each stays unique.
+// criNames: after a fault, the names of removed pods and of containers that could not be
+// created are free without a restart. Names are in containerd's memory only. A restart
+// reserves the names of existing containers again, so that each stays unique.
 func criNames(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil
@@ -33,9 +30,6 @@ func criNames(h *harness.History) (found []finding.Finding, _ []harness.Problem)
 		wrong, what := stillReserved, fact.IDReuse
 		if n.Taken {
 			wrong, what = noImage, fact.NameFree
-			if n.Object == fact.APod {
-				wrong = noRuntime
-			}
 		}
 		if n.Err != nil && strings.Contains(n.Err.Said, wrong) && (!n.Taken || !broken(h, n.At)) {
 			fs := n.Err.Facts(what)

@@ -32,7 +32,7 @@ var rules = func(known excuses) []rule {
 		responses, alive, known.leaks, ends, known.events, exits, calls, streams,
 		// The responses, lists and events of CRI:
 		criStatuses, criKept, criSandboxes, criStates, criStopped, criNotStarted,
-		criRepeated, criNames, criListed, criEvents, networks,
+		criNames, criListed, criEvents, networks,
 		// Other containers:
 		bystanders,
 		// At all times:

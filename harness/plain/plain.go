@@ -20,12 +20,9 @@ import (
 func Cases() []harness.Case {
 	all := slices.Clone(cases)
 	for n, c := range all {
-		switch {
-		case c.Workload.API == harness.CRI:
-			all[n].Bad = ofPods
-		case slices.ContainsFunc(c.Workload.Containers, func(k harness.Container) bool {
-			return len(k.Execs) > 0 && k.SharedPID
-		}):
+		if all[n].Bad = known[c.Name]; slices.ContainsFunc(c.Workload.Containers, func(k harness.Container) bool {
+			return c.Workload.API != harness.CRI && len(k.Execs) > 0 && k.SharedPID
+		}) {
 			all[n].Bad = ofExecs
 		}
 	}
@@ -35,19 +32,26 @@ func Cases() []harness.Case {
 // Known violations of releases without a fault.
 var (
 	late = finding.MustMatches("event event=late topic=/tasks/exit of=exec after=init-exit")
-	gone = finding.MustMatches("containerd what=gone-fails")
 
-	// ofPods: StopContainer and StopPodSandbox fail if the object does not exist. Before
-	// v1.6.23 at the latest, the end of a log is lost if its reader is slow. From v1.6.9 to
-	// v1.6.14 a pod has no address after a restart (containerd#7843).
-	ofPods = []harness.Bad{
-		{Releases: "< 1.6.23", Issue: "containerd#10520, containerd#10521", By: gone,
-			May: append(finding.MustMatches("container what=output", "cri-status object=sandbox field=ip"), late...)},
-		{Releases: "< 1.6.36 || >= 1.7.0, < 1.7.21", Issue: "containerd#10520, containerd#10521", By: gone, May: late},
-	}
 	// ofExecs: the exit event of an init comes before the events of the execs that end with
 	// it.
 	ofExecs = []harness.Bad{{Releases: "< 1.6.36 || >= 1.7.0, < 1.7.15", Issue: "containerd#9719", By: late}}
+	// ofLogs: the end of a log is lost if its reader is slow.
+	ofLogs = []harness.Bad{{Releases: "< 1.6.23", Issue: "fixed in v1.6.23 at the latest",
+		By: finding.MustMatches("container what=output")}}
+
+	// known has the violations by the names of the cases.
+	known = map[string][]harness.Bad{
+		"plain-pod-exec": ofLogs, "plain-pod-output": ofLogs, "plain-pod-stream": ofLogs,
+		// StopContainer and StopPodSandbox fail if the object does not exist.
+		"plain-pod-script": {{Releases: "< 1.6.36 || >= 1.7.0, < 1.7.21", Issue: "containerd#10520, containerd#10521",
+			By: finding.MustMatches("container what=response call=StopContainer reported=not-found",
+				"container what=response call=StopPodSandbox reported=not-found")}},
+		"plain-pod-shared": {{Releases: "< 1.6.36 || >= 1.7.0, < 1.7.21", Issue: "containerd#9719", By: late}},
+		// A pod has no address after a restart.
+		"plain-net-restart": {{Releases: ">= 1.6.9, < 1.6.15", Issue: "containerd#7843",
+			By: finding.MustMatches("cri-status object=sandbox field=ip")}},
+	}
 )
 
 // crashLoop is a step that runs all containers several times in one pod, with a look
@@ -150,6 +154,13 @@ var cases = []harness.Case{
 			"pause c1", "end c1", "wait c1", "end c0/e3", "wait c0/e3", "delete c0/e3",
 			"restart containerd", "create c1", "start c1", "kill c1 SIGKILL &", "wait c1", "end c0", "join",
 			"wait c0/e0", "delete c0/e0", "at exited", "delete all"}}},
+	// Names are taken until their removal, also after a restart. A refusal does not free a
+	// name. A missing container or pod can be stopped and removed.
+	{Name: "plain-pod-script", Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{{Exit: 7}},
+		Script: []string{"run pod", "run pod", "run pod", "create c0", "create c0", "create c0", "start c0", "start c0",
+			"restart containerd", "create c0", "create c0", "run pod", "run pod", "end c0", "wait c0", "remove c0", "remove c0",
+			"stop c0", "create c0", "stop pod", "stop pod", "start c0", "remove pod", "remove pod", "stop pod",
+			"run pod", "create c0", "start c0", "end c0", "wait c0"}}},
 	{Name: "plain-pod-shared", Workload: harness.Workload{
 		API: harness.CRI, Deadline: 30 * time.Second, Debug: true,
 		Containers: []harness.Container{{Exit: 7, SharedPID: true, Execs: []harness.ExecSpec{{Stays: true}}}},

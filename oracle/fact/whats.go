@@ -3,7 +3,7 @@ package fact
 // whats are the values of What. Each has its words.
 var whats = []string{
 	OthersCall, OthersEnd, OthersStatus, OthersEvent, OthersOutput, OthersAnswer, Removal, NameFree,
-	GoneFails, IDReuse, Boot, Listing, Collection, Answer, ARestart, Shutdown,
+	IDReuse, Boot, Listing, Collection, Answer, ARestart, Shutdown,
 	ShimEnded, Death, ALog, ExecKept, ExecTaken, AttachFailed,
 	AttachOpen, ExecFailed, ExecUntimed, ExecEarly, ExecLives, WrongOutput, WrongInput,
 	InputOpen, InputEnded, StateAs,
@@ -24,12 +24,11 @@ const (
 
 // Values of What for a failed operation.
 const (
-	Removal   = "removal"
-	IDReuse   = "id-reuse"
-	NameFree  = "name-free"  // the name of an existing container or pod is accepted again
-	GoneFails = "gone-fails" // a repeated removal fails
-	Boot      = "boot"
-	Listing   = "listing"
+	Removal  = "removal"
+	IDReuse  = "id-reuse"
+	NameFree = "name-free" // the name of an existing container or pod is accepted again
+	Boot     = "boot"
+	Listing  = "listing"
 	// Collection is a garbage collection.
 	Collection = "collection"
 	Answer     = "answer"

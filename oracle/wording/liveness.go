@@ -11,8 +11,6 @@ var livenessWhats = []phrase{
 	{fact.Removal, "removal", says("the client could not remove the %s: %s", fact.Object, fact.Error)},
 	{fact.NameFree, "containerd",
 		says("since its restart it accepts the name of an existing %s again", fact.Object)},
-	{fact.GoneFails, "containerd", says("a repeated %s must succeed, but failed: %s", fact.Call,
-		fact.Error)},
 	{fact.IDReuse, "ID reuse", says("the id could not be used again: %s", fact.Error)},
 	{fact.Boot, "containerd", says("%s", fact.Error)},
 	{fact.Listing, "containerd", says("it cannot list its objects: %s", fact.Error)},

@@ -42,16 +42,8 @@ func (c *Client) lookAgain(ctx context.Context, all []*harness.Instance) {
 			_, _ = c.look(ctx, i) // that nobody answers is for others to say
 		}
 		for _, i := range slices.Concat(all, unstarted) {
-			if c.Quiet {
-				continue
-			}
-			for range 2 { // what is refused takes nothing with it
-				c.tryName(ctx, harness.CRIName{Object: fact.AContainer, Taken: true}, c.createAbsent(i, 0))
-			}
-		}
-		if c.sandbox != "" && c.Case.Faultless() {
-			for range 2 {
-				c.tryName(ctx, harness.CRIName{Object: fact.APod, Taken: true}, c.runAbsent)
+			if !c.Quiet && !c.Case.Faultless() { // without a fault a script creates it again
+				c.tryName(ctx, harness.CRIName{Object: fact.AContainer, Taken: true}, c.createAbsent(i))
 			}
 		}
 	})
@@ -65,7 +57,7 @@ const Absent = "shimquake-absent"
 func (c *Client) made(ctx context.Context, i *harness.Instance) error {
 	err := c.create(ctx, i)
 	if f := callerr.Of(err); f != nil && f.Answered && !givenUp(f) && !c.Case.Faultless() {
-		c.aside(func() { c.tryName(ctx, harness.CRIName{Object: fact.AContainer}, c.createAbsent(i, 0)) })
+		c.aside(func() { c.tryName(ctx, harness.CRIName{Object: fact.AContainer}, c.createAbsent(i)) })
 	}
 	return err
 }
@@ -76,15 +68,12 @@ func givenUp(f *callerr.Failed) bool {
 		f.Code == codes.Unavailable.String()
 }
 
-// createAbsent asks for a container of the name of one, and that attempt.
-func (c *Client) createAbsent(
-	i *harness.Instance,
-	attempt uint32,
-) func(context.Context, api.RuntimeServiceClient) error {
+// createAbsent returns a request for a container with the name of another one.
+func (c *Client) createAbsent(i *harness.Instance) func(context.Context, api.RuntimeServiceClient) error {
 	return func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		_, err := rt.CreateContainer(ctx, &api.CreateContainerRequest{
 			PodSandboxId: c.sandbox, SandboxConfig: c.config(), Config: &api.ContainerConfig{
-				Metadata: &api.ContainerMetadata{Name: i.CRIName(), Attempt: attempt},
+				Metadata: &api.ContainerMetadata{Name: i.CRIName()},
 				Image:    &api.ImageSpec{Image: Absent},
 			},
 		})
@@ -116,7 +105,7 @@ func (c *Client) tryContainers(ctx context.Context) {
 		c.Record.Failed("oracle", "whether names of containers are free is not known: there is no pod to try them in", err)
 	} else {
 		for _, i := range c.instances {
-			c.tryName(ctx, harness.CRIName{Object: fact.AContainer}, p.createAbsent(i, 0))
+			c.tryName(ctx, harness.CRIName{Object: fact.AContainer}, p.createAbsent(i))
 		}
 	}
 	c.Record.Failed("oracle", "the pod that names were tried in is removed", client.Until(ctx, p.remove))

@@ -28,8 +28,6 @@ type Client struct {
 	logs      map[*harness.Instance]*slowLog
 	// removedAgain is set once something could not be removed.
 	removedAgain bool
-	// triedNext is set once the name of a container's next attempt has been tried.
-	triedNext bool
 	// late is what all clients of the case know of what may come after its call.
 	late *late
 	// again is set of a client that uses the id again: what it sees is not written down.
@@ -130,9 +128,6 @@ func (c *Client) Run(ctx context.Context) error {
 		c.removedAgain = c.removedAgain || err != nil
 		return err
 	})
-	if err == nil && c.Case.Faultless() {
-		c.aside(func() { c.repeat(ctx) })
-	}
 	c.closeLogs()
 	c.State(ctx, "deleted")
 	return err

@@ -45,8 +45,4 @@ func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
 			s.States = append(s.States, state(fact.AContainer, i.ID))
 		}
 	})
-	if c.Case.Faultless() && !c.triedNext && len(all) > 0 {
-		c.triedNext = true
-		c.tryName(ctx, harness.CRIName{Object: fact.AContainer}, c.createAbsent(all[0], 1)) // it must be free
-	}
 }
