@@ -41,8 +41,8 @@ func newKnown() Known {
 	return Known{Containers: map[Key]Container{}, Tasks: map[Key]Task{}, Sandboxes: map[Key]bool{}}
 }
 
-// all asks the containerds of the view at the same time, because a slow containerd must
-// not keep the others from being asked. It merges their answers.
+// all asks the containerds of the view concurrently, so that a slow containerd does not
+// block the others. It merges their responses.
 func (a *asker) all(ctx context.Context, v *View) {
 	ctx, cancel := context.WithTimeout(ctx, timeoutsOfLists*a.timeout)
 	defer cancel()
@@ -96,7 +96,7 @@ func (a *asker) one(ctx context.Context, i int, d *Daemon, known *Known) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("it does not say its version: %w", err)
+		return fmt.Errorf("it does not return its version: %w", err)
 	}
 	if v := release(version.Version); v != "" {
 		d.Version = v
@@ -110,11 +110,11 @@ func (a *asker) one(ctx context.Context, i int, d *Daemon, known *Known) error {
 		return fmt.Errorf("it does not list its namespaces: %w", err)
 	}
 	if n := len(all.Namespaces); n > mostNamespaces {
-		return fmt.Errorf("it lists %d namespaces: more than %d are not asked for", n, mostNamespaces)
+		return fmt.Errorf("it lists %d namespaces, and the limit is %d", n, mostNamespaces)
 	}
 	for _, ns := range all.Namespaces {
 		if !isName(ns.Name) {
-			return fmt.Errorf("it lists namespace %q: that is no name", cut(ns.Name))
+			return fmt.Errorf("it lists an invalid namespace: %q", cut(ns.Name))
 		}
 		known.Namespaces = append(known.Namespaces, ns.Name)
 		if err := a.namespace(ctx, conn, ns.Name, known); err != nil {
@@ -131,10 +131,10 @@ const (
 	mostKnown      = 100_000
 )
 
-// check reports an id that is none, or that a containerd lists too much.
+// check returns an error for an invalid id, or if a containerd lists too many.
 func (k *Known) check(id string) error {
 	if !isName(id) {
-		return fmt.Errorf("it lists %q: that is no id", cut(id))
+		return fmt.Errorf("it lists an invalid id: %q", cut(id))
 	}
 	if len(k.Containers)+len(k.Tasks)+len(k.Sandboxes)+len(k.Pods)+len(k.CRIContainers) >= mostKnown {
 		return fmt.Errorf("it lists more than %d containers, tasks and pods", mostKnown)
@@ -142,7 +142,7 @@ func (k *Known) check(id string) error {
 	return nil
 }
 
-// within asks one question.
+// within makes one call with the timeout.
 func (a *asker) within(ctx context.Context, ask func(context.Context) error) error {
 	a.at("containerd's answer")
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
@@ -165,13 +165,13 @@ func (a *asker) namespace(ctx context.Context, conn *grpc.ClientConn, ns string,
 			if err := known.check(t.ID); err != nil {
 				return err
 			}
-			// ContainerID is empty in List's answers: a task has its container's id.
+			// ContainerID is empty in List's responses: a task has its container's id.
 			known.Tasks[Key{ns, t.ID}] = Task{int(t.Pid), t.Status.String()}
 		}
 		return err
 	})
-	// containerd asks each shim, for up to 2 s: where several do not answer, its list
-	// takes longer than anybody waits. Then each task is asked for by itself (confirm).
+	// containerd asks each shim, for up to 2 s. If several do not respond, its list takes
+	// longer than the timeout. Then confirm asks for each task by itself.
 	if err != nil && status.Code(err) != codes.DeadlineExceeded {
 		return fmt.Errorf("list tasks: %w", err)
 	}
@@ -191,7 +191,7 @@ func (a *asker) namespace(ctx context.Context, conn *grpc.ClientConn, ns string,
 	return nil
 }
 
-// criKind is the label of what CRI has made.
+// criKind is the label of CRI's containers.
 const criKind = "io.cri-containerd.kind"
 
 func containers(ctx context.Context, conn *grpc.ClientConn, ns string, known *Known) error {
@@ -241,7 +241,7 @@ func netnsPath(spec []byte) string {
 	return ""
 }
 
-// cri asks for CRI's view, where there is CRI.
+// cri asks for CRI's lists, if containerd has CRI.
 func (a *asker) cri(ctx context.Context, conn *grpc.ClientConn, d *Daemon, known *Known) error {
 	client := cri.NewRuntimeServiceClient(conn)
 	known.Pods, known.CRIContainers = map[string]string{}, map[string]string{}
@@ -279,12 +279,12 @@ func (a *asker) cri(ctx context.Context, conn *grpc.ClientConn, d *Daemon, known
 	return nil
 }
 
-// asks is how many tasks are asked for at the same time.
+// asks limits the concurrent calls for tasks.
 const asks = 16
 
-// confirm asks by name for each task that something on the node suggests and the list
-// does not have. The list leaves out a task whose shim does not answer: that shim is no
-// leak. "Not found" is the proof that containerd knows of none.
+// confirm asks by name for each task that is not in the list, but has traces on the
+// node. The list leaves out a task with a shim that does not respond: that shim is no
+// leak. "Not found" proves that containerd does not know the task.
 func (a *asker) confirm(ctx context.Context, v *View) {
 	want := map[Key]bool{}
 	add := func(k Key) {
@@ -336,7 +336,8 @@ func (a *asker) confirm(ctx context.Context, v *View) {
 	}
 }
 
-// get asks every containerd of the view for a task. A status of "" says that none has it.
+// get asks every containerd of the view for a task. A status of "" means that none has
+// it.
 func (a *asker) get(ctx context.Context, v *View, k Key) (Task, error) {
 	for i, conn := range a.conns {
 		if conn == nil || !v.Daemons[i].Answered {
@@ -354,7 +355,7 @@ func (a *asker) get(ctx context.Context, v *View, k Key) (Task, error) {
 		case code == codes.OK:
 			return got, nil
 		case code == codes.NotFound:
-		case code == codes.DeadlineExceeded && !late: // containerd's own, of 2 s, for what the shim is asked
+		case code == codes.DeadlineExceeded && !late: // containerd's own timeout for the shim, of 2 s
 			return Task{Status: NoAnswer}, nil
 		default:
 			return Task{}, err

@@ -14,10 +14,10 @@ import (
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// cgroupDepth is how deep groups are looked for. Kubernetes has 5 levels.
+// cgroupDepth limits the levels of groups that are read. Kubernetes has 5.
 const cgroupDepth = 12
 
-// mostCgroups is how many groups of a hierarchy are looked at.
+// mostCgroups limits the groups of a hierarchy that are read.
 const mostCgroups = 50_000
 
 // hierarchy is a mount of a cgroup hierarchy.
@@ -94,14 +94,14 @@ func (w *viewing) cgroups(h hierarchy) {
 	}
 	walk("", 0)
 	if left < 0 {
-		w.Notes = append(w.Notes, fmt.Sprintf("%s has more than %d groups: the others were not looked at", h.point,
+		w.Notes = append(w.Notes, fmt.Sprintf("%s has more than %d groups: the others were not read", h.point,
 			mostCgroups))
 	}
 }
 
-// cgroupKey names the container of a group: NAMESPACE/ID at the top, as ctr has it;
-// systemd's cri-containerd-ID.scope, docker-ID.scope and nerdctl-ID.scope; or a name of
-// 64 hexadecimal digits, which CRI and docker give their containers.
+// cgroupKey returns the container of a group, by one of three forms. ctr has
+// NAMESPACE/ID at the top. systemd has cri-containerd-ID.scope, docker-ID.scope and
+// nerdctl-ID.scope. CRI and docker use a name of 64 hexadecimal digits.
 func cgroupKey(rel string, namespaces []string) (Key, bool) {
 	parent, base := path.Split(rel)
 	parent = strings.Trim(parent, "/")
@@ -118,7 +118,7 @@ func cgroupKey(rel string, namespaces []string) (Key, bool) {
 	return Key{}, false
 }
 
-// namespacesOf are the containerd namespaces of which anything is there.
+// namespacesOf returns the containerd namespaces that have any object.
 func namespacesOf(v *View) []string {
 	out := slices.Clone(v.Known.Namespaces)
 	for _, b := range v.Bundles {
@@ -136,11 +136,11 @@ func namespacesOf(v *View) []string {
 	return slices.Compact(out)
 }
 
-// mostProcs is how large a list of the processes of a group may be.
+// mostProcs limits the size of a group's list of processes, in bytes.
 const mostProcs = 1 << 20
 
-// procsIn are the processes in a group and in the groups below it, as the reader of the
-// file sees them.
+// procsIn returns the processes in a group and in the groups below it, as the reader of
+// the file sees them.
 func procsIn(t *scan.Tree, dir string, depth int) []int {
 	var out []int
 	text, _ := t.ReadFile(path.Join(dir, "cgroup.procs"), mostProcs) // removed meanwhile, or the begin

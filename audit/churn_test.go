@@ -20,7 +20,7 @@ var (
 	shimMany = flag.Int("shims", 60, "how many shims TestManyShims has (make audit-long)")
 )
 
-// perSecond is how many containers come and go.
+// perSecond is the number of containers that come and go in a second.
 const perSecond = 10
 
 // A node in motion is not a leak: containers come and go, and /proc changes while it is
@@ -59,8 +59,8 @@ func TestChurn(t *testing.T) {
 			}
 		}
 	})
-	// A busy machine's containerd may not answer in time, which the audit says; one that
-	// is whole there must be.
+	// On a busy machine containerd may not respond in time, and the audit reports that. At
+	// least one audit must be complete.
 	audits := 0
 	for began := time.Now(); time.Since(began) < *churnFor || audits == 0; {
 		r, err := audit.Run(n.ctx, audit.Options{PID: n.world.InitPID(), Settle: time.Second})
@@ -83,9 +83,9 @@ func TestChurn(t *testing.T) {
 	}
 }
 
-// Many shims are no suspects. With -shims 1000 its time must grow no faster than their
-// number, too, and stay below a second: `make audit-long`, on a machine that does nothing
-// else.
+// Many shims are no suspects. With -shims 1000 the time of an audit must also grow no
+// faster than their number, and stay below a second (`make audit-long`, on an idle
+// machine).
 func TestManyShims(t *testing.T) {
 	n := newNode(t)
 	n.unlimit()
@@ -135,8 +135,8 @@ func (n *node) fastest() time.Duration {
 	return best
 }
 
-// unlimit takes the limits of memory and threads from the world: a thousand shims are
-// more than a case ever has.
+// The function removes the world's limits of memory and threads, because a thousand
+// shims are more than a case ever has.
 func (n *node) unlimit() {
 	for _, dir := range n.world.CgroupDirs() {
 		for _, at := range []struct{ file, most string }{

@@ -16,8 +16,8 @@ const (
 	notAsked = "not-asked"
 )
 
-// Compare judges a Node by itself: what is there without what it belongs to. It does no
-// I/O and knows no clock. Its cost grows as the node does.
+// Compare returns the objects of a Node whose owner is missing, as suspects. It does no
+// I/O and uses no clock. Its cost is linear in the size of the node.
 func Compare(n *Node) []Suspect {
 	known, answered := map[string]bool{}, map[int]bool{}
 	for _, v := range n.Views {
@@ -55,12 +55,13 @@ func Compare(n *Node) []Suspect {
 	return fold(out)
 }
 
-// comparison is a view with what is looked up in it.
+// comparison is a view with indexes.
 type comparison struct {
 	*View
 	taken    time.Time
-	anywhere map[string]bool // what any containerd of the node has a task or a sandbox of
-	// peersAnswered says that all have answered that may have made a cgroup of this view.
+	anywhere map[string]bool // the ids of tasks and sandboxes of any containerd on the node
+	// peersAnswered is set if all containerds have responded that may have made a cgroup
+	// of this view.
 	peersAnswered bool
 	ids           map[string]bool // of tasks, sandboxes, containers and pods of this view
 	byPID         map[int]*Process
@@ -72,7 +73,7 @@ type comparison struct {
 	files         map[string]bool
 	// busy are the shims with a task of another id: a shim can serve a whole pod.
 	busy map[int]bool
-	// helped are those whose shim is being started or cleaned up after.
+	// helped has the containers with a shim that is being started, or cleaned up after.
 	helped map[Key]bool
 }
 
@@ -131,15 +132,15 @@ func (c *comparison) knowIDs() {
 	}
 }
 
-// socketKey makes the forms of an address one: unix:///run/containerd/s/ab, the path, and
-// an abstract name with its @ (or NUL) around it.
+// socketKey returns the same text for all forms of an address:
+// unix:///run/containerd/s/ab, the path, and an abstract name with its @ or NUL.
 func socketKey(address string) string {
 	address = strings.TrimPrefix(address, "unix://")
 	return strings.Trim(address, "@\x00")
 }
 
-// server is the shim that serves a task: the one of its id, the one whose socket its
-// bundle names, or the parent of its process.
+// server returns the shim that serves a task. It is the shim with the task's id, the
+// shim with the socket that the bundle names, or the parent of the process.
 func (c *comparison) server(k Key, t Task) *Process {
 	if p := c.shimOf[k]; p != nil {
 		return p
@@ -157,7 +158,7 @@ func (c *comparison) server(k Key, t Task) *Process {
 	return nil
 }
 
-// task is the fact of what containerd says of a task.
+// task returns the fact of a task's status, as containerd reports it.
 func (c *comparison) task(k Key) string {
 	t, ok := c.Known.Tasks[k]
 	switch {
@@ -171,7 +172,7 @@ func (c *comparison) task(k Key) string {
 	return none
 }
 
-// suspect begins one, with the version of its containerd.
+// suspect returns a suspect with the version of its containerd.
 func (c *comparison) suspect(kind Kind, k Key) Suspect {
 	s := Suspect{Kind: kind, Sure: Likely, Namespace: k.Namespace, ID: k.ID, View: c.Name, Bugs: []string{}}
 	if c.Complete {
@@ -185,7 +186,7 @@ func (c *comparison) suspect(kind Kind, k Key) Suspect {
 	return s
 }
 
-// addressOfShim is the address of the containerd that has started a shim.
+// addressOfShim returns the address of the containerd that started a shim.
 func (c *comparison) addressOfShim(k Key) string {
 	if p := c.shimOf[k]; p != nil {
 		return p.Address

@@ -292,7 +292,8 @@ func TestANodesTextForm(t *testing.T) {
 	}
 }
 
-// What moves between the looks is not reported; what is only likely once is not certain.
+// An object that changes between the looks is not reported. A suspect that is only
+// likely in one look is not certain.
 func TestBoth(t *testing.T) {
 	shim := Suspect{Kind: Shim, Sure: Likely, ID: "x", PID: 5, Start: 9, Age: time.Second}
 	later := shim

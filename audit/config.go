@@ -10,7 +10,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// settings is what the audit wants of a config.toml.
+// settings has the part of a config.toml that the audit needs.
 type settings struct {
 	State   string   `toml:"state"`
 	Root    string   `toml:"root"`
@@ -20,22 +20,22 @@ type settings struct {
 	} `toml:"grpc"`
 }
 
-// configFiles is where configurations are: a scan.Tree.
+// configFiles reads configurations: a scan.Tree.
 type configFiles interface {
 	ReadLinked(name string, most int64) ([]byte, error)
 	Glob(pattern string) ([]string, error)
 }
 
-// mostConfigs is how many files of one configuration are read: imports may go round.
+// mostConfigs limits the files of one configuration, because imports may form a cycle.
 const mostConfigs = 100
 
-// mostConfig is how large a file of a configuration may be. containerd's defaults take
-// 20 KiB, and the decoder's stack grows with the depth of what it reads.
+// mostConfig limits the size of a configuration file. containerd's defaults take 20
+// KiB, and the decoder's stack grows with the depth of its input.
 const mostConfig = 256 << 10
 
-// configured reads a config.toml and what it imports, of which the last says it, as
-// containerd's LoadConfig (cmd/containerd/server/config) does. A file that is not there,
-// or is no TOML, says nothing. The error names what else could not be read.
+// configured reads a config.toml and its imports. The last import takes precedence, as
+// in containerd's LoadConfig (cmd/containerd/server/config). A file that is missing, or
+// is no TOML, has no settings. The error names other files that could not be read.
 func configured(files configFiles, name string) (places, error) {
 	var p places
 	var errs []error

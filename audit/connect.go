@@ -17,7 +17,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// mayAsk are the only methods that an audit calls: none of them changes anything. The
+// mayAsk are the only methods that an audit calls. None of them changes anything. The
 // connection refuses all others.
 var mayAsk = []string{
 	"/containerd.services.version.v1.Version/Version",
@@ -32,9 +32,8 @@ var mayAsk = []string{
 
 var errMayNotAsk = errors.New("an audit does not call this method")
 
-// connect opens containerd's socket, and only that: its process must be the one that
-// listens. The path is resolved inside the view's root, where a link could lead
-// elsewhere.
+// connect opens containerd's socket. containerd's own process must listen on it. The
+// path is resolved inside the view's root, because a link could lead elsewhere.
 func (a *asker) connect(d *Daemon) (*grpc.ClientConn, error) {
 	address := strings.TrimPrefix(d.Address, "unix://")
 	own := sockets(filepath.Join(a.table.proc, itoa(d.PID))) // it may listen only now
@@ -80,14 +79,15 @@ func (a *asker) connect(d *Daemon) (*grpc.ClientConn, error) {
 		}))
 }
 
-// mostAnswer is how many bytes one answer may have: containerd's own limit.
+// mostAnswer limits the size of a response, in bytes: containerd's own limit.
 const mostAnswer = 16 << 20
 
-// peer reports a socket on which another user listens than the one that is to be asked.
+// peer returns an error if another user than the owner of the containerd listens on a
+// socket.
 func (a *asker) peer(conn net.Conn) error {
 	unixConn, ok := conn.(*net.UnixConn)
 	if !ok {
-		return errors.New("the connection is none of a UNIX socket")
+		return errors.New("the connection is not to a Unix socket")
 	}
 	raw, err := unixConn.SyscallConn()
 	if err != nil {
@@ -99,7 +99,7 @@ func (a *asker) peer(conn net.Conn) error {
 		return err
 	}
 	if int(peer.Uid) != a.uid {
-		return fmt.Errorf("uid %d listens on it, not %d", peer.Uid, a.uid)
+		return fmt.Errorf("uid %d listens on the socket, not uid %d", peer.Uid, a.uid)
 	}
 	return nil
 }

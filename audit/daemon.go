@@ -54,7 +54,7 @@ func (w *viewing) daemon(c candidate) {
 	w.Daemons = append(w.Daemons, d)
 }
 
-// refusal is a candidate that is not believed, and the reason.
+// refusal is a candidate that is not trusted, and the reason.
 type refusal struct {
 	candidate
 	why string
@@ -68,8 +68,8 @@ func (w *viewing) refuse(c candidate, why error) {
 	w.Notes = append(w.Notes, fmt.Sprintf("containerd (process %d) is not believed, because %v", c.p.PID, why))
 }
 
-// owned reports a file of another user. A missing file is no error, and the end of a walk
-// is one.
+// owned returns an error for a file of another user, and at the end of a walk. A
+// missing file is no error.
 func (w *viewing) owned(name string) error {
 	f, err := w.tree.Open(name, unix.O_PATH)
 	if err == nil {
@@ -81,15 +81,15 @@ func (w *viewing) owned(name string) error {
 	return nil
 }
 
-// checkBinary reports a program that other users may write or replace. own is the
-// process's directory in /proc. After an upgrade the path leads to the new program.
+// checkBinary returns an error if other users may write or replace a program. own is
+// the process's directory in /proc. After an upgrade the path leads to the new program.
 func (w *viewing) checkBinary(own, exe string) error {
 	var st unix.Stat_t
 	if err := unix.Stat(filepath.Join(own, "exe"), &st); err != nil {
-		return fmt.Errorf("its binary cannot be looked at: %w", err)
+		return fmt.Errorf("its binary cannot be read: %w", err)
 	}
 	if st.Uid != 0 || st.Mode&unix.S_IWOTH != 0 || st.Mode&unix.S_IWGRP != 0 && st.Gid != 0 {
-		return fmt.Errorf("its binary is not root's alone (uid %d, gid %d, mode %o)", st.Uid, st.Gid, st.Mode&0o7777)
+		return fmt.Errorf("users other than root may write its binary (uid %d, gid %d, mode %o)", st.Uid, st.Gid, st.Mode&0o7777)
 	}
 	return w.owned(exe)
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// changed is when a file was changed last; the zero time of one that is gone.
+// changed returns the time of a file's last change, or zero if the file is gone.
 func changed(info fs.FileInfo) time.Time {
 	if info == nil {
 		return time.Time{}
@@ -14,9 +14,9 @@ func changed(info fs.FileInfo) time.Time {
 	return info.ModTime()
 }
 
-// details reads what is only wanted of things that no task accounts for: their age, what
-// runs in a cgroup, the init of a container. On a healthy node there are few of them. A
-// mount is not looked at: its file system may hang.
+// details reads more about the objects without a task: their age, the processes of a
+// cgroup, the init of a container. On a healthy node there are few of them. It does not
+// touch a mount, because the file system may hang.
 func (w *viewing) details() error {
 	t, v := w.tree, w.View
 	ids := map[string]bool{}

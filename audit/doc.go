@@ -1,16 +1,16 @@
-// Package audit looks at a live node and says which shims, sockets, bundles, mounts,
-// cgroups, tasks and runc states belong to nobody.
+// Package audit inspects a live node. It reports shims, sockets, bundles, mounts,
+// cgroups, tasks and runc states without an owner.
 //
-// A [Look] reads a [Node]: /proc, the disk through /proc/PID/root, and what each
-// containerd answers. [Compare] judges it: a pure function from a Node to suspects.
-// [Run] looks twice, because a node in motion is not a leak.
+// A [Look] reads a [Node]: /proc, the disk through /proc/PID/root, and the responses of
+// each containerd. [Compare] is a pure function from a Node to suspects. [Run] looks
+// twice, because a change in progress is not a leak.
 //
-// It is safe where nobody dares to touch anything: it sends no signal, writes no file,
-// asks containerd only what lists or gets, each with a deadline, and never connects to a
-// shim. TestAnAuditOnlyReads watches its system calls, and TestImports what it is linked
-// with: nothing of the harness, no failpoints.
+// It is safe on a production node. It sends no signal and writes no file. It calls only
+// methods of containerd that list or get, each with a deadline, and never connects to a
+// shim. TestAnAuditOnlyReads checks its system calls. TestImports checks that neither
+// the harness nor failpoints are linked.
 //
-// It believes root only. A user of the node can name a process, a socket, a mount and a
-// cgroup as it likes: none of them hides a leak, is accused as one, or keeps the report
-// from appearing (hostile_test.go).
+// It trusts only root. A user of the node can choose the names of processes, sockets,
+// mounts and cgroups. None of them hides a leak, is reported as one, or blocks the
+// report (hostile_test.go).
 package audit

@@ -17,8 +17,9 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// ofProcess are the files that are kept of each process of a suspect. The environment is
-// none of them. The command line is kept of a shim, which has no secrets, or on request.
+// ofProcess are the files that are kept for each process of a suspect. The environment
+// is not among them. The command line is kept for a shim, which has no secrets, or on
+// request.
 var ofProcess = []string{"status", "stat", "wchan", "stack", "syscall", "cgroup", "limits", "mountinfo"}
 
 // The limits of the evidence.
@@ -59,7 +60,7 @@ func (r *Report) Evidence(ctx context.Context, w io.Writer, o Options, workloads
 		for _, name := range []string{"net/unix", "mountinfo"} {
 			e.file(dir+"/"+filepath.Base(name), filepath.Join(filepath.Dir(v.Root), name))
 		}
-		if v.Untrusted == 0 { // a user's files are not root's to give away
+		if v.Untrusted == 0 { // root must not publish a user's files
 			e.bundles(dir, v, r.Suspects)
 		}
 	}
@@ -74,8 +75,8 @@ type evidence struct {
 	tar       *tar.Writer
 	at        time.Time
 	workloads bool
-	limit     time.Duration // how long one file may take
-	hangs     int           // how many took longer
+	limit     time.Duration // the timeout of one file
+	hangs     int           // the number of files that took longer
 	err       error         // the first
 }
 
@@ -89,7 +90,7 @@ func (e *evidence) put(name string, text []byte) {
 	}
 }
 
-// mostHangs is how many files of processes may hang before no more are read.
+// mostHangs is the number of hanging files after which no more are read.
 const mostHangs = 3
 
 // file keeps a file of /proc, or the error of reading it. A user can make some of these
@@ -124,7 +125,7 @@ func readAtMost(name string) string {
 	return string(text)
 }
 
-// quoted are the lines of a text. The words of a command line end with a NUL.
+// quoted returns the quoted lines of a text. The words of a command line end with a NUL.
 func quoted(text string) string {
 	var t quote.Text
 	text = strings.TrimRight(text, "\n\x00")
@@ -162,8 +163,8 @@ func (e *evidence) process(proc string, pid int, ours bool) {
 	e.put(dir+"/fd", []byte(t.String()))
 }
 
-// bundles keeps the small files of suspects' bundles that say how to reach the shim. They
-// are root's, and no link leads away from them.
+// bundles keeps the small files of suspects' bundles with the shim's address. They
+// belong to root, and it follows no links.
 func (e *evidence) bundles(dir string, v *View, suspects []Suspect) {
 	tree, err := scan.OpenTree(v.Root)
 	if err != nil {

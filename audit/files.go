@@ -20,15 +20,15 @@ import (
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// otherPlaces are state and root of the containerds of k3s, rke2 and docker. They are
-// read also if that containerd is down.
+// otherPlaces are the state and root directories of k3s, rke2 and docker. They are also
+// read if that containerd is down.
 var otherPlaces = []places{
 	{state: defaults.state, root: defaults.root},
 	{state: "/run/k3s/containerd", root: "/var/lib/rancher/k3s/agent/containerd"},
 	{state: "/run/docker/containerd/daemon", root: "/var/lib/docker/containerd/daemon"},
 }
 
-// files reads all that lies on the view's disk and in its cgroups.
+// files reads all objects on the view's disk and in its cgroups.
 func (w *viewing) files(listening []scan.UnixSocket) error {
 	for _, k := range kinds {
 		if k.read == nil {
@@ -53,8 +53,8 @@ func (w *viewing) files(listening []scan.UnixSocket) error {
 	return nil
 }
 
-// orNote makes a note of files that are not the owner's. Nothing of them is read. The
-// end of a walk has its note elsewhere (walk).
+// orNote notes files that do not belong to the owner. They are not read. The end of a
+// walk has its own note (walk).
 func (w *viewing) orNote(err error) error {
 	if errors.As(err, new(*scan.CutError)) {
 		return nil
@@ -66,8 +66,8 @@ func (w *viewing) orNote(err error) error {
 	return err
 }
 
-// statesOf are the existing state and root directories of a view. Each is listed once, by
-// its path without symbolic links: /var/run is usually /run.
+// statesOf returns the existing state and root directories of a view. Each is listed
+// once, by its path without symbolic links: /var/run is usually /run.
 func (w *viewing) statesOf() []places {
 	var out []places
 	var seen []fs.FileInfo
@@ -91,7 +91,8 @@ func (w *viewing) statesOf() []places {
 	return out
 }
 
-// real is a path without symbolic links, and what is there; nil for nothing.
+// real returns a path without symbolic links, and its file information, or nil if it
+// does not exist.
 func (w *viewing) real(name string) (string, fs.FileInfo) {
 	f, err := w.tree.Open(name, unix.O_PATH)
 	if err != nil {
@@ -105,8 +106,8 @@ func (w *viewing) real(name string) (string, fs.FileInfo) {
 	return f.Name(), info
 }
 
-// sockets lists the files of shims' sockets, and the abstract ones of containerd before
-// 1.4.
+// sockets lists the files of shims' sockets, and the abstract sockets of containerd
+// before 1.4.
 func (w *viewing) sockets(listening []scan.UnixSocket) error {
 	byPath := map[string][]uint64{}
 	for _, s := range listening {
@@ -135,7 +136,7 @@ func (w *viewing) sockets(listening []scan.UnixSocket) error {
 	return nil
 }
 
-// held reports whether a process of root's has a socket. A line of the kernel's list
+// held reports whether a process of root holds a socket. A line of the kernel's list
 // alone may be forged (listening).
 func (w *viewing) held(inode uint64) bool {
 	if w.View.Untrusted != 0 || len(w.table.denied) > 0 || w.Blind {
@@ -195,7 +196,7 @@ func (w *viewing) inDirs(name string) bool {
 	})
 }
 
-// mostMountinfo is how much of a list of mounts is read. A mount takes some 200 bytes.
+// mostMountinfo limits the size of a list of mounts. A mount takes some 200 bytes.
 const mostMountinfo = 16 << 20
 
 // mountsOf reads the mounts of a process; own is its directory in /proc.
@@ -212,7 +213,7 @@ func mountsOf(own string) ([]*mountinfo.Info, error) {
 	return infos, nil
 }
 
-// mostState is how large a state.json of runc may be: it has the container's whole
+// mostState limits the size of runc's state.json, which has the container's whole
 // configuration.
 const mostState = 4 << 20
 
@@ -229,7 +230,7 @@ func runcInit(t *scan.Tree, dir string) (pid int, start uint64) {
 	return state.PID, state.Start
 }
 
-// name finds the containers of the socket files. The name of a shim's socket is a hash of
+// name sets the containers of the socket files. The name of a shim's socket is a hash of
 // containerd's address, the namespace and the id (pkg/shim in containerd).
 func name(v *View) {
 	of := map[string]Key{}
@@ -254,7 +255,7 @@ func name(v *View) {
 	}
 }
 
-// socketName is the name of a shim's socket file.
+// socketName returns the name of a shim's socket file.
 func socketName(address string, k Key) string {
 	sum := sha256.Sum256([]byte(filepath.Join(address, k.Namespace, k.ID)))
 	return hex.EncodeToString(sum[:])

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// places are what containerd's command line and configuration say of where it is.
+// places has containerd's paths from its command line and configuration.
 type places struct {
 	config, address, state, root string
 }
 
-// daemonFlags reads containerd's command line: `containerd --config FILE --address SOCKET
-// --state DIR --root DIR`, also `-c FILE`, `-a SOCKET` and --flag=value. It reports false
-// for one that does not serve: `containerd publish`, `containerd config dump`,
-// `containerd --version`.
+// daemonFlags reads containerd's command line: `containerd --config FILE --address
+// SOCKET --state DIR --root DIR`, also `-c FILE`, `-a SOCKET` and --flag=value. It
+// reports false for a command that does not serve: `containerd publish`, `containerd
+// config dump`, `containerd --version`.
 func daemonFlags(argv []string) (places, bool) {
 	var p places
 	into := map[string]*string{
@@ -56,9 +56,9 @@ func isContainerd(exe string, argv []string) (places, bool) {
 	return daemonFlags(argv)
 }
 
-// isName reports whether a namespace or a container may have this name. containerd's own
-// rule (pkg/identifiers) is narrower, and this is runc's (validateID of libcontainer). A
-// name that forges a row, a path or a command does not fit.
+// isName reports whether a namespace or a container may have this name. containerd's
+// own rule (pkg/identifiers) is narrower. This is runc's rule (`validateID` of
+// `libcontainer`). A name that forges a row, a path or a command does not fit.
 func isName(name string) bool {
 	return len(name) <= mostName && name != "." && name != ".." && named.MatchString(name)
 }
@@ -70,7 +70,7 @@ const mostName = 255 // NAME_MAX: it is a directory
 // deleted is the kernel's suffix of a link to a file that was removed or replaced.
 const deleted = " (deleted)"
 
-// or fills in what p does not say.
+// or fills the missing paths of p from q.
 func (p places) or(q places) places {
 	for _, pair := range []struct{ mine, theirs *string }{
 		{&p.config, &q.config}, {&p.address, &q.address}, {&p.state, &q.state}, {&p.root, &q.root},
@@ -82,7 +82,7 @@ func (p places) or(q places) places {
 	return p
 }
 
-// defaults are containerd's own.
+// defaults are containerd's default paths.
 var defaults = places{
 	config: "/etc/containerd/config.toml", address: "/run/containerd/containerd.sock",
 	state: "/run/containerd", root: "/var/lib/containerd",

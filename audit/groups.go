@@ -16,7 +16,7 @@ import (
 type group struct {
 	place
 	anchor  int      // a process that has the view's root
-	user    *Process // a containerd that is not believed, with a view of its own; else nil
+	user    *Process // an untrusted containerd, with a view of its own, or nil
 	daemons []candidate
 	shims   []*Process
 	// sharing are containerds that have the same root in another PID namespace: their
@@ -28,11 +28,11 @@ type group struct {
 // where containerd has its state and shims have their sockets.
 type place struct{ pidns, root string }
 
-// mostUsers is how many containerds of users are examined.
+// mostUsers limits the examined containerds of users.
 const mostUsers = 20
 
-// groups sorts the containerds and shims of root by their place. Users' processes are in
-// none of these groups.
+// groups sorts the containerds and shims of root by their place. Processes of users are
+// in none of these groups.
 func (l *look) groups(ctx context.Context) ([]*group, error) {
 	if err := l.checkPID(); err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (l *look) groups(ctx context.Context) ([]*group, error) {
 	return append(out, l.users(placeOf)...), nil
 }
 
-// checkPID reports why there is nothing to be seen from Options.PID.
+// checkPID returns an error if the audit cannot look from Options.PID.
 func (l *look) checkPID() error {
 	if l.PID == 0 {
 		return nil
@@ -98,16 +98,17 @@ func (l *look) checkPID() error {
 	p := l.table.byPID[l.PID]
 	switch {
 	case p == nil:
-		return fmt.Errorf("there is no process %d: --pid is one that runs, such as containerd's", l.PID)
+		return fmt.Errorf("there is no process %d: --pid needs a running process, such as containerd's", l.PID)
 	case p.notRoots == unreadable:
-		return fmt.Errorf("process %d may not be looked at: %s", l.PID, privileges)
+		return fmt.Errorf("process %d may not be read: %s", l.PID, privileges)
 	case p.notRoots != "" && !l.Untrusted:
-		return fmt.Errorf("process %d is not root's (%s): with --untrusted it is examined all the same", l.PID, p.notRoots)
+		return fmt.Errorf("process %d does not belong to root (%s): add --untrusted to examine it", l.PID, p.notRoots)
 	}
 	return nil
 }
 
-// users are the containerds of users, each by itself, with the shims of the same user.
+// users returns the containerds of users, each in a group of its own, with the shims of
+// the same user.
 func (l *look) users(placeOf func(pid int) place) []*group {
 	if !l.Untrusted {
 		return nil
@@ -128,7 +129,7 @@ func (l *look) users(placeOf func(pid int) place) []*group {
 	return out
 }
 
-// rootOf names a process's root by its /run; "" where it cannot be read.
+// rootOf identifies a process's root by its /run. It returns "" if /run cannot be read.
 func (l *look) rootOf(ctx context.Context, pid int) string {
 	name := filepath.Join(l.Proc, strconv.Itoa(pid), "root/run")
 	at, _ := attempt(ctx, name, l.hangs, func(func(string)) string { // the view reports the error

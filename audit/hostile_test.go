@@ -21,7 +21,7 @@ import (
 	"github.com/shimquake/shimquake/poll"
 )
 
-// nobody is an unprivileged user of the node.
+// An unprivileged user of the node.
 const nobody = 65534
 
 // taskBundles is where the bundles of the node's tasks are.
@@ -286,7 +286,7 @@ func (n *node) hasNoSecret(t *testing.T, r *audit.Report) {
 // says what it did not ask.
 func TestABrokenContainerd(t *testing.T) {
 	for role, want := range map[string]string{
-		"flood": "300000 namespaces", "late": "", "names": "that is no name", "ids": "that is no id",
+		"flood": "300000 namespaces", "late": "", "names": "an invalid namespace", "ids": "an invalid id",
 	} {
 		t.Run(role, func(t *testing.T) {
 			n := hostileNode(t)

@@ -8,31 +8,31 @@ import (
 	"time"
 )
 
-// mostHung is how many attempts may hang. Each holds a thread, which nothing can end.
+// mostHung limits the attempts that hang. Each holds a thread that cannot be ended.
 const mostHung = 100
 
-// attempts are the reads that hang in the kernel, by what they read. A watch would begin
-// another each minute, and have a thread more each time.
+// attempts has the reads that hang in the kernel, by name. Without it, a watch would
+// begin another one each minute, and add a thread each time.
 type attempts struct {
 	mu   sync.Mutex
-	hung map[string]<-chan struct{} // closed when it has come back
+	hung map[string]<-chan struct{} // closed when the read returns
 }
 
 var hung = attempts{hung: map[string]<-chan struct{}{}}
 
-// hangError reports a read that does not come back.
+// hangError reports a read that does not return.
 type hangError struct {
 	what  string
 	since time.Duration
 }
 
 func (e *hangError) Error() string {
-	return fmt.Sprintf("reading %s hangs in the kernel: look at that process (wchan, stack)", e.what)
+	return fmt.Sprintf("reading %s hangs in the kernel: see wchan and stack of that process", e.what)
 }
 
-var errStillReading = errors.New("an earlier look still reads it: it hangs in the kernel, or is slow")
+var errStillReading = errors.New("an earlier read has not returned: it hangs in the kernel, or is slow")
 
-// begin reports why an attempt must not begin.
+// begin returns why an attempt must not begin.
 func (a *attempts) begin(name string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -63,9 +63,9 @@ func (a *attempts) abandon(name string, ended <-chan struct{}) {
 	a.hung[name] = ended
 }
 
-// attempt runs f. It abandons f after a limit without a step, or when the context ends. f
-// then keeps running, and must write nothing that it shares. A name is attempted once at
-// a time.
+// attempt runs f. It abandons f after a limit without a step, or when the context ends.
+// f then keeps running, so it must write no shared data. There is one attempt for a
+// name at a time.
 func attempt[T any](ctx context.Context, name string, limit time.Duration, f func(at func(string)) T) (T, error) {
 	var none T
 	if err := hung.begin(name); err != nil {
@@ -104,7 +104,7 @@ func attempt[T any](ctx context.Context, name string, limit time.Duration, f fun
 	}
 }
 
-// progress is the step of an attempt, and its begin.
+// progress is the step of an attempt, and its beginning.
 type progress struct {
 	mu    sync.Mutex
 	what  string

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What an audit is made of must not be able to break anything: it is linked with none of
-// what breaks, runs or builds containerds.
+// An audit must not be able to break anything. It is not linked with packages that
+// break, run or build containerds.
 func TestImports(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
 	if err != nil {

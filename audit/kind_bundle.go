@@ -29,15 +29,15 @@ var directoryKind = kind{
 	find: (*comparison).bundles,
 	do: func(s Suspect) string {
 		if s.has("task=not-asked") {
-			return "start containerd: it removes a bundle whose shim is gone"
+			return "start containerd: it removes a bundle without a shim"
 		}
 		return fmt.Sprintf("if `ctr -n %s task ls` does not show it: umount %s where it is mounted, then remove the"+
 			" directory", s.Namespace, path.Join(s.Path, "rootfs"))
 	},
 }
 
-// bundles are those without a shim, those that containerd had begun to remove, and work
-// directories alone.
+// bundles returns bundles without a shim, partly removed bundles, and work directories
+// without a bundle.
 func (c *comparison) bundles() []Suspect {
 	var out []Suspect
 	for i := range c.Bundles {
@@ -53,9 +53,9 @@ func (c *comparison) bundles() []Suspect {
 		at := "there"
 		switch {
 		case c.Blind && !b.Hidden:
-			continue // the shim may be among what was not read
+			continue // the shim may be among the unread processes
 		case b.Hidden:
-			at, s.Sure = "hidden", Certain // its name begins with a dot: containerd passes it over
+			at, s.Sure = "hidden", Certain // its name begins with a dot, so containerd ignores it
 			s.Missing = []string{"end of its removal"}
 		case task || c.Known.Sandboxes[k] || shim != nil || c.helped[k]:
 			continue
@@ -78,7 +78,7 @@ func (c *comparison) bundles() []Suspect {
 			kind = "work-directory"
 		}
 		if at == "there" {
-			at = "" // as the catalogue has it: of a bundle it goes without saying
+			at = "" // the catalogue has no such fact for a plain bundle
 		}
 		s.Facts = facts("task", c.task(k), "bundle", at, "shim", none, "kind", kind)
 		out = append(out, s)

@@ -11,14 +11,15 @@ var groupKind = kind{
 	},
 }
 
-// isUnowned reports whether no containerd has the container of a cgroup. Two containerds
-// may have the same namespaces, so that the path does not tell the owner.
+// isUnowned reports whether no containerd has the container of a cgroup. Two
+// containerds may have the same namespaces, so that the path does not identify the
+// owner.
 func (c *comparison) isUnowned(g Cgroup) bool {
 	return c.Complete && c.peersAnswered && c.Untrusted == 0 && !c.anywhere[g.Key.ID]
 }
 
-// cgroups are those without a process whose container has no task. One container has a
-// group in each hierarchy of cgroup v1: it is reported once.
+// cgroups returns empty cgroups of containers without a task. On cgroup v1 a container
+// has a group in each hierarchy, and is reported once.
 func (c *comparison) cgroups() []Suspect {
 	var out []Suspect
 	reported := map[Key]bool{}
@@ -31,7 +32,7 @@ func (c *comparison) cgroups() []Suspect {
 		s.Path = g.Path
 		s.Facts, s.Missing = facts("task", none, "procs", none), []string{"task"}
 		if g.Key.Namespace == "" {
-			s.Sure = Likely // by its name alone it may be somebody else's
+			s.Sure = Likely // only its name links it to a container
 		}
 		out = append(out, s)
 	}

@@ -16,7 +16,7 @@ var inCRIKind = kind{
 	},
 }
 
-// inCRI are the containers that CRI and containerd do not agree on.
+// inCRI returns the containers that CRI and containerd do not agree on.
 func (c *comparison) inCRI() []Suspect {
 	if c.Known.Pods == nil || !c.Complete {
 		return nil

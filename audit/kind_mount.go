@@ -16,8 +16,8 @@ var mountedKind = kind{
 	},
 }
 
-// mounts are those of containers without a task, and network namespaces that no container
-// names.
+// mounts returns mounts of containers without a task, and network namespaces that no
+// container names.
 func (c *comparison) mounts() []Suspect {
 	if !c.Complete {
 		return nil
@@ -31,7 +31,7 @@ func (c *comparison) mounts() []Suspect {
 		k := mountKey(m.Point)
 		if m.NetNS != "" {
 			if used[path.Base(m.Point)] || !strings.HasPrefix(path.Base(m.Point), "cni-") {
-				continue // only CNI's have such a name; `ip netns add` is somebody else's
+				continue // other network namespaces do not come from CNI, but for example from `ip netns add`
 			}
 		} else if c.mountUsed(m, k) {
 			continue

@@ -5,7 +5,7 @@ import (
 	"path"
 )
 
-// Forgotten is a container's process that containerd does not know to run, or a zombie.
+// Forgotten is a container's process that containerd does not know, or a zombie.
 const Forgotten Kind = "process"
 
 var forgottenKind = kind{
@@ -13,15 +13,15 @@ var forgottenKind = kind{
 	find: func(c *comparison) []Suspect { return append(c.forgotten(), c.zombies()...) },
 	do: func(s Suspect) string {
 		if s.has("state=zombie") {
-			return "its shim does not reap: end the pod in the usual way; a zombie costs a pid and no more"
+			return "its shim does not reap it: delete the pod as usual; a zombie only uses a pid"
 		}
-		return fmt.Sprintf("decide by its owner's log whether it may end, then kill %d, and runc --root %s delete %s",
+		return fmt.Sprintf("check its owner's logs, then kill %d, and run runc --root %s delete %s",
 			s.PID, path.Join("/run/containerd/runc", s.Namespace), s.ID)
 	},
 }
 
-// forgotten are the first processes of containers that containerd does not know to run,
-// and what runs in the cgroup of one.
+// forgotten returns the init processes that containerd does not know, and the processes
+// in the cgroups of such containers.
 func (c *comparison) forgotten() []Suspect {
 	var out []Suspect
 	reported := map[int]bool{}
@@ -75,7 +75,7 @@ func (c *comparison) parentOf(p *Process) string {
 	return "other"
 }
 
-// zombies are children that a shim does not reap.
+// zombies returns the children that a shim does not reap.
 func (c *comparison) zombies() []Suspect {
 	var out []Suspect
 	for i := range c.Processes {

@@ -32,7 +32,7 @@ var runcStateKind = kind{
 	},
 }
 
-// runcStates are those of containers without a task and without a process.
+// runcStates returns runc's states of containers without a task and without a process.
 func (c *comparison) runcStates() []Suspect {
 	var out []Suspect
 	for _, r := range c.RuncStates {
@@ -48,5 +48,5 @@ func (c *comparison) runcStates() []Suspect {
 	return out
 }
 
-// runcRoots are where shims keep runc's state: their default, docker's, and CRI's own.
+// runcRoots are the folders for runc's state: the default of shims, and docker's.
 var runcRoots = []string{"/run/containerd/runc", "/run/docker/runtime-runc"}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Shim is a shim that serves nobody, or a helper of one that does not end.
+// Shim is a shim without a task, or a helper of a shim that does not end.
 const Shim Kind = "shim"
 
 var shimKind = kind{
@@ -18,16 +18,16 @@ var shimKind = kind{
 		case s.has("state=stopped"):
 			return fmt.Sprintf("kill -CONT %d, and audit again", s.PID)
 		case s.has("state=uninterruptible"):
-			return fmt.Sprintf("read /proc/%d/stack for what it waits for; no signal ends it before that", s.PID)
+			return fmt.Sprintf("read /proc/%d/stack to see what it waits for; until then no signal ends it", s.PID)
 		case s.has("children=some"):
 			return fmt.Sprintf("its processes still run: end them first (pgrep -P %d), then kill %d", s.PID, s.PID)
 		}
-		return fmt.Sprintf("it serves nobody: keep evidence (--bundle), then kill %d; SIGKILL if it is there after 10 s",
+		return fmt.Sprintf("it has no task: keep evidence (--bundle), then kill %d; SIGKILL if it still runs after 10 s",
 			s.PID)
 	},
 }
 
-// shims are those without a task.
+// shims returns the shims without a task.
 func (c *comparison) shims() []Suspect {
 	var out []Suspect
 	for i := range c.Processes {
@@ -52,8 +52,8 @@ func (c *comparison) shims() []Suspect {
 	return out
 }
 
-// helperTime is how long a helper of a shim (start, delete) may live. containerd waits
-// for it for at most 10 s (cleanup) and as long as the request lasts (start).
+// helperTime is how long a helper of a shim (start, delete) may run. containerd waits
+// for it for at most 10 s (cleanup), or as long as the request lasts (start).
 const helperTime = time.Minute
 
 func (c *comparison) hasTask(p *Process, k Key) bool {
@@ -63,9 +63,9 @@ func (c *comparison) hasTask(p *Process, k Key) bool {
 	return c.Known.Sandboxes[k] || c.busy[p.PID]
 }
 
-// lonelyShim judges a shim without a task. Where containerd cannot be asked, only one
-// without a bundle is reported: containerd finds shims by their bundles, and never this
-// one.
+// lonelyShim returns a suspect for a shim without a task. If containerd cannot be
+// asked, it reports only a shim without a bundle: containerd finds shims by their
+// bundles, so it never finds this one.
 func (c *comparison) lonelyShim(p *Process, k Key) (Suspect, bool) {
 	bundle := "gone"
 	_, there := c.bundleOf[k]
@@ -118,7 +118,7 @@ func some(n int) string {
 	return "some"
 }
 
-// stateOf is the fact of a state that keeps a process from ending.
+// stateOf returns the fact of a state in which a process cannot end.
 func stateOf(p *Process) string {
 	switch p.State {
 	case "Z", "X":

@@ -1,18 +1,18 @@
 package audit
 
-// Listener is a shim's socket on which nobody listens.
+// Listener is a shim's socket without a listener.
 const Listener Kind = "socket"
 
 var listenerKind = kind{
 	name: Listener,
 	find: (*comparison).sockets,
 	do: func(_ Suspect) string {
-		return "it harms nobody; rm it when no shim is about to start"
+		return "harmless; remove it when no shim is starting"
 	},
 }
 
-// sockets are those on which nobody listens. They harm nobody, and tell of a shim that
-// was killed or never cleaned up after.
+// sockets returns the sockets of shims without a listener. They are harmless, and show
+// that a shim was killed or not cleaned up after.
 func (c *comparison) sockets() []Suspect {
 	var out []Suspect
 	for _, socket := range c.Sockets {
@@ -34,8 +34,9 @@ func (c *comparison) sockets() []Suspect {
 	return out
 }
 
-// inMotion reports whether the shim of a container is still there, or just cleaned up
-// after: on a starved machine its socket is silent for seconds before it goes.
+// inMotion reports whether the shim of a container still runs, or is being cleaned up
+// after. On a starved machine its socket has no listener for seconds before its
+// removal.
 func (c *comparison) inMotion(of Key) bool {
 	return of != Key{} && (c.helped[of] || c.shimOf[of] != nil)
 }

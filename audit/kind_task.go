@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// LostTask is a task of which containerd says what is not so.
+// LostTask is a task with a status that is not true.
 const LostTask Kind = "task"
 
 var lostTaskKind = kind{
@@ -17,10 +17,10 @@ var lostTaskKind = kind{
 	do: func(s Suspect) string {
 		switch {
 		case s.has("state=stopped"):
-			return fmt.Sprintf("find who has stopped the shim, then kill -CONT %d", s.PID)
+			return fmt.Sprintf("find out which process sent SIGSTOP to the shim, then kill -CONT %d", s.PID)
 		case s.has("task=UNKNOWN") && s.PID != 0:
 			return fmt.Sprintf("read /proc/%d/stack and the shim's log in containerd's journal; do not restart containerd now:"+
-				" a shim that does not answer is then taken for dead", s.PID)
+				" it would treat a shim that does not respond as dead", s.PID)
 		}
 		return fmt.Sprintf("ctr -n %s task delete --force %s, or remove the pod: containerd then cleans up",
 			s.Namespace, s.ID)
@@ -29,7 +29,8 @@ var lostTaskKind = kind{
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// sorted are the keys of a map in order: rows come alike each time.
+// sorted returns the keys of a map in order, so that the rows of a report have a fixed
+// order.
 func sorted[T any](m map[Key]T) []Key {
 	out := make([]Key, 0, len(m))
 	for k := range m {
@@ -41,12 +42,12 @@ func sorted[T any](m map[Key]T) []Key {
 	return out
 }
 
-// tasks are those of which containerd says what is not so: they run without a process,
-// have no shim, or a shim that does not answer.
+// tasks returns the tasks with a status that is not true. They are running without a
+// process, or have no shim, or a shim that does not respond.
 func (c *comparison) tasks() []Suspect {
 	var out []Suspect
 	if c.Blind {
-		return nil // its process or its shim may be among what was not read
+		return nil // its process or its shim may be among the unread processes
 	}
 	for _, k := range sorted(c.Known.Tasks) {
 		t := c.Known.Tasks[k]
@@ -56,13 +57,13 @@ func (c *comparison) tasks() []Suspect {
 		switch {
 		case shim != nil && (t.Status == NoAnswer || t.Status == unknown):
 			s.PID, s.Start, s.Age, s.Sure = shim.PID, shim.Start, shim.Age, Likely
-			s.Missing = []string{"answer of its shim"}
+			s.Missing = []string{"response of its shim"}
 			if shim.Stopped() {
-				s.Missing, s.Sure = []string{"answer of its shim: a signal has stopped it"}, Certain
+				s.Missing, s.Sure = []string{"response of its shim, which SIGSTOP has frozen"}, Certain
 				s.Facts = append(s.Facts, "state=stopped")
 			}
 		case shim == nil && (c.remote(k) || t.Status != NoAnswer && t.Status != unknown):
-			continue // a shim has just reported its status: it is younger than the list of processes
+			continue // a shim has just reported its status, which is newer than the list of processes
 		case shim == nil:
 			s.Facts = append(s.Facts, "shim=none")
 			s.Missing = []string{"shim"}
@@ -78,8 +79,8 @@ func (c *comparison) tasks() []Suspect {
 	return out
 }
 
-// remote reports whether a task's shim is reached otherwise than by a unix socket: in a
-// virtual machine, on another host.
+// remote reports whether a task's shim has no Unix socket, because it runs in a virtual
+// machine or on another host.
 func (c *comparison) remote(k Key) bool {
 	b := c.bundleOf[k]
 	return b != nil && strings.Contains(b.Address, "://") && !strings.HasPrefix(b.Address, "unix://")

@@ -15,22 +15,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Options say what to look at. The zero value is the whole node.
+// Options are the options of an audit. The zero value audits the whole node.
 type Options struct {
 	// Proc is the procfs. Default: /proc.
 	Proc string
-	// PID limits the audit to the root and the PID namespace of that process: of one
-	// containerd, or of process 1 of a container that is a node.
+	// PID limits the audit to the root and the PID namespace of a process. That is a
+	// containerd, or process 1 of a container that is a node.
 	PID int
-	// Timeout is how long containerd may take to answer one question. Default: 5 s.
+	// Timeout is the timeout of one call to containerd. Default: 5 s.
 	Timeout time.Duration
 	// Settle is the time between the two looks. Default: 3 s.
 	Settle time.Duration
-	// Untrusted examines also the containerds that a user may have faked. Their suspects
-	// are never certain.
+	// Untrusted also examines containerds that a user may have faked. Their suspects are
+	// never certain.
 	Untrusted bool
 
-	hangs time.Duration // how long one read may take; default below
+	hangs time.Duration // the timeout of one read; default below
 }
 
 func (o Options) withDefaults() Options {
@@ -41,13 +41,13 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// hangs is how long a read of one process or directory may take. A longer read hangs in
-// the kernel and cannot be ended from here: the audit goes on without it.
+// hangs is the timeout of a read of one process or directory. A longer read hangs in
+// the kernel and cannot be ended, so the audit continues without it.
 const hangs = 5 * time.Second
 
 // A look asks each containerd for its lists for at most timeoutsOfLists times
-// Options.Timeout, and then for single tasks for timeoutsOfTasks times. All else may take
-// ownTime. The containerds of users together have userTime for all.
+// Options.Timeout, and then for single tasks for timeoutsOfTasks times. All other work
+// has ownTime. The containerds of users share userTime.
 const (
 	timeoutsOfLists = 3
 	timeoutsOfTasks = 2
@@ -58,8 +58,8 @@ const (
 // privileges tells an operator how to let the audit read everything.
 const privileges = "run the audit as root, in a container with hostPID and the capability SYS_PTRACE"
 
-// Look takes a Node. It notes each thing that it could not read in time. The error says
-// that nothing could be seen.
+// Look takes a Node. It notes everything that it could not read in time. It returns an
+// error if it could read nothing.
 func Look(ctx context.Context, o Options) (*Node, error) {
 	o = o.withDefaults()
 	l := &look{Options: o, now: time.Now()}
@@ -98,25 +98,25 @@ func (l *look) take(ctx context.Context) (*Node, error) {
 	late := l.views(ctx, groups, n)
 	n.Notes = append(n.Notes, table.unread...)
 	if d := table.denied; len(d) > 0 {
-		n.Notes = append(n.Notes, fmt.Sprintf("processes %s may not be looked at: %s", firstPIDs(d), privileges))
+		n.Notes = append(n.Notes, fmt.Sprintf("processes %s may not be read: %s", firstPIDs(d), privileges))
 	}
 	if len(n.Views) == 0 && len(n.Notes) > 0 && !late {
 		if len(table.candidates) == 0 { // so it was the root of process 1, or of --pid
-			return n, fmt.Errorf("no containerd runs here, and what one has left could not be looked for: %s,"+
-				" or name a process that you may look at: --pid %d", n.Notes[0], os.Getppid())
+			return n, fmt.Errorf("no containerd runs here, and its files could not be searched: %s,"+
+				" or name a process that you may read: --pid %d", n.Notes[0], os.Getppid())
 		}
-		return n, fmt.Errorf("nothing could be looked at: %s", n.Notes[0])
+		return n, fmt.Errorf("the audit could read nothing: %s", n.Notes[0])
 	}
 	return n, nil
 }
 
-// viewsAtOnce is how many views are taken at the same time. A slow containerd must not
-// keep the other views from being taken.
+// viewsAtOnce limits the views that are taken concurrently. A slow containerd must not
+// block the other views.
 const viewsAtOnce = 8
 
-// views takes the views of root's containerds. With Options.Untrusted it then takes those
-// of users, and one for each containerd of root's that was refused. It reports whether a
-// view of root's took too long.
+// views takes the views of root's containerds. With Options.Untrusted it then takes the
+// views of users, and one for each refused containerd of root. It reports whether a
+// view of root took too long.
 func (l *look) views(ctx context.Context, groups []*group, n *Node) (late bool) {
 	users := slices.IndexFunc(groups, func(g *group) bool { return g.user != nil })
 	if users < 0 {
@@ -168,8 +168,8 @@ func (l *look) viewsOf(ctx context.Context, groups []*group, n *Node) (refused [
 	return refused, late
 }
 
-// anyView looks from the first process of a group that still lives. Where all have ended
-// there is nothing to be seen.
+// anyView looks from the first process of a group that still runs. It returns an error
+// if all have exited.
 func (l *look) anyView(ctx context.Context, g *group) (*View, error) {
 	anchors := []int{g.anchor}
 	for _, p := range g.shims {
@@ -194,12 +194,12 @@ func (l *look) anyView(ctx context.Context, g *group) (*View, error) {
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("process %d and all that shared its root have ended while they were looked at",
+	return nil, fmt.Errorf("process %d and all others with its root exited during the scan",
 		anchors[0])
 }
 
-// graceTime is how much longer a view may take than its context says. A view that the
-// end of its context has cut off is reported, as far as it came.
+// graceTime is the time of a view after the end of its context. A view that the context
+// has cut off is reported as far as it is complete.
 const graceTime = 2 * time.Second
 
 // afterwards returns a context that ends graceTime after the deadline of another one, or

@@ -11,24 +11,24 @@ import (
 type Node struct {
 	Taken time.Time `json:"taken"`
 	Views []*View   `json:"views"`
-	// Untrusted are the containerds that the audit does not believe.
+	// Untrusted are the containerds that the audit does not trust.
 	Untrusted []Untrusted `json:"untrusted,omitempty"`
-	// Notes say what could not be read, and why.
+	// Notes name the parts that could not be read, with the reasons.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Untrusted is a process that looks like a containerd of root, and is none.
+// Untrusted is a process that looks like a containerd of root, but is none.
 type Untrusted struct {
 	PID int    `json:"pid"`
 	Why string `json:"why"` // "uid 1000"
-	// Examined says that it has a view all the same (Options.Untrusted).
+	// Examined is set if it has a view in spite of that (Options.Untrusted).
 	Examined bool `json:"examined,omitempty"`
 }
 
 // View is one root with one PID namespace, and the containerds and shims in them. It is
 // the node itself, or a container that is a node (kind, docker in docker).
 type View struct {
-	// Root is how the auditor sees it: /proc/1234/root.
+	// Root is the root's path for the auditor: /proc/1234/root.
 	Root string `json:"root"`
 	// PIDNS names its PID namespace: pid:[4026531836].
 	PIDNS      string    `json:"pidNamespace"`
@@ -39,22 +39,23 @@ type View struct {
 	RuncStates []State   `json:"runcStates,omitempty"`
 	Mounts     []Mount   `json:"mounts,omitempty"`
 	Cgroups    []Cgroup  `json:"cgroups,omitempty"`
-	// Known merges the answers of its containerds.
+	// Known merges the responses of its containerds.
 	Known Known `json:"known"`
-	// Complete says that every containerd of the view has answered, and that every shim
-	// has one. A thing that Known does not have is then a leak.
+	// Complete is set if every containerd of the view has responded, and if every shim has
+	// one. An object that is not in Known is then a leak.
 	Complete bool `json:"complete"`
-	// Blind says that a process of root's could not be read. A thing without a process is
-	// then not accused.
+	// Blind is set if a process of root could not be read. An object without a process is
+	// then not reported.
 	Blind bool `json:"blind,omitempty"`
 	// Peers are containerds of other views that may have made any cgroup of this one.
 	Peers []int `json:"peers,omitempty"`
-	// Untrusted is the user's containerd that has said all this; 0: root's containerds.
+	// Untrusted is the user's containerd that this view comes from, or 0 for root's
+	// containerds.
 	Untrusted int `json:"untrusted,omitempty"`
-	// Notes say what could not be read here.
+	// Notes name the parts that could not be read here.
 	Notes []string `json:"notes,omitempty"`
 
-	// Name is the auditor's of the view in what it prints; "" for the node itself.
+	// Name is the name of the view in reports, or "" for the node itself.
 	Name string `json:"name,omitempty"`
 
 	refused []refusal
@@ -68,11 +69,12 @@ type Daemon struct {
 	Address string        `json:"address"`
 	State   string        `json:"state"`
 	Root    string        `json:"root"`
-	Version string        `json:"version"` // "v2.3.7"; "" where nothing tells
-	// Replaced says that its binary is no longer the one on the disk: an upgrade that was
-	// not followed by a restart.
+	Version string        `json:"version"` // "v2.3.7"; "" if it is not known
+	// Replaced is set if its binary is no longer the file on the disk, after an upgrade
+	// without a restart.
 	Replaced bool `json:"replaced,omitempty"`
-	// Answered says that it has answered every question; otherwise Error says which not.
+	// Answered is set if it has responded to every call. Otherwise Error names the failed
+	// call.
 	Answered bool   `json:"answered"`
 	Error    string `json:"error,omitempty"`
 	CRI      bool   `json:"cri,omitempty"`
@@ -91,38 +93,39 @@ type Process struct {
 	Shim    *scan.ShimArgs `json:"shim,omitempty"`
 	Address string         `json:"address,omitempty"` // of a shim: its containerd's
 	Program string         `json:"program,omitempty"` // of a shim: its binary
-	// Listens are the sockets that a shim listens on, also where the file is gone.
+	// Listens are the sockets that a shim listens on, also if the file is gone.
 	Listens []string `json:"listens,omitempty"`
-	// Cwd is a shim's: its bundle. The kernel adds " (deleted)" to one that is gone.
+	// Cwd is a shim's working directory: its bundle. The kernel adds " (deleted)" if it is
+	// gone.
 	Cwd      string `json:"cwd,omitempty"`
 	Children []int  `json:"children,omitempty"`
 
-	notRoots string // why it is not of this node's root; "" for one that is
+	notRoots string // why it does not belong to this node's root; "" if it does
 	pids     []int  // from the auditor's PID namespace to its own
 	pidns    string
 	argv     []string
 	sockets  []uint64 // of a shim or a containerd: inodes
 }
 
-// Serves reports whether it is a shim that serves: no short-lived helper, and not ended.
+// Serves reports whether it is a running shim, and not a short-lived helper.
 func (p Process) Serves() bool { return p.Shim != nil && p.Shim.Action == "" && !p.Zombie() }
 
-// Zombie reports whether it has ended and was not reaped.
+// Zombie reports whether it has exited and was not reaped.
 func (p Process) Zombie() bool { return p.State == "Z" || p.State == "X" }
 
 // Stopped reports whether a signal has stopped it.
 func (p Process) Stopped() bool { return p.State == "T" || p.State == "t" }
 
-// Key names a thing of containerd.
+// Key identifies an object of containerd.
 type Key struct {
 	Namespace string `json:"namespace"`
 	ID        string `json:"id"`
 }
 
-// MarshalText is NAMESPACE/ID, so that a key can be one of a JSON object.
+// MarshalText returns NAMESPACE/ID, so that a Key can be the key of a JSON object.
 func (k Key) MarshalText() ([]byte, error) { return []byte(k.Namespace + "/" + k.ID), nil }
 
-// UnmarshalText reads it.
+// UnmarshalText reads NAMESPACE/ID.
 func (k *Key) UnmarshalText(text []byte) error {
 	k.Namespace, k.ID, _ = strings.Cut(string(text), "/")
 	return nil
@@ -130,11 +133,11 @@ func (k *Key) UnmarshalText(text []byte) error {
 
 // Socket is a unix socket of a shim: a file, or a name in the abstract namespace.
 type Socket struct {
-	Path      string    `json:"path"` // an abstract one begins with @
+	Path      string    `json:"path"` // an abstract name begins with @
 	Listening bool      `json:"listening"`
 	Inode     uint64    `json:"inode,omitempty"`
 	Changed   time.Time `json:"changed,omitzero"`
-	// Of is the container of which the file has the name, if one is known.
+	// Of is the container that the name of the file belongs to, if it is known.
 	Of Key `json:"of,omitzero"`
 }
 
@@ -148,28 +151,27 @@ type Bundle struct {
 type State struct {
 	scan.RuncState
 	Changed time.Time `json:"changed,omitzero"`
-	// PID and Start are the container's init, from runc's state.json; 0 where it cannot
-	// be read.
+	// PID and Start identify the container's init, from runc's state.json, or are 0 if it
+	// cannot be read.
 	PID   int    `json:"pid,omitempty"`
 	Start uint64 `json:"start,omitempty"`
 }
 
-// Mount is a mount of a container's, or a network namespace's.
+// Mount is a mount of a container or of a network namespace.
 type Mount struct {
 	Point string `json:"point"`
 	Type  string `json:"type"`
-	NetNS string `json:"netns,omitempty"` // of a bind mount of one: net:[4026532008]
+	NetNS string `json:"netns,omitempty"` // for a bind mount of a network namespace: net:[4026532008]
 }
 
-// Cgroup is a directory that is a container's by its name. The kernel does not keep its
-// age.
+// Cgroup is a directory with the name of a container. The kernel does not keep its age.
 type Cgroup struct {
 	Path  string `json:"path"` // below the hierarchy
-	Key   Key    `json:"key"`  // the namespace is "" where the path does not tell
+	Key   Key    `json:"key"`  // the namespace is "" if the path does not have it
 	Procs []int  `json:"procs,omitempty"`
 }
 
-// Known holds the answers of containerd.
+// Known holds the responses of containerd.
 type Known struct {
 	Namespaces []string          `json:"namespaces,omitempty"`
 	Containers map[Key]Container `json:"containers,omitempty"`
@@ -180,7 +182,7 @@ type Known struct {
 	CRIContainers map[string]string `json:"criContainers,omitempty"`
 }
 
-// Container is a container of containerd's.
+// Container is a container of containerd.
 type Container struct {
 	// Kind is CRI's label: sandbox, container or "".
 	Kind  string        `json:"kind,omitempty"`
@@ -191,10 +193,10 @@ type Container struct {
 // Task is a task as containerd reports it.
 type Task struct {
 	PID int `json:"pid"` // as containerd sees it
-	// Status is UNKNOWN, CREATED, RUNNING, STOPPED, PAUSED or PAUSING, and NoAnswer where
-	// containerd has the task and its shim does not answer.
+	// Status is UNKNOWN, CREATED, RUNNING, STOPPED, PAUSED or PAUSING. It is NoAnswer if
+	// containerd has the task, but its shim does not respond.
 	Status string `json:"status"`
 }
 
-// NoAnswer is the status of a task whose shim does not answer containerd.
+// NoAnswer is the status of a task with a shim that does not respond to containerd.
 const NoAnswer = "NO ANSWER"

@@ -23,8 +23,8 @@ import (
 	"github.com/shimquake/shimquake/shims/fakeshim"
 )
 
-// node is a world that plays the live node: a real containerd with shims that need no
-// container. What a real shim and runc leave is planted in suites/control.
+// node is a world in the role of a live node, with a real containerd and with shims
+// that need no container. suites/control plants the remains of real shims and of runc.
 type node struct {
 	*testing.T
 	*daemon.Daemon
@@ -35,8 +35,8 @@ type node struct {
 // secret is in the environment of each container.
 const secret = "PASSWORD=open-sesame"
 
-// settle is the time between two looks here: nothing is in motion but where a test says
-// so.
+// settle is the time between two looks here. Nothing changes in between unless a test
+// changes it.
 const settle = 50 * time.Millisecond
 
 func newNode(t *testing.T) *node {
@@ -177,7 +177,7 @@ func TestAHealthyNode(t *testing.T) {
 	}
 }
 
-// A shim that answers Shutdown and lives on is what most bugs of the catalogue leave.
+// Most bugs of the catalogue leave a shim that responds to Shutdown and keeps running.
 func TestALeakedShim(t *testing.T) {
 	n := newNode(t)
 	n.run("c1", "wait", "")
@@ -191,7 +191,7 @@ func TestALeakedShim(t *testing.T) {
 	if s.Kind != audit.Shim || s.ID != "lost" || s.Sure != audit.Certain || strings.Join(s.Facts, " ") != want {
 		t.Errorf("%+v", s)
 	}
-	// containerd is down: this one is reported all the same, and the healthy one is not.
+	// containerd is down. The leaked shim is still reported, and the healthy one is not.
 	n.must(n.Kill(n.ctx))
 	defer n.Release()
 	r = n.audit()
@@ -221,7 +221,8 @@ func TestAHungContainerd(t *testing.T) {
 	}
 }
 
-// Its task is left out of containerd's list: who trusts the list accuses a healthy shim.
+// containerd's list leaves its task out. An audit that trusts the list would report a
+// healthy shim.
 func TestAStoppedShim(t *testing.T) {
 	n := newNode(t)
 	n.run("c1", "wait", "")
@@ -238,7 +239,7 @@ func TestAStoppedShim(t *testing.T) {
 	}
 }
 
-// A containerd whose list takes longer than anybody waits: many shims are stopped.
+// A containerd with many stopped shims, so that its list takes longer than the timeout.
 func TestManyStoppedShims(t *testing.T) {
 	n := newNode(t)
 	ids := []string{"c1", "c2", "c3", "c4"}
@@ -302,8 +303,8 @@ func TestAReplacedBinary(t *testing.T) {
 			replaced++
 		}
 	}
-	// It listens on nothing: it is not asked, and what it might know is nobody's
-	// certainly.
+	// It does not listen, so it cannot be asked, and objects that it may know are not
+	// certain suspects.
 	if replaced != 1 || len(r.Daemons) != 2 || len(r.Partial) != 1 || len(r.Suspects) != 0 {
 		t.Errorf("%v", r)
 	}

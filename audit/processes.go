@@ -29,12 +29,12 @@ type processTable struct {
 	byPID  map[int]*Process
 	// candidates are the processes that may be containerds.
 	candidates []candidate
-	// denied are processes that may not be looked at.
+	// denied are the processes that the auditor may not read.
 	denied []int
-	// unread are the reasons why processes of root's were left out.
+	// unread are the reasons why processes of root were left out.
 	unread []string
 	userNS string // the auditor's user namespace
-	all    bool   // users' processes are read as root's are
+	all    bool   // processes of other users are read, too
 	buffer []byte
 }
 
@@ -44,7 +44,7 @@ type candidate struct {
 	where places
 }
 
-// entry holds what a reader has read of one process.
+// entry is the result of reading one process.
 type entry struct {
 	p         *Process
 	candidate *candidate
@@ -82,13 +82,13 @@ func readProcesses(ctx context.Context, o Options) (*processTable, error) {
 	return t, nil
 }
 
-// add reads one process, and goes on without it where that hangs.
+// add reads one process, and continues without it if the read hangs.
 func (t *processTable) add(ctx context.Context, pid int, limit time.Duration) {
 	r := reader{table: t, pid: pid, dir: filepath.Join(t.proc, strconv.Itoa(pid)), buffer: t.buffer}
 	if r.buffer == nil {
 		r.buffer = make([]byte, 16<<10) // a longer command line is cut: a shim's is not
 	}
-	t.buffer = nil // of an attempt that hangs it is no longer ours
+	t.buffer = nil // a hanging attempt still owns its buffer
 	e, err := attempt(ctx, r.dir, limit, func(func(string)) entry { return r.read() })
 	if err != nil {
 		t.unread = append(t.unread, err.Error())
@@ -107,8 +107,8 @@ func (t *processTable) add(ctx context.Context, pid int, limit time.Duration) {
 	}
 }
 
-// dropForks takes those for nothing that have been forked and have not executed their
-// program yet: until then a child has its parent's command line.
+// dropForks removes forked processes that have not executed their program yet. Such a
+// child still has its parent's command line.
 func (t *processTable) dropForks() {
 	fork := func(p *Process) bool {
 		parent := t.byPID[p.Parent]
@@ -124,7 +124,7 @@ func (t *processTable) dropForks() {
 
 // reader reads one process.
 type reader struct {
-	table  *processTable // of which it writes nothing
+	table  *processTable // it is only read
 	pid    int
 	dir    string
 	fd     int // of dir: it never leads to another process that gets the same pid
@@ -132,7 +132,7 @@ type reader struct {
 	denied bool
 }
 
-// read returns the zero entry of a process that has ended meanwhile.
+// read returns the zero entry for a process that has exited meanwhile.
 func (r *reader) read() entry {
 	var err error
 	if r.fd, err = unix.Open(r.dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
@@ -157,7 +157,8 @@ func (r *reader) read() entry {
 	}
 	c := r.program(p)
 	if was := p.notRoots; c != nil || p.Shim != nil {
-		// It may have become a user's between the two, as a child of sudo or of a login does.
+		// The process may have changed to a user between the two reads, as a child of sudo or
+		// of a login does.
 		if !r.identify(p) || p.notRoots != was {
 			p.Shim = nil
 			return entry{p: p}
@@ -177,9 +178,9 @@ func (r *reader) identify(p *Process) bool {
 	return true
 }
 
-// notRoots says why a process does not belong to the root of this node, or "". containerd
-// and shims can mount. The root of a pod without privileges, or of a user namespace of
-// its own, is a user.
+// notRoots returns why a process does not belong to the root of this node, or "".
+// containerd and shims can mount. The root of a pod without privileges, or of another
+// user namespace, counts as a user.
 func (r *reader) notRoots(s identity) string {
 	switch {
 	case s.uid != 0:
@@ -196,8 +197,8 @@ func (r *reader) notRoots(s identity) string {
 	return ""
 }
 
-// unreadable is why a process is not root's that the auditor may not look at.
-const unreadable = "it may not be looked at"
+// unreadable is the reason for a process that the auditor may not read.
+const unreadable = "it may not be read"
 
 // program reads the command line. It notes in p that the process is a shim, and returns a
 // candidate for a containerd.
@@ -263,7 +264,7 @@ func (r *reader) file(name string) ([]byte, error) {
 	return r.buffer[:n], nil
 }
 
-// own is a path to the process's directory that never leads to another process.
+// own returns a path to the process's directory that never leads to another process.
 func (r *reader) own() string { return "/proc/self/fd/" + strconv.Itoa(r.fd) }
 
 func (r *reader) readlink(name string) (string, error) { return os.Readlink(r.own() + "/" + name) }
@@ -279,10 +280,11 @@ func (t *processTable) link(pid int, name string) string {
 	return to
 }
 
-// mostDescriptors is how many descriptors of a process are read.
+// mostDescriptors limits the descriptors of a process that are read.
 const mostDescriptors = 100_000
 
-// sockets are the inodes of the sockets that a process holds; dir is its own in /proc.
+// sockets returns the inodes of the sockets that a process holds. dir is its directory
+// in /proc.
 func sockets(dir string) []uint64 {
 	f, err := os.Open(dir + "/fd") //nolint:forbidigo // of /proc
 	if err != nil {
@@ -303,8 +305,8 @@ func sockets(dir string) []uint64 {
 	return out
 }
 
-// inner is a process's pid in a PID namespace that is depth namespaces below the
-// auditor's; 0 where it has none.
+// inner returns a process's pid in a PID namespace that is depth namespaces below the
+// auditor's, or 0 if it has none.
 func (t *processTable) inner(pid, depth int) int {
 	if depth == 0 {
 		return pid
@@ -315,7 +317,7 @@ func (t *processTable) inner(pid, depth int) int {
 	return 0
 }
 
-// depth is how many PID namespaces a process is below the auditor's.
+// depth returns how many PID namespaces a process is below the auditor's.
 func (t *processTable) depth(pid int) int {
 	if p := t.byPID[pid]; p != nil {
 		return max(len(p.pids)-1, 0)
@@ -323,14 +325,14 @@ func (t *processTable) depth(pid int) int {
 	return 0
 }
 
-// family is a process and all that descend from it.
+// family returns a process and its descendants.
 func (t *processTable) family(pid int) []*Process {
 	var out []*Process
 	var add func(pid int)
 	seen := map[int]bool{}
 	add = func(pid int) {
 		p := t.byPID[pid]
-		if p == nil || seen[pid] { // a pid may have been given anew while it was read
+		if p == nil || seen[pid] { // a pid may have been reused during the read
 			return
 		}
 		seen[pid] = true
@@ -343,8 +345,7 @@ func (t *processTable) family(pid int) []*Process {
 	return out
 }
 
-// top is the first process of a PID namespace, as far up as can be seen from one of its
-// processes.
+// top returns the topmost visible ancestor of a process in its PID namespace.
 func (t *processTable) top(pid int) int {
 	p := t.byPID[pid]
 	if p == nil {

@@ -16,7 +16,7 @@ func (r *Report) Metrics(w io.Writer) error {
 	head := func(name, help string) {
 		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name)
 	}
-	head("shimquake_audit_suspects", "Things of containerd that belong to nobody, seen twice.")
+	head("shimquake_audit_suspects", "Objects of containerd without an owner, seen twice.")
 	type series struct{ kind, sure, ns, bug string }
 	counts := map[series]int{}
 	for _, k := range Kinds() { // a series that comes and goes cannot be alerted on
@@ -43,7 +43,7 @@ func (r *Report) Metrics(w io.Writer) error {
 	}
 	head("shimquake_audit_shims", "Shims on the node, with and without a task.")
 	fmt.Fprintf(&b, "shimquake_audit_shims %d\n", r.Shims)
-	head("shimquake_audit_containerd_answers", "1 where containerd has answered every question in time.")
+	head("shimquake_audit_containerd_answers", "1 if containerd has responded to every call in time.")
 	for _, d := range r.Daemons {
 		up := 0
 		if d.Answered {
@@ -52,17 +52,17 @@ func (r *Report) Metrics(w io.Writer) error {
 		fmt.Fprintf(&b, "shimquake_audit_containerd_answers{address=%s,version=%s} %d\n", label(d.Address),
 			label(d.Version), up)
 	}
-	head("shimquake_audit_partial", "Reasons why something may have been missed.")
+	head("shimquake_audit_partial", "Reasons why a leak may have been missed.")
 	fmt.Fprintf(&b, "shimquake_audit_partial %d\n", len(r.Partial))
-	head("shimquake_audit_duration_seconds", "How long the audit took, with the wait between its looks.")
+	head("shimquake_audit_duration_seconds", "The duration of the audit, with the wait between its looks.")
 	fmt.Fprintf(&b, "shimquake_audit_duration_seconds %.3f\n", time.Duration(r.Took).Seconds())
-	head("shimquake_audit_timestamp_seconds", "When the audit looked.")
+	head("shimquake_audit_timestamp_seconds", "The time of the audit.")
 	fmt.Fprintf(&b, "shimquake_audit_timestamp_seconds %d\n", r.Taken.Unix())
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// label is a value as the text format has it: only these three are escaped.
+// label escapes a value for the text format, which has only these three escapes.
 func label(value string) string {
 	value = strings.ToValidUTF8(value, "?")
 	return `"` + strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`).Replace(value) + `"`

@@ -49,8 +49,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// A bundle leaves the node: what a workload keeps secret is not in it, but where it is
-// asked for.
+// A bundle leaves the node, so it has no secrets of workloads, except on request.
 func TestEvidenceHasNoSecrets(t *testing.T) {
 	n := newNode(t)
 	n.run("c1", "wait", "")

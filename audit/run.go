@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// Report is what an audit says.
+// Report is the result of an audit.
 type Report struct {
 	Node     string    `json:"node"` // the host's name
 	Taken    time.Time `json:"taken"`
 	Took     Millis    `json:"tookMs"`
-	Looks    int       `json:"looks"` // 1 where the first saw no suspect
+	Looks    int       `json:"looks"` // 1 if the first look found no suspect
 	Suspects []Suspect `json:"suspects"`
-	// Untrusted are the processes that look like a containerd of root, and are none.
+	// Untrusted are the processes that look like a containerd of root, but are none.
 	Untrusted []Untrusted `json:"untrusted,omitempty"`
-	// Shims is how many there are, with and without a task.
+	// Shims is the number of shims, with and without a task.
 	Shims   int      `json:"shims"`
 	Daemons []Daemon `json:"containerds"`
-	// Partial are the reasons why something may have been missed: a containerd that does
-	// not answer, a file that cannot be read.
+	// Partial are the reasons why a leak may have been missed: a containerd that does not
+	// respond, a file that cannot be read.
 	Partial []string `json:"partial,omitempty"`
 
 	last      *Node
@@ -32,7 +32,7 @@ type Report struct {
 // Millis is a duration that is reported in milliseconds.
 type Millis time.Duration
 
-// MarshalJSON is a number.
+// MarshalJSON returns the milliseconds as a number.
 func (m Millis) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(nil, "%d", time.Duration(m).Milliseconds()), nil
 }
@@ -47,8 +47,8 @@ func (m *Millis) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Run looks at the node, and where something is suspect again after Options.Settle: what
-// is a suspect both times is reported. The error says that nothing could be seen.
+// Run looks at the node. If there are suspects, it looks again after Options.Settle,
+// and reports the suspects of both looks. It returns an error if it could read nothing.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	o = o.withDefaults()
 	begun := time.Now()
@@ -74,7 +74,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 			for i := range found {
 				found[i].Sure = Likely
 			}
-			r.Partial = append(r.Partial, "what is reported was seen once, because the second look failed: "+err.Error())
+			r.Partial = append(r.Partial, "the suspects were seen only once, because the second look failed: "+err.Error())
 		default:
 			found = both(found, Compare(second))
 			r.Looks, r.last = 2, second
@@ -88,8 +88,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return r, nil
 }
 
-// both are the suspects of the second look that the first had, too. A container that lost
-// more in between is not one that is in motion: the head of what is left is compared.
+// both returns the suspects of the second look that the first look also had. A
+// container may have lost more objects in between, so both compares only the heads.
 func both(before, after []Suspect) []Suspect {
 	was := map[string]Certainty{}
 	for _, s := range before {
@@ -117,7 +117,7 @@ const (
 )
 
 // tell adds the facts of the node that are no suspects. Notes about containerds come
-// first, because a user can cause a flood of others.
+// first, because a user can cause a flood of other notes.
 func (r *Report) tell(n *Node) {
 	r.Taken, r.Untrusted = n.Taken, n.Untrusted
 	notes := slices.Clone(n.Notes)
@@ -130,33 +130,33 @@ func (r *Report) tell(n *Node) {
 		}
 		for _, d := range v.Daemons {
 			if !d.Answered {
-				r.Partial = append(r.Partial, fmt.Sprintf("containerd (process %d) was not asked, so the kernel's view is"+
-					" compared alone: %s", d.PID, d.Error))
+				r.Partial = append(r.Partial, fmt.Sprintf(
+					"containerd (process %d) was not asked, checked kernel state only: %s", d.PID, d.Error))
 			}
 		}
 		if address := orphaned(v); address != "" {
 			r.Partial = append(r.Partial, fmt.Sprintf("there are shims of a containerd at %s, which is not running:"+
-				" the kernel's view is compared alone", address))
+				" checked kernel state only", address))
 		}
 		notes = append(notes, v.Notes...)
 	}
 	if len(r.Daemons) == 0 {
-		r.Partial = append(r.Partial, "no containerd is running: the kernel's view is compared alone")
+		r.Partial = append(r.Partial, "no containerd is running: checked kernel state only")
 	}
 	if n := len(r.Suspects); n > mostSuspects {
 		r.Suspects = r.Suspects[:mostSuspects]
-		r.Partial = append(r.Partial, fmt.Sprintf("%d suspects more are left out", n-mostSuspects))
+		r.Partial = append(r.Partial, fmt.Sprintf("%d more suspects are left out", n-mostSuspects))
 	}
 	r.Partial = append(r.Partial, notes...)
 	if n := len(r.Untrusted); n > mostUntrusted {
 		r.Untrusted = r.Untrusted[:mostUntrusted]
 	}
 	if n := len(r.Partial); n > mostNotes {
-		r.Partial = append(r.Partial[:mostNotes], fmt.Sprintf("%d notes more are left out", n-mostNotes))
+		r.Partial = append(r.Partial[:mostNotes], fmt.Sprintf("%d more notes are left out", n-mostNotes))
 	}
 }
 
-// orphaned is the address of a containerd that is not there and has shims.
+// orphaned returns the address of a missing containerd with running shims.
 func orphaned(v *View) string {
 	for _, p := range v.Processes {
 		if !p.Serves() || p.Address == "" || len(v.Daemons) == 0 {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// stat is what is wanted of /proc/PID/stat (proc_pid_stat(5)).
+// stat has the required fields of /proc/PID/stat (proc_pid_stat(5)).
 type stat struct {
 	pid, parent int
 	comm, state string
@@ -20,7 +20,7 @@ const kernelThread = 0x00200000
 
 var errStat = errors.New("not a line of /proc/PID/stat")
 
-// parseStat reads it. The name stands in parentheses and may hold any byte, also ") R 1".
+// parseStat reads a stat. The name is in parentheses and may hold any byte, also ") R 1".
 func parseStat(text string) (stat, error) {
 	var s stat
 	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
@@ -58,14 +58,14 @@ func parseCmdline(text []byte) []string {
 	return strings.Split(string(text), "\x00")
 }
 
-// identity is what is wanted of /proc/PID/status (proc_pid_status(5)).
+// identity has the required fields of /proc/PID/status (proc_pid_status(5)).
 type identity struct {
-	uid          int    // the real one, in the reader's user namespace; -1 where nothing tells
+	uid          int    // the real one, in the reader's user namespace; -1 if it is missing
 	capabilities uint64 // the effective ones
 	pids         []int  // from the reader's PID namespace to the process's own
 }
 
-// parseStatus reads it. The kernel escapes line breaks in the name.
+// parseStatus reads an identity. The kernel escapes line breaks in the name.
 func parseStatus(text string) identity {
 	s := identity{uid: -1}
 	for line := range strings.Lines(text) {
@@ -80,7 +80,7 @@ func parseStatus(text string) identity {
 				s.uid = uid
 			}
 		case "CapEff":
-			s.capabilities, _ = strconv.ParseUint(words[0], 16, 64) // 0 where it is no number
+			s.capabilities, _ = strconv.ParseUint(words[0], 16, 64) // 0 if it is no number
 		case "NSpid":
 			s.pids = numbers(words)
 		}
@@ -110,7 +110,7 @@ func parseUptime(text string) float64 {
 	return up
 }
 
-// shimFlag is the value of a flag of a shim's command line, such as -address.
+// shimFlag returns the value of a flag of a shim's command line, such as -address.
 func shimFlag(argv []string, name string) string {
 	for i, word := range argv {
 		flag, value, ok := strings.Cut(strings.TrimLeft(word, "-"), "=")

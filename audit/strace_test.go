@@ -18,8 +18,8 @@ import (
 	"github.com/shimquake/shimquake/fixtures/source"
 )
 
-// harmless are the system calls that change nothing outside of the process. All others
-// are looked at one by one, or are a failure.
+// harmless are the system calls that change nothing outside of the process. Each other
+// call is checked, or is a failure.
 var harmless = strings.Fields(`read pread64 readv lseek close fstat newfstatat stat lstat statx readlink readlinkat
 	getdents64 access faccessat faccessat2 getcwd uname sysinfo mmap munmap mprotect madvise mincore brk futex
 	epoll_create1 epoll_ctl epoll_pwait epoll_wait eventfd2 pipe2 poll ppoll nanosleep clock_nanosleep clock_gettime
@@ -27,8 +27,8 @@ var harmless = strings.Fields(`read pread64 readv lseek close fstat newfstatat s
 	geteuid getgid getegid capget arch_prctl prctl set_robust_list set_tid_address rseq getrandom fcntl getrlimit getxattr
 	getsockname getpeername getsockopt setsockopt shutdown exit exit_group restart_syscall recvmsg recvfrom umask`)
 
-// straced judges the lines of strace -f -y: what an audit must not have done. address is
-// the only socket that it may connect to.
+// straced checks the lines of strace -f -y for calls that an audit must not make.
+// address is the only socket that it may connect to.
 type straced struct {
 	address string
 	self    string            // the process; its threads have other numbers
@@ -69,7 +69,7 @@ func (s *straced) line(line string) {
 	}
 }
 
-// call reports what is wrong with a call; "" for nothing.
+// call returns what is wrong with a call, or "".
 func (s *straced) call(name, args string) string {
 	switch name {
 	case "openat", "openat2", "open":
@@ -130,7 +130,7 @@ func newStraced(address string) *straced {
 }
 
 // TestAnAuditOnlyReads watches a whole audit of the real program, on a node with a
-// healthy shim, a leaked one and one that is stopped.
+// healthy, a leaked and a stopped shim.
 func TestAnAuditOnlyReads(t *testing.T) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {
@@ -190,7 +190,7 @@ func buildShimquake(n *node) string {
 	return program
 }
 
-// Each thing that an audit must not do is seen.
+// Each forbidden call is found.
 func TestStracedSees(t *testing.T) {
 	const begin = "10 execve(\"/bin/shimquake\", [\"shimquake\"], 0x7) = 0\n" +
 		"10 openat2(8</>, \"/run/c.sock\", {flags=O_PATH|O_CLOEXEC}, 24) = 12</run/c.sock>\n" +

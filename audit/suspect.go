@@ -8,27 +8,27 @@ import (
 	"time"
 )
 
-// Kind is the kind of thing that a suspect is: a class of the catalogue's.
+// Kind is the kind of a suspect: a class of the catalogue.
 type Kind string
 
-// kind is how suspects of a kind are found: one file each.
+// kind finds the suspects of a kind. Each has a file of its own.
 type kind struct {
 	name Kind
-	// read takes what lies on the disk into the view; nil: another kind's does, or
-	// look.go.
+	// read reads its objects on the disk into the view. It is nil if another kind or
+	// look.go reads them.
 	read func(*viewing) error
 	find func(*comparison) []Suspect
-	// do is one line of what a careful operator can do. Nothing of it is done here.
+	// do returns one line of advice for a careful operator. The audit does none of it.
 	do func(Suspect) string
 }
 
-// kinds are all kinds, in the order in which they are listed. What stands earlier is the
-// head of what is left of one container.
+// kinds has all kinds, in their order in reports. The first kind of a container's
+// remains is the head of its suspect.
 var kinds = []kind{
 	shimKind, forgottenKind, lostTaskKind, inCRIKind, directoryKind, runcStateKind, groupKind, mountedKind, listenerKind,
 }
 
-// Kinds are their names.
+// Kinds returns the names of all kinds.
 func Kinds() (names []Kind) {
 	for _, k := range kinds {
 		names = append(names, k.name)
@@ -36,18 +36,17 @@ func Kinds() (names []Kind) {
 	return names
 }
 
-// Certainty says how sure a suspicion is.
+// Certainty is the certainty of a suspicion.
 type Certainty string
 
-// Certain: containerd has said that it does not know of it, or nothing that it does can
-// bring it back. Likely: not everybody could be asked, or there is an innocent way to
-// look like that.
+// Certain: containerd does not know the object, or cannot use it again. Likely: not
+// every containerd could be asked, or there is a harmless explanation.
 const (
 	Certain Certainty = "certain"
 	Likely  Certainty = "likely"
 )
 
-// Suspect is one thing that belongs to nobody.
+// Suspect is an object without an owner.
 type Suspect struct {
 	Kind      Kind          `json:"kind"`
 	Sure      Certainty     `json:"sure"`
@@ -57,32 +56,32 @@ type Suspect struct {
 	Start     uint64        `json:"start,omitempty"`
 	Path      string        `json:"path,omitempty"`
 	Age       time.Duration `json:"ageNs,omitempty"`
-	// Changed is when the file was changed last; its age is counted from then.
+	// Changed is the time of the file's last change. Its age counts from then.
 	Changed time.Time `json:"changed,omitzero"`
-	// Missing is what it lacks, in words: "task", "bundle".
+	// Missing names the missing parts in words: "task", "bundle".
 	Missing []string `json:"missing"`
-	// Facts are what is known of it, as the catalogue has it: "task=none".
+	// Facts are its facts, in the words of the catalogue: "task=none".
 	Facts []string `json:"facts"`
-	// With is what else is left of the same container.
+	// With lists other remains of the same container.
 	With []string `json:"with,omitempty"`
-	// View and Version say of which containerd it is.
+	// View and Version identify its containerd.
 	View    string `json:"view,omitempty"`
 	Version string `json:"version,omitempty"`
-	// Bugs are those of the catalogue that fit this version, the best first.
+	// Bugs are the bugs of the catalogue that fit this version, the best first.
 	Bugs []string `json:"bugs"`
-	// MayBe are those that leave the same, and nobody has looked whether this version has
-	// them.
+	// MayBe are bugs with the same remains that are untested on this version.
 	MayBe []string `json:"mayBe,omitempty"`
 	Do    string   `json:"do"`
 }
 
-// key names the suspect in both looks. A process is named by its start, too, and a file
-// by when it was changed: an id that is used again and again is not always the same leak.
+// key identifies the suspect in both looks. It contains the start of a process, and the
+// time of a file's last change. Otherwise an id that is used again and again would
+// count as one leak.
 func (s Suspect) key() string {
 	return fmt.Sprint(s.Kind, s.View, s.Namespace, s.ID, s.PID, s.Start, s.Path, s.Changed.UnixNano())
 }
 
-// order sorts suspects: by kind, the sure ones first, then by age.
+// order sorts suspects by kind, then by certainty, then by age.
 func order(all []Suspect) {
 	names := Kinds()
 	slices.SortStableFunc(all, func(a, b Suspect) int {
@@ -97,8 +96,8 @@ func order(all []Suspect) {
 	})
 }
 
-// fold makes one suspect of all that is left of one container: the first, and the others
-// stand with it.
+// fold merges the suspects of each container into the first, which lists the others in
+// With.
 func fold(all []Suspect) []Suspect {
 	order(all)
 	heads := map[string]int{} // by view, and namespace/id or id alone
@@ -123,7 +122,7 @@ func sameNamespace(a, b Suspect) bool {
 
 func (s Suspect) has(fact string) bool { return slices.Contains(s.Facts, fact) }
 
-// what names the thing itself.
+// The method what returns the name of the object.
 func (s Suspect) what() string {
 	switch {
 	case s.Path != "":

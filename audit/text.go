@@ -9,8 +9,8 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// String is the report for people, in 100 columns. Names and paths are of the node, where
-// others may have chosen them: quote.Text keeps each in its line.
+// String returns the report for people, in 100 columns. Users of the node may have
+// chosen names and paths, so quote.Text keeps each in its line.
 func (r *Report) String() string {
 	var t quote.Text
 	head := fmt.Sprintf("%s on %s: %s, %s", count(len(r.Suspects), "suspect"), r.Node, count(r.Shims, "shim"),
@@ -46,7 +46,8 @@ func suspectsText(all []Suspect) string {
 	return b.String()
 }
 
-// notBelieved names the first of many fake containerds that were examined, or were not.
+// notBelieved names the first of the fake containerds that were examined, or that were
+// not.
 func notBelieved(all []Untrusted, examined bool) string {
 	var names []string
 	for _, u := range all {
@@ -57,7 +58,7 @@ func notBelieved(all []Untrusted, examined bool) string {
 	return strings.Join(names[:min(len(names), mostNamed)], ", ") + more(len(names))
 }
 
-// mostNamed is how many of many are named in a line.
+// mostNamed limits the names in a line.
 const mostNamed = 5
 
 func more(n int) string {
@@ -67,12 +68,12 @@ func more(n int) string {
 	return fmt.Sprintf(" and %d more", n-mostNamed)
 }
 
-// firstPIDs are the first of many processes.
+// firstPIDs names the first of several processes.
 func firstPIDs(pids []int) string {
 	return fmt.Sprint(pids[:min(len(pids), mostNamed)]) + more(len(pids))
 }
 
-// cut is the begin of a long text that another program chose.
+// cut returns the beginning of a long text that another program chose.
 func cut(text string) string {
 	const most = 300
 	if len(text) <= most {
@@ -88,7 +89,7 @@ func (d Daemon) state() string {
 	return ""
 }
 
-// String is a suspect in four lines at most.
+// String returns a suspect in at most four lines.
 func (s Suspect) String() string {
 	var t quote.Text
 	head := fmt.Sprintf("%-8s %s", s.Sure, s.Kind)
@@ -117,18 +118,18 @@ func (s Suspect) String() string {
 	return t.String()
 }
 
-// bugs are those that this version has; where there is none, those that it may have.
+// bugs names the known bugs of this version, or else the bugs that are untested on it.
 func bugs(s Suspect) string {
 	switch {
 	case len(s.Bugs) > 0:
 		return firstOf(s.Bugs)
 	case len(s.MayBe) > 0:
-		return "none known of " + cmp.Or(s.Version, "this version") + ", where nobody has looked for " + firstOf(s.MayBe)
+		return "no known match; untested on " + cmp.Or(s.Version, "this version") + ": " + firstOf(s.MayBe)
 	}
 	return "none known"
 }
 
-// firstOf are the first three.
+// firstOf names the first three.
 func firstOf(all []string) string {
 	const most = 3
 	text := strings.Join(all[:min(len(all), most)], ", ")
@@ -138,7 +139,7 @@ func firstOf(all []string) string {
 	return text
 }
 
-// short is an id as crictl shortens it.
+// short returns an id as crictl shortens it.
 func short(id string) string {
 	const full, shown = 64, 13
 	if len(id) == full {
@@ -147,7 +148,7 @@ func short(id string) string {
 	return id
 }
 
-// Age is a duration with its largest unit alone: 4d, 3h, 12m, 5s.
+// Age returns a duration in its largest unit: 4d, 3h, 12m, 5s.
 func Age(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {

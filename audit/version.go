@@ -6,12 +6,13 @@ import (
 	"strings"
 )
 
-// versionFlag is how containerd's Makefile tells its binary its version.
+// versionFlag matches the linker flag with which containerd's Makefile sets the version.
 var versionFlag = regexp.MustCompile(`containerd(?:/v2)?/version\.Version=([^\s'"]+)`)
 
-// build reads a binary's build information: whether containerd is in it, and its version
-// from the linker's flag, the main module's version, or in k3s and rke2 that of the
-// containerd that they replace the module with. The version is "" where nothing tells.
+// build reports whether a binary contains containerd, and returns its version, from the
+// binary's build information. The version comes from the linker's flag or from the main
+// module. In k3s and rke2 it comes from the replacement of containerd's module. It is
+// "" if there is none.
 func build(exe string) (version string, isContainerd bool) {
 	info, err := buildinfo.ReadFile(exe)
 	if err != nil {
@@ -49,11 +50,11 @@ func isModule(path string) bool {
 	return path == "github.com/containerd/containerd" || path == "github.com/containerd/containerd/v2"
 }
 
-// versionLike is what a containerd may say that its version is: 1.7.2, v2.3.7-5-gabc.m,
+// versionLike matches the versions that containerds report: 1.7.2, v2.3.7-5-gabc.m,
 // 1.6.20~ds1.
 var versionLike = regexp.MustCompile(`^v?[0-9][A-Za-z0-9.~:+_-]{0,100}$`)
 
-// release is a version as releases are named, with its v; "" for what is no version.
+// release returns a version as the name of a release, with its v, or "" for other text.
 func release(version string) string {
 	version = strings.TrimSpace(version)
 	if !versionLike.MatchString(version) {

@@ -18,17 +18,17 @@ type viewing struct {
 	*look
 	*View
 	group *group
-	at    func(what string) // tells what is read next
+	at    func(what string) // notes the next step
 	whole *scan.Tree        // the owner's files
-	tree  *scan.Tree        // the same, within the bounds of a walk
+	tree  *scan.Tree        // the same files, within the limits of a walk
 	owner scan.Owner
 	dirs  []places // the existing state and root directories
 
-	holds     map[uint64]bool // sockets of root's processes, once it is needed
+	holds     map[uint64]bool // sockets of root's processes, read when needed
 	heldByAll bool            // holds has the sockets of all of root's processes
 	others    []string        // the tops of the cgroups of other containerds
 
-	// cut is set when a walk has ended at its bounds.
+	// cut is set if a walk has reached its limits.
 	cut bool
 }
 
@@ -61,14 +61,14 @@ func (w *viewing) take(ctx context.Context, anchor int) error {
 		w.dirs = w.statesOf()
 		return nil
 	})
-	if w.View.Untrusted != 0 && len(w.Daemons) == 0 { // there is nothing to compare with
+	if w.View.Untrusted != 0 && len(w.Daemons) == 0 { // there is no containerd to compare with
 		w.Notes = append(w.Notes, fmt.Sprintf("process %d was not examined: %s", w.View.Untrusted, w.refused[0].why))
 		w.refused = nil
 		return nil
 	}
 	w.processes(anchor, depth, sockets)
-	// containerd is asked before the disk is read: a container that ends in between is
-	// then known and gone, and not left and unknown.
+	// containerd is asked before the disk is read. A container that ends in between is
+	// then known but gone, and does not look like a leak.
 	w.Known = newKnown()
 	asker := asker{tree: w.whole, uid: w.owner.UID, timeout: w.Timeout, listening: sockets, table: w.table, at: w.at}
 	defer asker.close()
@@ -83,16 +83,16 @@ func (w *viewing) take(ctx context.Context, anchor int) error {
 	return nil
 }
 
-// The bounds of a walk through the files of a view. It has three walks: configurations,
-// state folders with cgroups, and the things without a task. A node has some hundred
-// containers.
+// The limits of a walk through the files of a view. There are three walks:
+// configurations, state folders with cgroups, and objects without a task. A node has
+// some hundred containers.
 const (
 	walkTime   = 10 * time.Second
 	mostWalked = 20_000
 )
 
-// walk reads files within bounds. Files that were not read are no error: a note
-// reports them, and nothing of the view is certain.
+// walk reads files within limits. Unread files are no error: a note reports them, and
+// no suspect of the view is certain.
 func (w *viewing) walk(ctx context.Context, read func() error) error {
 	until := time.Now().Add(walkTime)
 	if end, ok := ctx.Deadline(); ok && end.Before(until) {
@@ -103,12 +103,12 @@ func (w *viewing) walk(ctx context.Context, read func() error) error {
 	err := read()
 	if cut := budget.Cut(); cut != nil {
 		w.cut, w.Complete = true, false
-		w.Notes = append(w.Notes, fmt.Sprintf("not all files were looked at, also those of living containers: %v", cut))
+		w.Notes = append(w.Notes, fmt.Sprintf("not all files were read, also of running containers: %v", cut))
 	}
 	return err
 }
 
-// complete reports whether every containerd has answered, and every shim's is among them.
+// complete reports whether every containerd has responded, and whether each shim has one.
 func (w *viewing) complete() bool {
 	addresses := map[string]bool{}
 	for _, d := range w.Daemons {
@@ -124,13 +124,13 @@ func (w *viewing) complete() bool {
 	}
 	for _, pid := range w.group.sharing {
 		w.Notes = append(w.Notes, fmt.Sprintf("process %d is a containerd of another PID namespace with the same files:"+
-			" the kernel's view is compared alone", pid))
+			" checked kernel state only", pid))
 	}
 	return len(w.Daemons) > 0 && len(w.group.sharing) == 0 && len(w.refused) == 0 && !w.cut
 }
 
-// listening are the listening sockets of the view's network namespace. The kernel does
-// not escape a line break in a socket's name, so that a user can forge a line of its
+// listening returns the listening sockets of the view's network namespace. The kernel
+// does not escape a line break in a socket's name, so a user can forge a line of its
 // list. The inode of a socket then appears twice.
 func (w *viewing) listening(anchor int) ([]scan.UnixSocket, error) {
 	sockets, err := scan.Listeners(w.Proc, anchor)
@@ -186,8 +186,8 @@ func (w *viewing) processes(anchor, depth int, listening []scan.UnixSocket) {
 	slices.SortFunc(w.Processes, func(a, b Process) int { return cmp.Compare(a.PID, b.PID) })
 }
 
-// isShim reports whether a process with a shim's command line is a shim: it runs in its
-// bundle, has a shim's socket, or is a child of containerd.
+// isShim reports whether a process with a shim's command line is a shim. A shim runs in
+// its bundle, has a shim's socket, or is a child of containerd.
 func (w *viewing) isShim(p Process) bool {
 	cwd, _ := strings.CutSuffix(p.Cwd, deleted)
 	for _, at := range w.dirs {
@@ -205,10 +205,10 @@ func (w *viewing) isShim(p Process) bool {
 	return slices.ContainsFunc(w.Daemons, func(d Daemon) bool { return d.PID == p.Parent })
 }
 
-// abstractSockets is how the names of shims' sockets begin in containerd before 1.4.
+// abstractSockets is the prefix of the names of shims' sockets in containerd before 1.4.
 const abstractSockets = "@/containerd-shim/"
 
-// isSocketOfShim reports whether a socket has the path or the name of a shim's.
+// isSocketOfShim reports whether a socket has the path or the name of a shim's socket.
 func (w *viewing) isSocketOfShim(name string) bool {
 	if strings.HasPrefix(name, abstractSockets) {
 		return true
@@ -228,7 +228,7 @@ func (w *viewing) isSocketOfShim(name string) bool {
 	return false
 }
 
-// socketDirs are the directories of shims' sockets: one for every state directory of
+// socketDirs returns the directories of shims' sockets: one for each state directory of
 // containerd, and in some releases the state directory itself.
 func (w *viewing) socketDirs() []string {
 	if w.View.Untrusted != 0 {

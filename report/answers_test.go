@@ -9,7 +9,7 @@ import (
 	"github.com/shimquake/shimquake/report"
 )
 
-// answered writes a report that a question was asked for.
+// answered writes a report with the result of a question.
 func answered(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -24,7 +24,7 @@ func answered(t *testing.T) string {
 	return dir
 }
 
-// What was asked for comes first, and nobody hears that nothing is new.
+// The result of the question comes first, and there is no line that nothing is new.
 func TestSummaryAnswers(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(answered(t), report.SummaryFile))
 	if err != nil {

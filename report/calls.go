@@ -14,7 +14,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// calls are those of the client, and what notes say.
+// calls adds the calls of the client, and the notes.
 func (b *builder) calls() {
 	b.callsOf("client", b.h.Calls)
 	for _, by := range b.h.Bystanders {
@@ -45,7 +45,7 @@ func (b *builder) callsOf(who string, all []harness.Call) {
 			i.key += " fails"
 		}
 		if c.Who == "oracle" {
-			i.key = "" // it looks when it likes to
+			i.key = "" // the oracle's looks come at no fixed time
 		}
 		b.add(b.lane(Client, cmp.Or(map[string]string{"oracle": "harness"}[c.Who], who)), c.At, i)
 	}
@@ -67,7 +67,7 @@ func (b *builder) faults() {
 			Item{Text: "SIGKILL to " + k.Who, Mark: Injured, More: fmt.Sprintf("%s, pid %d", k.Who, k.PID)})
 	}
 	for _, s := range b.h.Stops {
-		i := Item{Text: "containerd stands still", Mark: Injured, More: "SIGSTOP"}
+		i := Item{Text: "containerd is frozen", Mark: Injured, More: "SIGSTOP"}
 		if !s.To.IsZero() {
 			i.Took = s.To.Sub(s.From)
 		}
@@ -80,15 +80,15 @@ func (b *builder) faults() {
 	}
 }
 
-// hasFired reports whether a fault of the plan has come to something. A context that was
-// cancelled and not looked at, for one, has not.
+// hasFired reports whether a fault of the plan had an effect. A cancelled context that
+// no code looks at has none, for example.
 func (b *builder) hasFired(fault int) bool {
 	return fault >= 0 && !slices.ContainsFunc(b.h.Firings, func(f harness.Firing) bool {
 		return f.Fault == fault && f.Count == 0
 	})
 }
 
-// proof is how a fault of the plan is known to have happened.
+// proof returns the evidence that a fault of the plan has happened.
 func (b *builder) proof(fault int) string {
 	for _, f := range b.h.Firings {
 		if f.Fault == fault {
@@ -98,7 +98,7 @@ func (b *builder) proof(fault int) string {
 	return ""
 }
 
-// hits are the methods that probes have seen, each from its entry to its exit, and the
+// hits adds the methods that probes reported, each from its entry to its exit, and the
 // statements.
 func (b *builder) hits() {
 	open := map[string][]failpoints.Hit{}
@@ -127,15 +127,15 @@ func (b *builder) hits() {
 		b.hit(hit, p.What, 0)
 	}
 	for _, all := range open {
-		for _, hit := range all { // what has no answer: a process died, or a connection
-			hit.Err = cmp.Or(hit.Err, "no answer was seen")
+		for _, hit := range all { // calls without a response: a process died, or a connection broke
+			hit.Err = cmp.Or(hit.Err, "no response was recorded")
 			b.hit(hit, hit.Passed().What, 0)
 		}
 	}
 }
 
-// statement is one of a function that has an armed point: only then are they reported, so
-// a run without the fault has none to compare.
+// statement adds a statement. Only statements near an armed point are reported, so a
+// run without the fault has none to compare.
 func (b *builder) statement(hit failpoints.Hit, text string) {
 	if b.hasFired(hit.Fault) {
 		b.hit(hit, text, hit.Held)
@@ -148,11 +148,11 @@ func (b *builder) statement(hit failpoints.Hit, text string) {
 	b.add(lane, hit.Time, Item{Text: text, Mark: Minor, More: fmt.Sprintf("%s, pid %d", hit.Point, hit.PID)})
 }
 
-// minor are the methods that only ask, or carry an event that has a lane of its own.
+// minor are the methods that only read, or that carry an event with a lane of its own.
 var minor = []string{"Task.State", "Task.Connect", "Task.Pids", "Task.Stats", "Events.Forward", "Sandbox.Platform",
 	"Sandbox.SandboxStatus", "Sandbox.PingSandbox"}
 
-// hit is one method or statement of containerd or of a shim.
+// hit adds one method or statement of containerd or of a shim.
 func (b *builder) hit(hit failpoints.Hit, text string, took time.Duration) {
 	i := Item{Text: strings.TrimSpace(text + " " + hit.ID), Took: took, Mark: NoMark}
 	i.key = hit.Who + " " + i.Text
@@ -184,7 +184,7 @@ func (b *builder) hit(hit failpoints.Hit, text string, took time.Duration) {
 	b.add(lane, hit.Time, i)
 }
 
-// events are containerd's, and CRI's, and the times in which nobody heard them.
+// events adds the events of containerd and CRI, and the periods without a subscription.
 func (b *builder) events() {
 	lane := b.lane(Events, "events")
 	for _, e := range b.h.Events {
@@ -221,7 +221,7 @@ func (b *builder) events() {
 	}
 }
 
-// isWrong reports whether a finding says that this is not the exit status.
+// isWrong reports whether a finding says that an exit status is wrong.
 func (b *builder) isWrong(container, exec string, by exit.Observer, status uint32) bool {
 	return slices.ContainsFunc(b.v.Violations(), func(f finding.Finding) bool {
 		return f.Invariant == finding.Exit && f.Subject.ID == container && f.Subject.Exec == exec &&

@@ -35,8 +35,8 @@ type tab struct {
 	ctx context.Context
 }
 
-// newTab begins a Chromium. Without one the test is skipped: it is no part of what the
-// suites need.
+// newTab starts a Chromium. Without one the test is skipped, because the suites do not
+// need it.
 func newTab(t *testing.T) tab {
 	t.Helper()
 	path := ""
@@ -67,8 +67,7 @@ func (b tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// lostContext is what the browser answers when the page that it was asked of has just
-// made way for another.
+// lostContext is the browser's error if the page has just been replaced.
 const lostContext = -32000
 
 // until waits until an expression of JavaScript is true, of the page that stands by then.
@@ -245,8 +244,8 @@ func TestPageIsUsable(t *testing.T) {
 	b.until(`/no case case-99/.test(document.querySelector('#case').textContent)`)
 }
 
-// TestManyCasesOpenFast opens a report of many cases, and counts the time that the
-// browser works until the list stands: how long one waits depends on the machine.
+// TestManyCasesOpenFast opens a report of many cases. It counts the browser's processor
+// time until the list is complete, because the waiting time depends on the machine.
 func TestManyCasesOpenFast(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, report.HTMLFile)

@@ -1,6 +1,6 @@
-// Package report makes of histories, verdicts and clusters what people and other programs
-// read: one HTML file that opens offline, a trace, JUnit's XML, a summary in Markdown,
-// and results.jsonl. It runs nothing.
+// Package report writes reports about histories, verdicts and clusters. The forms are
+// one HTML file that opens offline, a trace, JUnit's XML, a summary in Markdown, and
+// results.jsonl. It runs nothing.
 package report
 
 import (
@@ -11,47 +11,47 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// Data is what a report is made of.
+// Data is the content of a report.
 type Data struct {
-	// Title is what was done: "sweep of containerd v2.4.2".
+	// Title names the run: "sweep of containerd v2.4.2".
 	Title string
-	// Command does it again.
+	// Command repeats the run.
 	Command string
 	Made    time.Time
-	// Evidence is the folder of the evidence of these cases, if it is not in the report's.
+	// Evidence is the folder of the cases' evidence, if it is not in the report's folder.
 	Evidence string
-	// Answers are what was asked for, where a question was: what matters most comes first.
+	// Answers are the results of a question, the most important first.
 	Answers []Answer
-	// Says are sentences about the whole, for what no case says: cases that were not run.
+	// Says are sentences about the whole run, such as the number of cases that did not run.
 	Says []string
-	// Lacks says why the whole shows less than it should: cases that were planned and have
-	// not run. No form of the report passes over it. "": nothing is lacking.
+	// Lacks is why the run is incomplete, such as planned cases that did not run, or "".
+	// Each form of the report shows it.
 	Lacks string
-	// Grid is what was asked of several releases, and what they showed, where that was
-	// asked.
+	// Grid is the table of a matrix: the expected and the actual results on several
+	// releases. It is nil for other runs.
 	Grid *Grid
-	// Clusters are what cases have in common, what matters most first; none of a few cases.
+	// Clusters group the cases of a sweep by cause, the most important first.
 	Clusters []Cluster
-	// Cases are all of them. An error ends the report.
+	// Cases are all cases. An error ends the report.
 	Cases iter.Seq2[Case, error]
-	// Without are the verdicts of workloads that ran without a fault, by a name that Case
-	// has.
+	// Without are the verdicts of workloads that ran without a fault, by the name in
+	// Case.Without.
 	Without map[string]harness.Verdict
 }
 
-// Answer is what was found out, and what belongs to that.
+// Answer is a headline with details.
 type Answer struct {
 	Head string `json:"head"`
 	Rows []Row  `json:"rows,omitempty"`
 }
 
-// Row is a line of an answer, with its name.
+// Row is a named line in Answer.Rows.
 type Row struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
 }
 
-// Grid is a table of what was expected and what was seen, a row a bug.
+// Grid is a table of expected and actual results, with one row for each bug.
 type Grid struct {
 	Columns []string  `json:"columns"` // releases
 	Rows    []GridRow `json:"rows"`
@@ -64,42 +64,42 @@ type GridRow struct {
 	Cells []GridCell `json:"cells"` // one a column
 }
 
-// GridCell is a bug on a release. One that has not run has neither Expected nor Seen.
+// GridCell is a bug on a release. A cell that did not run has neither Expected nor Seen.
 type GridCell struct {
 	Expected string `json:"expected,omitempty"`
 	Seen     string `json:"seen,omitempty"`
-	// Shown of Runs had the bug.
+	// Shown is the number of Runs with the bug.
 	Shown int `json:"shown"`
 	Runs  int `json:"runs"`
-	// Differs is set where something else was seen than expected, Nothing where nothing is
-	// known after it has run.
+	// Differs is set if the result is not the expected one. Nothing is set if the run
+	// shows nothing.
 	Differs bool `json:"differs,omitempty"`
 	Nothing bool `json:"nothing,omitempty"`
-	// Outcome is that of a run which shows what was seen; Cases are the ids of all runs.
+	// Outcome is the outcome of a run with that result. Cases are the ids of all runs.
 	Outcome harness.Outcome `json:"outcome,omitempty"`
 	Cases   []string        `json:"cases,omitempty"`
 }
 
 // Case is one case of a report.
 type Case struct {
-	// ID is its name in the report, which no other case has: case-17.
+	// ID is its unique name in the report: case-17.
 	ID      string
 	Verdict harness.Verdict
-	// Workload and Fault are what was done, in a few words.
+	// Workload and Fault describe the case in a few words.
 	Workload string
 	Fault    string
-	// Whose says which known bug it shows, if that is known: a line each.
+	// The known bugs that it shows, one on each line.
 	Whose []string
 	// Replay is the command that runs it again.
 	Replay string
-	// Without names its run without a fault in Data; "": there is none.
+	// Without is the name of its run without a fault in Data, or "" if there is none.
 	Without string
 }
 
-// State is what is known of a cluster.
+// State is the state of a cluster.
 type State string
 
-// The states, in the order of how much they matter.
+// The states, the most important first.
 const (
 	New          State = "new"            // nothing known explains it
 	More         State = "more"           // known, and in more cases than are known
@@ -108,16 +108,16 @@ const (
 	Known        State = "known"
 )
 
-// Cluster is what cases of one cause have in common.
+// Cluster is a group of cases with the same cause.
 type Cluster struct {
 	ID string
-	// Key names it from one report to the next, where its ID may change. Default: its ID.
+	// Key identifies it across reports, because its ID may change. Default: its ID.
 	Key   string
 	State State
 	Title string
-	// Severity is that of the known bug, if it is one: the catalogue's word.
+	// Severity is the severity of its known bug, in the catalogue's words, or "".
 	Severity catalogue.Severity `json:",omitempty"`
-	// Says are lines about it: what is left, where, how often.
+	// Says are lines about its findings, their place and their number.
 	Says []string
 	// Cases are the ids of its cases, the simplest first.
 	Cases []string
@@ -125,7 +125,7 @@ type Cluster struct {
 	Replay string
 }
 
-// All are cases that are there already, for Data.
+// All returns cases in the form that Data needs.
 func All(cases []Case) iter.Seq2[Case, error] {
 	return func(yield func(Case, error) bool) {
 		for _, c := range cases {

@@ -11,27 +11,27 @@ import (
 	"github.com/shimquake/shimquake/foreign"
 )
 
-// Finding is a cluster of a results.jsonl that somebody must look at: new, known in more
-// cases than are known, or gone.
+// Finding is a cluster of a results.jsonl that needs attention: new, in more cases than
+// known, or gone.
 type Finding struct {
-	// Key names it from one night to the next.
+	// Key identifies it across nights.
 	Key   string
 	State State
 	Title string
 	Says  []string
 	Cases int
-	// Version is the containerd of its simplest case, Replay the command that runs that one
-	// wherever it is typed. Both are "" of what has no case.
+	// Version is the containerd of its simplest case. Replay is the command that runs that
+	// case in any folder. Both are "" if it has no case.
 	Version, Replay string
-	// Evidence of the first of its cases that has some, relative to the file.
+	// Evidence is the folder of the first case with evidence, relative to the file.
 	Evidence string
 }
 
-// ErrCutOff is the error for a results.jsonl without its last line: who wrote it was
-// killed, and what it lacks is not known.
-var ErrCutOff = errors.New("it was cut off: whatever wrote it has not come to its end")
+// ErrCutOff is the error for a results.jsonl without its last line. Its writer was
+// killed, and the missing part is not known.
+var ErrCutOff = errors.New("the file is cut off: the program that wrote it did not finish")
 
-// mostResults is how long a results.jsonl may be, in bytes. A case has some KiB.
+// mostResults limits the size of a results.jsonl, in bytes. A case has some KiB.
 const mostResults = 4 << 30
 
 // Findings reads the findings of a results.jsonl.
@@ -47,7 +47,7 @@ func Findings(file string) ([]Finding, error) {
 	return all, errors.Join(err, f.Close())
 }
 
-// The most that a line of results may have: one of a cluster names all its cases.
+// The limits of a line of results. The line of a cluster names all its cases.
 const (
 	mostLine   = 64 << 20 // bytes
 	mostValues = 1_000_000
@@ -91,7 +91,8 @@ func findings(from io.Reader) ([]Finding, error) {
 	}
 }
 
-// kindOf is the type of a line; the first must be a head that this program understands.
+// kindOf returns the type of a line. The first must be a head that this program
+// understands.
 func kindOf(line []byte, n int) (string, error) {
 	var l struct {
 		Type, Shimquake string
@@ -102,18 +103,18 @@ func kindOf(line []byte, n int) (string, error) {
 	}
 	switch {
 	case n == 1 && (l.Type != "head" || l.Shimquake != "results"):
-		return "", errors.New("no results of shimquake: the first line is no head")
+		return "", errors.New("not a file of results: the first line is no head")
 	case n == 1 && l.Format != ResultsFormat:
-		return "", fmt.Errorf("its format is %d, and this shimquake reads %d", l.Format, ResultsFormat)
+		return "", fmt.Errorf("format %d: this shimquake reads format %d", l.Format, ResultsFormat)
 	}
 	return l.Type, nil
 }
 
-// onlyOne refuses what stands behind the end.
+// onlyOne refuses content after the end.
 func onlyOne(r io.Reader) error {
 	rest, err := io.ReadAll(io.LimitReader(r, 1))
 	if err == nil && len(bytes.TrimSpace(rest)) > 0 {
-		err = errors.New("something stands behind its end")
+		err = errors.New("there is content after the end")
 	}
 	return err
 }

@@ -57,7 +57,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// Half a file is no file with fewer findings.
+// Half a file is an error, and not a file with fewer findings.
 func TestResultsThatCannotBeTrusted(t *testing.T) {
 	whole := headLine + caseLine + cluster(New) + endLine
 	for name, text := range map[string]string{

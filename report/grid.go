@@ -5,7 +5,7 @@ import (
 	"github.com/shimquake/shimquake/sweep/matrix"
 )
 
-// gridOf is a matrix as a table. cases are the ids of a cell's runs.
+// gridOf returns a matrix as a table. cases has the ids of the runs of each cell.
 func gridOf(t matrix.Table, cases map[matrix.Key][]string) *Grid {
 	g := &Grid{Columns: t.Releases}
 	for _, b := range t.Bugs {
@@ -21,7 +21,7 @@ func gridOf(t matrix.Table, cases map[matrix.Key][]string) *Grid {
 	return g
 }
 
-// outcomeOf is that of the run in which something was seen.
+// outcomeOf returns the outcome of a run with that result.
 func outcomeOf(s matrix.Seen) harness.Outcome {
 	switch s {
 	case matrix.Shown, matrix.Other:

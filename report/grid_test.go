@@ -54,9 +54,8 @@ func TestMatrixPage(t *testing.T) {
 	b.until(`document.activeElement.getAttribute('aria-label') === 'bug-b on v2.3.7: ok, shown, differs'`)
 }
 
-// spoken is JavaScript that says what a reader who hears a page would stumble over: a
-// heading of a level that nothing leads to, what can be pressed and has no words, an id
-// that is not the only one.
+// spoken is JavaScript that returns the obstacles for a screen reader. These are a
+// heading with a skipped level, a control without words, and a duplicate id.
 const spoken = `(() => {
 	const seen = [...document.body.querySelectorAll('*')].filter((e) => e.checkVisibility()), bad = [];
 	const of = (what) => seen.filter((e) => e.matches(what));
@@ -136,7 +135,7 @@ func TestBackToWhereOneWas(t *testing.T) {
 	b.until(focused + ` === '#case-2' && location.hash === '#cluster-reported-wrong' &&
 		document.querySelectorAll('#rows a').length === 1`)
 
-	// one that was chosen by hand stays chosen
+	// a manual choice is kept
 	b.open(file, "")
 	b.do(chromedp.Evaluate[chromedp.Void](`const s = document.getElementById('cluster');
 		s.value = 'shim-left';

@@ -20,7 +20,8 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// The page and what it runs. How the library came here: web/vendor/README.md.
+// The page, its script and its library. The origin of the library is in
+// web/vendor/README.md.
 var (
 	//go:embed web/page.html
 	pageText string
@@ -34,16 +35,15 @@ var (
 	libraryStyle string
 )
 
-// pageTemplate is text, in which all is safe as it stands: JSON without <, base64, and
-// our own.
+// pageTemplate is a text template. All values are safe: JSON without <, base64, and
+// constant text.
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
-// packed is how many cases are compressed together: what they have in common is kept
-// once.
+// packed is how many cases are compressed together, so that common parts are stored once.
 const packed = 24
 
-// page is report.html while it is being made: cases are added one after the other, so
-// that thousands of histories need not be in memory.
+// page is a report.html that is being written. Cases are added one by one, so that
+// thousands of histories need not be in memory.
 type page struct {
 	data    Data
 	index   []row
@@ -53,7 +53,7 @@ type page struct {
 	counts  map[harness.Outcome]int
 }
 
-// row is a case in the list: what is searched and filtered.
+// row is a case in the list, with the fields for search and filters.
 type row struct {
 	ID       string          `json:"id"`
 	Name     string          `json:"name"`
@@ -64,7 +64,7 @@ type row struct {
 	Millis   int64           `json:"ms"`
 }
 
-// caseText is all of a case that is shown when it is opened.
+// caseText is the content of an opened case.
 type caseText struct {
 	Replay   string        `json:"replay"`
 	About    string        `json:"about,omitempty"`
@@ -80,19 +80,20 @@ type caseText struct {
 	Exits    [][2]string   `json:"exits,omitempty"`
 	With     *timelineText `json:"with,omitempty"`
 	Without  *timelineText `json:"without,omitempty"`
-	// LaterUS is how much later than the other this run met the fault's place, in µs.
+	// LaterUS is how much later than the other run this run reached the fault's place, in
+	// µs.
 	LaterUS int64 `json:"later,omitempty"`
-	// Lead is the first line of where the two runs part.
+	// Lead is the first line about the difference between the two runs.
 	Lead string `json:"lead,omitempty"`
 }
 
-// timelineText is a timeline for the page: times are in µs, an item is [lane, since the
-// item before it, took, text, more, mark, parted].
+// timelineText is a timeline for the page, with times in µs. An item is [lane, time
+// since the previous item, took, text, more, mark, parted].
 type timelineText struct {
 	Lanes  []Lane  `json:"lanes"`
 	Items  [][]any `json:"items"`
 	DoneUS int64   `json:"done"`
-	// FaultUS is when its first fault was; nil: it has none.
+	// FaultUS is the time of its first fault, or nil if it has none.
 	FaultUS *int64 `json:"fault,omitempty"`
 }
 
@@ -100,15 +101,15 @@ func newPage(d Data) *page {
 	return &page{data: d, without: map[string]Timeline{}, counts: map[harness.Outcome]int{}}
 }
 
-// mostLog is how long a log of the evidence may be, in bytes: more than a run keeps.
+// mostLog limits the size of a log in the evidence, in bytes. A run keeps less.
 const mostLog = 65 << 20
 
-// logOf is containerd's log of a verdict whose evidence was kept, or none.
+// logOf returns containerd's log from a verdict's evidence, or nil.
 func logOf(v harness.Verdict) []byte {
 	if v.Evidence == "" {
 		return nil
 	}
-	text, _ := foreign.ReadFile(filepath.Join(v.Evidence, "containerd.log"), mostLog) // a timeline without it is one, too
+	text, _ := foreign.ReadFile(filepath.Join(v.Evidence, "containerd.log"), mostLog) // the log is optional in a timeline
 	return text
 }
 
@@ -124,7 +125,7 @@ func (h *page) add(c Case, t Timeline) error {
 	return nil
 }
 
-// Reason is the first thing that is wrong, in a line.
+// Reason returns the first finding or problem in one line.
 func Reason(v harness.Verdict) string {
 	if all := v.Violations(); len(all) > 0 && v.Outcome == harness.Violated {
 		return harness.ShortIDs(wording.Of(all[0]))
@@ -163,7 +164,7 @@ func (h *page) textOf(c Case, with Timeline) caseText {
 	}
 	m := v.History.Machine
 	t.Machine = fmt.Sprintf("kernel %s, cgroups %s, %d CPUs", m.Kernel, m.Cgroups, m.CPUs)
-	if v.Outcome == harness.Held { // who looks at one wants to see how it went, not every question
+	if v.Outcome == harness.Held { // a reader of a held case does not need every status call
 		with.Items = slices.DeleteFunc(with.Items, func(i Item) bool { return i.Mark == Minor })
 	}
 	if without, ok := h.without[c.Without]; ok && v.Outcome != harness.Held {
@@ -215,7 +216,7 @@ func (h *page) flush() error {
 	return err
 }
 
-// compress is base64 of gzip of JSON: what DecompressionStream of a browser reads.
+// compress returns JSON as base64 of gzip, for DecompressionStream of a browser.
 func compress(v any) (string, error) {
 	var b bytes.Buffer
 	to := base64.NewEncoder(base64.StdEncoding, &b)
@@ -239,7 +240,7 @@ func compress(v any) (string, error) {
 	return b.String(), nil
 }
 
-// head is what the page knows before anything is opened.
+// head is the content of the page before a case is opened.
 type head struct {
 	Title    string                  `json:"title"`
 	Command  string                  `json:"command"`

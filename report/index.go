@@ -34,7 +34,7 @@ type Indexed struct {
 	Worst                       string // an outcome
 }
 
-// mostReports is how many folders are looked at.
+// mostReports limits the folders that are read.
 const mostReports = 10_000
 
 // NewFolder makes a folder for a report in a folder, and returns its path. Its name has
@@ -66,7 +66,7 @@ func NewFolder(in, word string, now time.Time) (string, error) {
 }
 
 // WriteIndex writes the page that lists the reports in the folders of a folder, the
-// newest first. Each process that does so waits for the others.
+// newest first. A lock makes concurrent writers wait for each other.
 func WriteIndex(dir string) (err error) {
 	defer func() {
 		if err != nil {

@@ -15,8 +15,8 @@ import (
 // JUnitFile is the name of the report for CI systems.
 const JUnitFile = "junit.xml"
 
-// junit collects the test cases. One that did not hold and is known is skipped: it fails
-// nothing, and is not said to have passed.
+// junit collects the test cases. A known violation is a skipped test: it does not fail,
+// and it has not passed.
 type junit struct{ suite reporters.JUnitTestSuite }
 
 func (j *junit) add(c Case, known []string) {
@@ -43,7 +43,7 @@ func (j *junit) add(c Case, known []string) {
 }
 
 func (j *junit) write(w io.Writer, d Data) error {
-	if d.Lacks != "" { // what has not run must not look like what has passed
+	if d.Lacks != "" { // a case that did not run must not look like one that passed
 		j.suite.Tests++
 		j.suite.Errors++
 		j.suite.TestCases = append(j.suite.TestCases, reporters.JUnitTestCase{Name: "every planned case runs",

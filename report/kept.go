@@ -12,7 +12,7 @@ import (
 	"github.com/shimquake/shimquake/harness/judge"
 )
 
-// keptCases are the cases of a file of histories, of which make makes a case each, by its
+// keptCases returns the cases of a file of histories. It calls make for each, with its
 // number. A run that was not kept is left out.
 func keptCases(name string, parts []harness.Part, make func(int, harness.Verdict) Case) iter.Seq2[Case, error] {
 	return func(yield func(Case, error) bool) {
@@ -37,9 +37,9 @@ func keptCases(name string, parts []harness.Part, make func(int, harness.Verdict
 	}
 }
 
-// EvidenceIn is the folder of a case's evidence, of what was run into dir, which may have
-// been moved or copied since. It returns "" where the evidence is not in dir: another
-// folder is not looked at because a history names it.
+// EvidenceIn returns the folder of a case's evidence below dir, which may have been
+// moved or copied since the run. It returns "" if the evidence is not in dir. It reads
+// no other folder, even if a history names one.
 func EvidenceIn(dir, evidence string) string {
 	if evidence == "" {
 		return ""

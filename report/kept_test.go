@@ -160,7 +160,7 @@ func TestEvidenceOfALinkIsNotLookedAt(t *testing.T) {
 	}
 }
 
-// What is known stands by how bad it is, and then by how many cases show it.
+// Known clusters are ordered by severity, and then by their number of cases.
 func TestTheSeverestOfWhatIsKnownComesFirst(t *testing.T) {
 	all := []report.Cluster{{ID: "often", State: report.Known, Severity: catalogue.Low, Cases: []string{"1", "2", "3"}},
 		{ID: "unknown-severity", State: report.Known}, {ID: "bad", State: report.Known, Severity: catalogue.Critical},
@@ -221,7 +221,7 @@ func TestRandomReport(t *testing.T) {
 		Plan:       plan.Plan{Specs: []plan.Spec{spec, spec, spec}},
 	}
 	d := report.Random(rep, draws, nil, dir)
-	if !strings.Contains(d.Says[0], "3 plans drawn; in 2 each fault happened, and 1 had one that was not reached") ||
+	if !strings.Contains(d.Says[0], "3 plans drawn; in 2 each fault happened. Plans with a fault that was not reached, which show nothing: 1.") ||
 		!strings.Contains(d.Says[1], rep.Replay) {
 		t.Error(d.Says)
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // Lead returns the most important difference between two runs: a finding of the first
-// run, and what the second did in its place. Without a finding it is "".
+// run, and the behaviour of the second in its place. Without a finding it returns "".
 func Lead(with, without *Timeline) string {
 	for _, of := range []func(with, without *Timeline, i Item) string{leadOfShim, leadOfStatus, leadOfFinding} {
 		for _, i := range with.Items {
@@ -23,7 +23,7 @@ func Lead(with, without *Timeline) string {
 	return ""
 }
 
-// leadOfShim tells when the shim of the same container ends without the fault.
+// leadOfShim returns when the shim of the same container ends without the fault.
 func leadOfShim(with, without *Timeline, i Item) string {
 	lane := with.Lanes[i.Lane]
 	if i.Mark != Left || lane.Kind != Shim {
@@ -51,7 +51,7 @@ func leadOfShim(with, without *Timeline, i Item) string {
 	return ""
 }
 
-// shimName is the name of a shim's lane: "shim 29", and its first container.
+// shimName returns the name of a shim's lane ("shim 29") and its first container.
 func shimName(l Lane) (name, of string) {
 	words := strings.SplitN(l.Name, " ", 3)
 	if len(words) < 3 {
@@ -60,7 +60,7 @@ func shimName(l Lane) (name, of string) {
 	return words[0] + " " + words[1], words[2]
 }
 
-// leadOfStatus tells the exit status that is reported without the fault.
+// leadOfStatus returns the exit status that is reported without the fault.
 func leadOfStatus(with, without *Timeline, i Item) string {
 	lane := with.Lanes[i.Lane]
 	if i.Mark != Wrong || lane.Kind != Events && lane.Kind != Reported {
@@ -88,7 +88,7 @@ func leadOfStatus(with, without *Timeline, i Item) string {
 	return fmt.Sprintf("Without the fault, %s %s. Here, %s.", strings.TrimRight(head, " "), there, here)
 }
 
-// leadOfFinding tells a finding that the run without the fault has not.
+// leadOfFinding returns a finding that the run without the fault does not have.
 func leadOfFinding(with, without *Timeline, i Item) string {
 	if i.Mark != Left && i.Mark != Wrong || with.Lanes[i.Lane].Kind != Found ||
 		slices.ContainsFunc(without.Items, func(other Item) bool { return other.Text == i.Text && other.Mark == i.Mark }) {
@@ -97,7 +97,7 @@ func leadOfFinding(with, without *Timeline, i Item) string {
 	return fmt.Sprintf("Here, %s. The run without the fault has no such finding.", i.Text)
 }
 
-// people is a duration in two or three digits, as the page has it: "2.2 ms".
+// people returns a duration in two or three digits, as on the page: "2.2 ms".
 func people(d time.Duration) string {
 	if d >= time.Second {
 		return fmt.Sprintf("%.3g s", d.Seconds())

@@ -7,11 +7,11 @@ import (
 	"github.com/go-logfmt/logfmt"
 )
 
-// mostLogged is how many lines of a log a timeline has: a reader of more reads the log.
+// mostLogged limits the lines of a log in a timeline. The log itself has all.
 const mostLogged = 200
 
-// log adds the warnings and errors of containerd's log. What is no line of it, such as a
-// panic's stack, is left to the log itself.
+// log adds the warnings and errors of containerd's log. Text without the form of a log
+// line, such as the stack of a panic, is only in the log itself.
 func (b *builder) log(text []byte) {
 	n := 0
 	for line := range bytes.Lines(text) {

@@ -8,8 +8,8 @@ import (
 	"github.com/shimquake/shimquake/sweep/matrix"
 )
 
-// Matrix is the report of a matrix, whose histories are kept in a folder: what differs
-// from the catalogue comes first, then bug by bug what is as it says.
+// Matrix returns the report of a matrix, with its histories in a folder. Differences
+// from the catalogue come first. The expected results follow, bug by bug.
 func Matrix(t matrix.Table, without map[string]harness.Verdict, dir string) Data {
 	d := Data{Title: "Bugs on releases", Without: without}
 	m := matrixCases{clusters: map[string]*Cluster{}, ids: map[matrix.Key][]string{}, titles: map[string]string{}}
@@ -19,8 +19,8 @@ func Matrix(t matrix.Table, without map[string]harness.Verdict, dir string) Data
 	t.Each(m.add)
 	d.Says = append(
 		d.Says,
-		fmt.Sprintf("%s: %d as the catalogue says, %d differ, %d show nothing, %d what it does not know; "+
-			"%d have no such place.", number(m.cells, "cell"), m.as, m.differ, m.invalid, m.news, m.none),
+		fmt.Sprintf("%s: %d as the catalogue says, %d differ, %d show nothing, %d untested; "+
+			"%d lack the place of the fault.", number(m.cells, "cell"), m.as, m.differ, m.invalid, m.news, m.none),
 	)
 	if text := t.OldSays(); text != "" {
 		d.Says = append(d.Says, text)
@@ -42,7 +42,7 @@ func Matrix(t matrix.Table, without map[string]harness.Verdict, dir string) Data
 	return d
 }
 
-// matrixCases are the runs of a matrix, in the order of its cells, and what they show.
+// matrixCases has the runs of a matrix, in the order of its cells, and their results.
 type matrixCases struct {
 	cells, as, differ, invalid, news, none int
 
@@ -80,18 +80,18 @@ func (m *matrixCases) add(c matrix.Cell) {
 		out.ID, out.State, out.Title = c.Bug+"-"+c.Release, Unreproduced, c.String()
 	case c.News():
 		m.news++
-		out.ID, out.Title = c.Bug+"-not-known", c.Bug+": of these releases the catalogue does not know it"
+		out.ID, out.Title = c.Bug+"-not-known", c.Bug+": untested on these releases"
 	case c.Seen == matrix.NoPoint:
 		m.none++
 		out = Cluster{
 			ID:    "no-such-place",
 			State: Known,
-			Title: "The release lacks the place of the fault: nothing can be said",
+			Title: "The release lacks the place of the fault, so the result is not known",
 		}
 	default:
 		m.as++
 		if c.Seen == matrix.Held {
-			return // nothing was found, and nothing should have been
+			return // no finding, as expected
 		}
 	}
 	k := m.clusters[out.ID]
@@ -103,7 +103,7 @@ func (m *matrixCases) add(c matrix.Cell) {
 	k.Cases = append(k.Cases, ids...)
 }
 
-// whose is what a run is asked for.
+// The method returns the bug that a run should show, with its title.
 func (m *matrixCases) whose(c matrix.Cell) []string {
 	name := c.Bug
 	if title := m.titles[c.Bug]; title != "" {
@@ -112,7 +112,7 @@ func (m *matrixCases) whose(c matrix.Cell) []string {
 	return []string{"a run of " + name, "the catalogue expects " + string(c.Expect) + "; " + cellSays(c)}
 }
 
-// cellSays is a cell in a line.
+// cellSays returns a cell in one line.
 func cellSays(c matrix.Cell) string {
 	text := fmt.Sprintf("%s: %s in %d of %s", c.Release, c.Seen, c.Shown, number(c.Runs, "run"))
 	switch c.Seen {

@@ -2,10 +2,10 @@ package report
 
 import "time"
 
-// Part marks what only one of two runs of a workload has done since the first fault, and
-// returns how much later than in the second run the first was there. Calls and events
-// come concurrently, so their order says nothing: the n-th of a key in one run stands for
-// the n-th in the other.
+// Part marks the items that only one of two runs of a workload has since the first
+// fault. It returns how much later the first run reached the fault than the second.
+// Calls and events are concurrent, so their order does not matter. The n-th item of a
+// key in one run corresponds to the n-th in the other.
 func Part(with, without *Timeline) (later time.Duration) {
 	at, ok := with.Fault()
 	if !ok {
@@ -17,9 +17,9 @@ func Part(with, without *Timeline) (later time.Duration) {
 	return later
 }
 
-// anchor is the time between the two runs by the call that the fault was done to. Where
-// the second run has no such call, it is by the last thing that both have done before the
-// fault.
+// anchor returns the time between the two runs, measured at the call that the fault
+// hit. If the second run has no such call, it measures at the last common item before
+// the fault.
 func anchor(with, without *Timeline, fault time.Duration) time.Duration {
 	if later, ok := sameCall(with, without); ok {
 		return later
@@ -44,7 +44,8 @@ func anchor(with, without *Timeline, fault time.Duration) time.Duration {
 	return at - without.Items[has(without, last, nth)].At
 }
 
-// sameCall is the time between the two runs by the first call that a fault was done to.
+// sameCall returns the time between the two runs, measured at the first call that a
+// fault hit.
 func sameCall(with, without *Timeline) (later time.Duration, ok bool) {
 	nth := map[string]int{}
 	for _, i := range with.Items {
@@ -67,7 +68,7 @@ func sameCall(with, without *Timeline) (later time.Duration, ok bool) {
 	return 0, false
 }
 
-// has is the index of the n-th item of a key, or -1.
+// has returns the index of the n-th item of a key, or -1.
 func has(t *Timeline, key string, n int) int {
 	for i, item := range t.Items {
 		if item.key == key {
@@ -79,10 +80,10 @@ func has(t *Timeline, key string, n int) int {
 	return -1
 }
 
-// alone marks the items of one run since from that the other has not, before both have
-// come to the end of their clients. All of a run is counted: what is concurrent with the
-// fault may stand before it in the other. The other run may have ended before an event of
-// the client's last call arrived.
+// alone marks the items that only one run has, from a time until both clients are done.
+// It counts the items of the whole runs, because an item that is concurrent with the
+// fault may come before it in the other run. The other run may have ended before an
+// event of the client's last call arrived.
 func alone(one, other *Timeline, from, later time.Duration) {
 	count := map[string]int{}
 	for _, i := range other.Items {
@@ -93,7 +94,7 @@ func alone(one, other *Timeline, from, later time.Duration) {
 	for n := range one.Items {
 		i := &one.Items[n]
 		if i.Mark == Injured || i.Mark == Left || i.Mark == Wrong {
-			i.Parted = i.At+i.Took >= from // also a call at whose end the fault is
+			i.Parted = i.At+i.Took >= from // also a call with the fault at its end
 			continue
 		}
 		if i.key == "" || !inWork(one, *i) || other.end > 0 && i.At-later > other.end {
@@ -105,9 +106,9 @@ func alone(one, other *Timeline, from, later time.Duration) {
 	}
 }
 
-// inWork reports whether an item is of the time in which the client was at work, or just
-// after it: shims end then.
+// inWork reports whether an item happened while the client was at work, or just after,
+// when shims end.
 func inWork(t *Timeline, i Item) bool { return t.Done == 0 || i.At <= t.Done+grace }
 
-// grace is what an exit may take after the client's last call.
+// grace is the time for an exit after the client's last call.
 const grace = 200 * time.Millisecond

@@ -14,15 +14,15 @@ import (
 	"github.com/shimquake/shimquake/oracle/wording"
 )
 
-// life is that of a shim, as its probes have shown it.
+// life is the life of a shim, from its hits.
 type life struct {
 	lane  int
 	since time.Time
 	last  time.Time
 }
 
-// shimOf is the lane of a shim, by its pid. Its name is that of the first container that
-// it has served.
+// shimOf returns the lane of a shim, by its pid. The lane is named after the first
+// container that the shim has served.
 func (b *builder) shimOf(pid int, id string, at time.Time) int {
 	l := b.shims[pid]
 	if l == nil {
@@ -34,12 +34,12 @@ func (b *builder) shimOf(pid int, id string, at time.Time) int {
 	return l.lane
 }
 
-// processes are the lives of shims and containerd, up to where they end or are left.
+// processes adds the lives of shims and containerd, up to their end or to the last look.
 func (b *builder) processes() {
 	for _, d := range b.h.Deaths {
 		text := fmt.Sprintf("ends with %d", d.Code)
 		i := Item{Text: text, Mark: Ended, Took: d.BackIn, More: fmt.Sprintf("containerd, pid %d, ends with %d; "+
-			"it answers again after %s", d.PID, d.Code, millis(d.BackIn)), key: "containerd " + text}
+			"it responds again after %s", d.PID, d.Code, millis(d.BackIn)), key: "containerd " + text}
 		b.add(b.lane(Containerd, "containerd"), d.At, i)
 	}
 	for _, p := range b.left() {
@@ -55,7 +55,7 @@ func (b *builder) processes() {
 	}
 }
 
-// left are the shims that findings say were left.
+// left returns the leaked shims, from the findings.
 func (b *builder) left() (all []finding.Subject) {
 	for _, f := range b.v.Violations() {
 		if f.Invariant == finding.Leak && f.Class == finding.ClassShim {
@@ -65,7 +65,7 @@ func (b *builder) left() (all []finding.Subject) {
 	return all
 }
 
-// life is the bar of a shim's life.
+// life adds the bar of a shim's life.
 func (b *builder) life(pid int, l *life) {
 	isLeft := slices.ContainsFunc(b.left(), func(s finding.Subject) bool { return s.PID == pid })
 	exit := slices.IndexFunc(b.h.Exits, func(e harness.Exit) bool { return e.PID == pid && !e.At.Before(l.since) })
@@ -90,7 +90,7 @@ func (b *builder) life(pid int, l *life) {
 	}
 }
 
-// reason is the text of the first finding of which is reports true.
+// reason returns the text of the first finding for which is returns true.
 func (b *builder) reason(is func(finding.Finding) bool) string {
 	all := b.v.Violations()
 	if i := slices.IndexFunc(all, is); i >= 0 {
@@ -99,7 +99,7 @@ func (b *builder) reason(is func(finding.Finding) bool) string {
 	return ""
 }
 
-// containers are the lives of payloads, by their own record.
+// containers adds the lives of payloads, from their own records.
 func (b *builder) containers() {
 	for _, in := range b.h.Instances {
 		name := in.Name
@@ -128,13 +128,13 @@ func (b *builder) containers() {
 	}
 }
 
-// reported are the exit statuses as observers have reported them. Of what has no time of
-// its own it is when the client had it.
+// reported adds the reported exit statuses. A report without a time of its own has the
+// time at which the client received it.
 func (b *builder) reported() {
 	_, _, reported := b.h.FirstUse()
 	for _, o := range reported {
 		if o.Observer == exit.ByTaskExit || o.Observer == exit.ByTaskDelete {
-			continue // the event stands there already
+			continue // the event is already in its lane
 		}
 		i := Item{Text: fmt.Sprintf("%s says %d", o.Observer, o.Status),
 			More: strings.TrimSpace("of " + o.Container + " " + o.Exec)}
@@ -150,7 +150,7 @@ func (b *builder) reported() {
 	}
 }
 
-// reportedAt is when the client had an answer about an exit.
+// reportedAt returns the time at which the client received an exit status.
 func (b *builder) reportedAt(o exit.Observation) time.Time {
 	for _, in := range b.h.Instances {
 		if o.Exec != "" || in.ID != o.Container && in.Name != o.Container {
@@ -169,7 +169,7 @@ func (b *builder) reportedAt(o exit.Observation) time.Time {
 	return o.At
 }
 
-// findings are those of things without a lane of their own, where they were looked for.
+// findings adds the findings about objects without a lane, at the time of the look.
 func (b *builder) findings() {
 	for _, f := range b.v.Violations() {
 		if f.Invariant == finding.Leak && f.Class == finding.ClassShim {

@@ -8,14 +8,14 @@ import (
 	"github.com/shimquake/shimquake/sweep/random"
 )
 
-// Random is the report of random plans, whose histories are kept in a folder. Plans with
-// a fault that was not reached show nothing, and are only counted.
+// Random returns the report of random plans, with their histories in a folder. Plans
+// with a fault that was not reached show nothing, and are only counted.
 func Random(rep random.Report, draws []random.Draw, without map[string]harness.Verdict, dir string) Data {
 	d := Data{
 		Title: "Random plans on containerd " + rep.Version, Without: without,
 		Says: []string{
 			fmt.Sprintf(
-				"%s drawn; in %d each fault happened, and %d had one that was not reached: those show nothing.",
+				"%s drawn; in %d each fault happened. Plans with a fault that was not reached, which show nothing: %d.",
 				number(rep.Drawn, "plan"),
 				rep.Drawn-rep.NotReached,
 				rep.NotReached,

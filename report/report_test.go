@@ -55,7 +55,7 @@ func TestTimelineMarksWhatMatters(t *testing.T) {
 	}
 }
 
-// A call at whose end the fault is has begun before it.
+// A call with the fault at its end has begun before the fault.
 func TestTimesAreCountedFromTheFault(t *testing.T) {
 	v := leaked("x")
 	h := v.History
@@ -116,8 +116,8 @@ func TestWhereTwoRunsPart(t *testing.T) {
 	}
 }
 
-// The line that matters first names what was found, and what the run without the fault
-// did in its place, although the two runs were not at the fault's place at the same time.
+// The first line names the finding, and the behaviour of the run without the fault in
+// its place. The two runs reach the fault's place at different times.
 func TestLead(t *testing.T) {
 	fixed := func(v harness.Verdict) harness.Verdict { // some ms earlier, by a shim with another pid
 		for i := range v.History.Hits {
@@ -179,8 +179,8 @@ func TestTheEndOfTheShorterRun(t *testing.T) {
 	}
 }
 
-// A fault that came to nothing is not drawn as one, and a misbehaviour of the fake shim
-// is.
+// A fault without an effect is not drawn as one. A misbehaviour of the fake shim is
+// drawn.
 func TestFaultsThatAreDrawn(t *testing.T) {
 	missed := leaked("x")
 	missed.History.Firings[0].Count = 0
@@ -194,8 +194,7 @@ func TestFaultsThatAreDrawn(t *testing.T) {
 	}
 }
 
-// written is a report in a folder, of one case that is new, one that is known, and one
-// that held.
+// written returns the folder of a report with a new, a known and a held case.
 func written(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -12,7 +12,7 @@ import (
 // SummaryFile is the name of the summary in Markdown: cat it to $GITHUB_STEP_SUMMARY.
 const SummaryFile = "summary.md"
 
-// mostSummed is how many rows a table of the summary has: GitHub takes 1 MiB.
+// mostSummed limits the rows of a table in the summary. GitHub accepts 1 MiB.
 const mostSummed = 30
 
 // summary collects the rows of violated and invalid cases.
@@ -75,7 +75,7 @@ func (s *summary) clusters(b *strings.Builder, d Data) {
 	switch {
 	case len(fresh) > 0:
 		table(b, head, fresh[:min(len(fresh), mostSummed)])
-	case len(d.Answers) > 0: // nobody has asked what is new
+	case len(d.Answers) > 0: // the reader asked another question
 	case d.Lacks == "":
 		b.WriteString("Nothing is new.\n\n")
 	default:

@@ -19,8 +19,8 @@ import (
 	"github.com/shimquake/shimquake/sweep/triage"
 )
 
-// Sweep is the report of a sweep's folders, several of which are shards. Its histories
-// are read while the report is written.
+// Sweep returns the report of a sweep's folders, which may be shards. The histories are
+// read while the report is written.
 func Sweep(h journal.Head, rep triage.Report, without map[string]harness.Verdict, dirs ...string) Data {
 	d := Data{
 		Title:   "Sweep of containerd " + rep.Version,
@@ -53,7 +53,7 @@ func Sweep(h journal.Head, rep triage.Report, without map[string]harness.Verdict
 // errStop ends a walk.
 var errStop = errors.New("no more cases are wanted")
 
-// caseID is the id of a case of a plan.
+// caseID returns the id of a plan's case.
 func caseID(spec int) string { return fmt.Sprintf("case-%d", spec) }
 
 func sweptCase(dir string, s plan.Spec, r journal.Result, k harness.Kept) Case {
@@ -71,25 +71,25 @@ func faults(s plan.Spec) string {
 	return text
 }
 
-// Replay is the command that runs a verdict's case again, wherever it is typed.
+// Replay returns the command that runs a verdict's case again, in any folder.
 func Replay(v harness.Verdict) string {
 	c := v.Case
 	c.Containerd = cmp.Or(c.Containerd, v.Version)
 	return replay(c)
 }
 
-// replay is the command without what a run does not look at.
+// replay returns the command without the fields that a run ignores.
 func replay(c harness.Case) string {
 	c.Bad, c.Issues = nil, nil
 	return "shimquake run /dev/stdin <<'CASE'\n" + strings.TrimSpace(c.String()) + "\nCASE"
 }
 
-// mostCase is how long the file of a case may be, in bytes.
+// mostCase limits the size of a case file, in bytes.
 const mostCase = 1 << 20
 
-// replayMinimised is the command for a minimised case, and its file's name in a sweep's
-// folder: the report may be read on another machine. Of a file that is not there it names
-// the file.
+// replayMinimised returns the command that runs a minimised case. The command contains
+// the case, because the report may be read on another machine. If the file cannot be
+// read, the command names it.
 func replayMinimised(file, version string) string {
 	text, err := foreign.ReadFile(file, mostCase)
 	if err == nil {
@@ -102,7 +102,7 @@ func replayMinimised(file, version string) string {
 	return "shimquake run --containerd " + version + " " + file
 }
 
-// clustersOf are a sweep's clusters, what matters most first.
+// clustersOf returns a sweep's clusters, the most important first.
 func clustersOf(p plan.Plan, rep triage.Report) []Cluster {
 	var all []Cluster
 	for _, c := range rep.New {
@@ -143,10 +143,10 @@ func clustersOf(p plan.Plan, rep triage.Report) []Cluster {
 		switch {
 		case k.Gone:
 			out.State = Gone
-			out.Says = append(out.Says, "its case was run, and does not show it: is it fixed?")
+			out.Says = append(out.Says, "its case was run, but does not show it: is it fixed?")
 		case k.Exceeds():
 			out.State = More
-			out.Says = append(out.Says, fmt.Sprintf("it is known of %d cases at most", k.Most))
+			out.Says = append(out.Says, fmt.Sprintf("at most %d cases are expected", k.Most))
 		}
 		all = append(all, out)
 	}
@@ -154,7 +154,7 @@ func clustersOf(p plan.Plan, rep triage.Report) []Cluster {
 	return all
 }
 
-// severityOf is that of a bug of the catalogue; "": it has none of that id.
+// severityOf returns the severity of a bug, or "" if the catalogue does not have it.
 func severityOf(id string) catalogue.Severity {
 	b, err := catalogue.FindBug(id)
 	if err != nil {
@@ -163,8 +163,8 @@ func severityOf(id string) catalogue.Severity {
 	return b.Severity
 }
 
-// SortClusters puts what matters most first, and of what is known the severest, which
-// most cases show.
+// SortClusters puts the most important clusters first. It orders known clusters by
+// severity, and then by their number of cases.
 func SortClusters(all []Cluster) {
 	order := []State{New, More, Gone, Unreproduced, Known}
 	slices.SortStableFunc(all, func(a, b Cluster) int {
@@ -176,8 +176,8 @@ func SortClusters(all []Cluster) {
 	})
 }
 
-// words describe a finding without the name of its subject, which differs in the other
-// cases of its cluster.
+// words returns a finding without the name of its subject, which differs between the
+// cases of a cluster.
 func words(f finding.Finding) string {
 	head := fmt.Sprintf("%s %s", f.Invariant, f.Class)
 	switch {
@@ -196,7 +196,7 @@ func number(n int, of string) string {
 	return fmt.Sprintf("%d %ss", n, of)
 }
 
-// mostWindows is how many functions of a cluster are named.
+// mostWindows limits the functions of a cluster that are named.
 const mostWindows = 4
 
 func idsOf(p plan.Plan, c triage.Cluster) []string {

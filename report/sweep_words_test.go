@@ -7,7 +7,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// A cluster's title says what has come about, also where its cause has no words.
+// A cluster's title describes its findings, also if its cause has no words.
 func TestWordsOfACluster(t *testing.T) {
 	for want, s := range map[string]finding.Finding{
 		"ID reuse: the id could not be used again": {

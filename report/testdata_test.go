@@ -14,10 +14,10 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// began is when the runs of these tests begin.
+// began is the time at which the runs of these tests begin.
 var began = time.Date(2026, 11, 22, 6, 33, 4, 0, time.UTC)
 
-// at is a time of a run, in milliseconds.
+// at returns a time of a run, in milliseconds.
 func at(ms int) time.Time { return began.Add(time.Duration(ms) * time.Millisecond) }
 
 func hit(ms, pid int, who, point, id string) failpoints.Hit {
@@ -25,7 +25,8 @@ func hit(ms, pid int, who, point, id string) failpoints.Hit {
 	return h
 }
 
-// ran is a run of a container that exits with 7, whose shim, 27, is shut down at 300 ms.
+// ran returns a run of a container that exits with 7. Its shim, 27, is shut down at 300
+// ms.
 func ran(name string) harness.Verdict {
 	w := harness.Workload{Containers: []harness.Container{{Exit: 7}}}
 	h := &harness.History{
@@ -55,7 +56,7 @@ func ran(name string) harness.Verdict {
 		Truths: []exit.Truth{{Container: "c0", Status: 7, Source: "its own record"}}}
 }
 
-// leaked is the same run, in which the shim's Shutdown fails and the shim is left.
+// leaked returns the same run with a failed Shutdown and a leaked shim.
 func leaked(name string) harness.Verdict {
 	v := ran(name)
 	h := v.History
@@ -72,7 +73,7 @@ func leaked(name string) harness.Verdict {
 	return v
 }
 
-// lied is the same run, of which the event tells another exit status.
+// lied returns the same run with another exit status in the event.
 func lied(t testing.TB, name string) harness.Verdict {
 	t.Helper()
 	v := ran(name)

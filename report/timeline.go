@@ -10,7 +10,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// Kind is what a lane of a timeline is of. Lanes stand in the order of kinds.
+// Kind is the kind of a timeline's lane. Lanes are in the order of kinds.
 type Kind string
 
 // The kinds of lanes.
@@ -21,7 +21,7 @@ const (
 	Shim       Kind = "shim"
 	Container  Kind = "container"
 	Events     Kind = "event"
-	Reported   Kind = "reported" // exit statuses that somebody reported
+	Reported   Kind = "reported" // reported exit statuses
 	Log        Kind = "log"      // warnings and errors of containerd's log
 	Found      Kind = "found"    // findings of no process that has a lane
 )
@@ -34,15 +34,23 @@ type Mark string
 
 // The marks.
 const (
-	NoMark  Mark = ""
-	Injured Mark = "fault" // the injected fault
-	Left    Mark = "left"  // what was left behind
-	Wrong   Mark = "wrong" // a wrong exit status, or another thing that is not so
-	Failed  Mark = "error" // a call that has failed
-	Ended   Mark = "ended" // a process that has ended
-	Waits   Mark = "phase" // what the harness does meanwhile, over all lanes
-	Runs    Mark = "runs"  // the life of a process
-	Minor   Mark = "minor" // a call that only asks, of which there are many
+	NoMark Mark = ""
+	// Injured marks the injected fault.
+	Injured Mark = "fault"
+	// Left marks a resource that was left behind.
+	Left Mark = "left"
+	// Wrong marks a wrong exit status, or another wrong report.
+	Wrong Mark = "wrong"
+	// Failed marks a call that has failed.
+	Failed Mark = "error"
+	// Ended marks the end of a process.
+	Ended Mark = "ended"
+	// Waits marks a phase of the harness, over all lanes.
+	Waits Mark = "phase"
+	// Runs marks the life of a process.
+	Runs Mark = "runs"
+	// Minor marks a call that only asks, of which there are many.
+	Minor Mark = "minor"
 )
 
 // Lane is a swim lane.
@@ -51,19 +59,19 @@ type Lane struct {
 	Name string
 }
 
-// Item is something that happened, in words for people.
+// Item is an event in a lane, in words for people.
 type Item struct {
-	Lane int // in Timeline.Lanes; -1: all of them
-	// At is when, since the run has begun; Took is 0 of a moment.
+	Lane int // in Timeline.Lanes; -1 for all lanes
+	// At is the time since the beginning of the run. Took is 0 for a moment.
 	At   time.Duration
 	Took time.Duration
 	Text string
 	More string
 	Mark Mark
-	// Parted is set of what only one of two runs has done: see Part.
+	// Parted is set if only one of two runs has the item: see Part.
 	Parted bool
 
-	key string // the same for items of two runs that do the same; "": not compared
+	key string // equal for corresponding items of two runs; "" if not compared
 	// call names a method and an id. Items with the same call may have different results.
 	call string
 }
@@ -72,13 +80,13 @@ type Item struct {
 type Timeline struct {
 	Lanes []Lane
 	Items []Item
-	// Done is when the client was done.
+	// Done is the time at which the client was done.
 	Done time.Duration
 	end  time.Duration // of the run
 }
 
-// Fault is when the first fault was, from which times are counted. A call that it was
-// done to may have begun before it.
+// Fault returns the time of the first fault, from which times are counted. The call
+// that it hit may have begun before it.
 func (t *Timeline) Fault() (at time.Duration, ok bool) {
 	for _, i := range t.Items {
 		if i.Mark != Injured {
@@ -94,8 +102,8 @@ func (t *Timeline) Fault() (at time.Duration, ok bool) {
 	return at, ok
 }
 
-// NewTimeline is the timeline of a verdict's history. log is containerd's own, if it was
-// kept.
+// NewTimeline returns the timeline of a verdict's history. log is containerd's log, if
+// it was kept.
 func NewTimeline(v harness.Verdict, log []byte) Timeline {
 	if v.History == nil {
 		return Timeline{}
@@ -122,7 +130,7 @@ type builder struct {
 	lanes map[Lane]int
 	order []Lane
 	items []Item
-	names map[string]string // of long ids, as people tell them apart
+	names map[string]string // short names for long ids
 	shims map[int]*life
 	end   time.Time // of the run's last look
 
@@ -159,7 +167,7 @@ func (b *builder) lane(kind Kind, name string) int {
 	return n
 }
 
-// add adds an item that began at a time; one whose time is not known is left out.
+// add adds an item that began at a time. An item without a time is left out.
 func (b *builder) add(lane int, at time.Time, i Item) {
 	if at.IsZero() {
 		return
@@ -169,10 +177,10 @@ func (b *builder) add(lane int, at time.Time, i Item) {
 	b.items = append(b.items, i)
 }
 
-// longID is an id that CRI has made up.
+// longID matches an id that CRI generated.
 var longID = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
 
-// short writes containers' names for their long ids, and the first digits of others.
+// short replaces long ids by the names of their containers, or by their first digits.
 func (b *builder) short(text string) string {
 	return longID.ReplaceAllStringFunc(text, func(id string) string { return cmp.Or(b.names[id], id[:12]) })
 }
@@ -195,7 +203,7 @@ func (b *builder) timeline() Timeline {
 	return t
 }
 
-// millis is a duration for people.
+// millis returns a duration for people.
 func millis(d time.Duration) string {
 	switch {
 	case d >= time.Second:
@@ -206,7 +214,7 @@ func millis(d time.Duration) string {
 	return d.Round(time.Microsecond).String()
 }
 
-// phases are what the harness does once the client is done, over all lanes.
+// phases adds the steps of the harness after the client is done, over all lanes.
 func (b *builder) phases() {
 	phase := func(text string, from, to time.Time) {
 		if !from.IsZero() && to.After(from) {
@@ -216,8 +224,8 @@ func (b *builder) phases() {
 	if b.h.After == nil {
 		return
 	}
-	phase("waits for what may still go away, and looks", b.h.Done, b.h.After.At)
+	phase("waits until nothing changes, and takes the inventory", b.h.Done, b.h.After.At)
 	if b.h.Reuse != nil && b.h.Reuse.After != nil {
-		phase("the first id is used again", b.h.After.At, b.h.Reuse.After.At)
+		phase("uses the first id again", b.h.After.At, b.h.Reuse.After.At)
 	}
 }

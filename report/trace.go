@@ -26,8 +26,9 @@ type traceEvent struct {
 	Args  map[string]any `json:"args,omitempty"`
 }
 
-// WriteTrace writes a timeline in the Chrome trace format. A lane is a thread; calls of a
-// lane that overlap are on several, because slices of a thread must nest.
+// WriteTrace writes a timeline in the Chrome trace format. A lane is a thread.
+// Overlapping calls of a lane are on several threads, because slices of a thread must
+// nest.
 func WriteTrace(w io.Writer, name string, t Timeline) error {
 	events := []traceEvent{{Name: "process_name", Phase: "M", PID: 1, Args: map[string]any{"name": name}}}
 	rows := map[int][]time.Duration{} // of each lane, when its rows are free again
@@ -67,7 +68,7 @@ func WriteTrace(w io.Writer, name string, t Timeline) error {
 
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
 
-// thread is the number of a lane's row.
+// thread returns the number of a lane's row.
 func thread(lane, row int) int { return lane*1000 + row + 1 }
 
 func rowNames(t Timeline, lane, row int) []traceEvent {

@@ -22,17 +22,18 @@ const (
 	WithoutDir  = "without-fault"
 )
 
-// WithoutFault is the case that does what c does, and breaks nothing.
+// WithoutFault returns the case c without its faults.
 func WithoutFault(c harness.Case) harness.Case {
 	plain := harness.Case{Name: "without-fault", Containerd: c.Containerd, Workload: c.Workload,
-		About: "What " + c.Name + " does, and nothing is broken."}
+		About: "The workload of " + c.Name + ", without a fault."}
 	if c.Workload.Fakeshim != "" {
 		plain.Workload.Fakeshim = "plain"
 	}
 	return plain
 }
 
-// WithoutName names the run of a case without a fault: cases that do the same share it.
+// WithoutName returns the name of a case's run without a fault. Cases with the same
+// workload share it.
 func WithoutName(c harness.Case) string {
 	c = WithoutFault(c)
 	c.About = ""
@@ -82,7 +83,8 @@ func readWithout(d *foreign.Dir, file string) (harness.Verdict, error) {
 	return judge.Judge(k.History, catalogue.Residues()), err
 }
 
-// mostWithout is how many runs without a fault a folder may have: one for each workload.
+// mostWithout limits the runs without a fault in a folder. There is one for each
+// workload.
 const mostWithout = 1 << 16
 
 // SweptWithout reads the runs without a fault that a sweep has kept, by workload.

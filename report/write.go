@@ -38,7 +38,7 @@ func Write(dir string, d Data) error {
 	return w.End()
 }
 
-// Writer writes a report of cases that come one after the other.
+// Writer writes a report case by case.
 type Writer struct {
 	dir     string
 	files   *foreign.Dir // in dir
@@ -51,7 +51,7 @@ type Writer struct {
 	in      map[string][]Cluster // by the ids of cases
 }
 
-// Begin begins a report. Cases and Without of its data are not looked at.
+// Begin begins a report. It ignores Cases and Without of its data.
 func Begin(dir string, d Data) (*Writer, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -76,11 +76,11 @@ func Begin(dir string, d Data) (*Writer, error) {
 	return w, nil
 }
 
-// errInUse says what to do where another process writes a report to the folder.
+// errInUse is the error if another process writes a report to the folder.
 var errInUse = errors.New(
 	"another shimquake writes its report there: wait for its end, or take another folder (--out)")
 
-// onlyWriter opens an empty file of results, and keeps others from writing it.
+// onlyWriter opens an empty file of results, and locks it against other writers.
 func onlyWriter(files *foreign.Dir) (*os.File, error) {
 	f, err := files.OpenFile(ResultsFile, os.O_WRONLY|os.O_CREATE, 0o644)
 	if err != nil {
@@ -99,13 +99,13 @@ func onlyWriter(files *foreign.Dir) (*os.File, error) {
 	return f, nil
 }
 
-// Without adds a run without a fault, under the name that cases give it.
+// Without adds a run without a fault, under its name in the cases.
 func (w *Writer) Without(name string, v harness.Verdict) {
 	w.html.without[name] = NewTimeline(v, logOf(v))
 }
 
-// Add adds a case. Of one whose evidence lies in the report's folder the trace is written
-// there.
+// Add adds a case. If the case's evidence is in the report's folder, Add writes the
+// trace there.
 func (w *Writer) Add(c Case) error {
 	var ids, known []string
 	for _, k := range w.in[c.ID] {
@@ -127,7 +127,8 @@ func (w *Writer) Add(c Case) error {
 	return errors.Join(w.results.add(c, ids), w.html.add(c, t))
 }
 
-// relative is a folder as seen from the report's own, so that both can be moved.
+// relative returns a folder's path relative to the report's folder, so that both can be
+// moved.
 func (w *Writer) relative(dir string) string {
 	if rel, ok := w.within(dir); ok {
 		return rel
@@ -147,7 +148,7 @@ func (w *Writer) within(dir string) (string, bool) {
 	return rel, err == nil && (isBelow(w.dir, abs) || w.data.Evidence != "" && isBelow(w.data.Evidence, abs))
 }
 
-// isBelow reports whether an absolute path is that of a folder, or of an entry in it.
+// isBelow reports whether an absolute path is a folder, or an entry in it.
 func isBelow(dir, abs string) bool {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -203,10 +204,10 @@ func (w *Writer) create(name string, write func(io.Writer) error) error {
 	return nil
 }
 
-// stamp is a time for other programs, and for the page.
+// stamp returns a time for other programs, and for the page.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// cloned is a timeline whose items may be marked.
+// cloned returns a copy of a timeline, so that its items can be marked.
 func cloned(t Timeline) Timeline {
 	t.Items = slices.Clone(t.Items)
 	return t

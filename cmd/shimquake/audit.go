@@ -22,7 +22,7 @@ const (
 	statusNotAudited = 2
 )
 
-// auditing is what the command line asks for.
+// auditing has the options of the command line.
 type auditing struct {
 	options    audit.Options
 	json       bool
@@ -41,7 +41,7 @@ func auditCommand() *cobra.Command {
 	var a auditing
 	c := &cobra.Command{
 		Use:   "audit",
-		Short: "Look at this node, without touching anything, for what containerd has left behind",
+		Short: "Find leaks of containerd on this node, without changing anything",
 		Long: `Audit finds every containerd on the node (systemd's, k3s', rke2's, docker's, one in a container) and
 compares what it knows with what there is: shims, sockets, bundles, mounts, cgroups, network namespaces, runc's state,
 CRI's lists.
@@ -57,7 +57,7 @@ Exit status: 0 nothing is suspect, 1 something is, 2 it could not look, or not a
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("every") && !a.watch {
-				return statusError{statusNotAudited, errors.New("--every says how often --watch looks: add --watch")}
+				return statusError{statusNotAudited, errors.New("--every sets the interval of --watch: add --watch")}
 			}
 			if err := a.check(); err != nil {
 				return statusError{statusNotAudited, err}
@@ -78,14 +78,14 @@ Exit status: 0 nothing is suspect, 1 something is, 2 it could not look, or not a
 	}
 	f := c.Flags()
 	f.BoolVar(&a.json, "json", false, "print the report as one JSON object")
-	f.DurationVar(&a.options.Settle, "settle", 3*time.Second, "wait so long before the second look")
-	f.DurationVar(&a.options.Timeout, "timeout", 5*time.Second, "containerd may take so long for one answer")
+	f.DurationVar(&a.options.Settle, "settle", 3*time.Second, "time before the second look")
+	f.DurationVar(&a.options.Timeout, "timeout", 5*time.Second, "timeout of each call to containerd")
 	f.IntVar(&a.options.PID, "pid", 0,
-		"only what shares root and PID namespace with this process: a containerd, or a container that is a node")
+		"audit only the root and PID namespace of this process: a containerd, or a container that is a node")
 	f.BoolVar(&a.options.Untrusted, "untrusted", false,
-		"examine also containerds that are not root's, or whose files others may write: they may say anything")
+		"also examine containerds that do not belong to root, or with files that other users may write")
 	f.StringVar(&a.options.Proc, "proc", "/proc", "the procfs of the node's PID namespace")
-	f.BoolVar(&a.watch, "watch", false, "look again and again, and say what is new")
+	f.BoolVar(&a.watch, "watch", false, "audit repeatedly, and print new suspects")
 	f.DurationVar(&a.every, "every", time.Minute, "with --watch: so often")
 	f.StringVar(&a.prometheus, "prometheus", "", "write metrics to this `file`, for node_exporter's textfile collector")
 	f.StringVar(&a.bundle, "bundle", "", "write evidence to this tar.gz `file`")
@@ -94,7 +94,7 @@ Exit status: 0 nothing is suspect, 1 something is, 2 it could not look, or not a
 	return c
 }
 
-// check reports what cannot be waited for, or not be asked in that time.
+// check returns an error for an invalid option.
 func (a *auditing) check() error {
 	for _, f := range []struct {
 		name string
@@ -105,7 +105,7 @@ func (a *auditing) check() error {
 		}
 	}
 	if a.workloads && a.bundle == "" {
-		return errors.New("--with-workloads says what a bundle has: add --bundle FILE")
+		return errors.New("--with-workloads sets the content of a bundle: add --bundle FILE")
 	}
 	if a.options.PID < 0 {
 		return fmt.Errorf("--pid %d: name a process, or leave it out for all", a.options.PID)
@@ -124,7 +124,7 @@ func auditStatus(r *audit.Report) error {
 	return nil
 }
 
-// once looks, and writes the files that are asked for.
+// once runs an audit, and writes the requested files.
 func (a *auditing) once(ctx context.Context) (*audit.Report, error) {
 	r, err := audit.Run(ctx, a.options)
 	if err != nil {
@@ -156,7 +156,7 @@ func (a *auditing) print(r *audit.Report) error {
 	return err
 }
 
-// keepWatch looks until it is interrupted. A look that fails is reported, and is no end.
+// keepWatch audits until it is interrupted. It reports a failed audit, and continues.
 func (a *auditing) keepWatch(ctx context.Context) error {
 	a.reported = map[string]bool{}
 	tick := time.NewTicker(a.every)
@@ -183,7 +183,7 @@ func (a *auditing) keepWatch(ctx context.Context) error {
 	}
 }
 
-// news is a line with the counts, and what has not been reported before.
+// news prints a line with the counts, and the new suspects.
 func (a *auditing) news(r *audit.Report) {
 	fmt.Fprintf(a.out, "%s %d suspects (%+d), %d shims\n", r.Taken.Format(time.TimeOnly), len(r.Suspects),
 		len(r.Suspects)-a.was, r.Shims)

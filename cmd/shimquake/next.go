@@ -86,7 +86,7 @@ func afterRun(v harness.Verdict, word, out string, count int) []step {
 	case v.Outcome != harness.Violated:
 		return nil
 	}
-	steps := []step{openReport(out, "where it parts from the run without the fault")}
+	steps := []step{openReport(out, "where it diverges from the fault-free run")}
 	if b, ok := shownBug(v); ok {
 		is := "known bug: "
 		if !b.Releases.MayApply(v.Version) {

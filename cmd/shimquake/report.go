@@ -55,7 +55,7 @@ Exit status: 0 the report is written, whatever it says, 2 a history that cannot 
 	return c
 }
 
-// writeReport writes a report of so many cases, which are read and judged meanwhile.
+// writeReport writes a report of n cases. It reads and judges them meanwhile.
 func writeReport(ctx context.Context, dir string, d report.Data, n int) error {
 	w := progress.Begin(ctx, "writing the report", n, "cases")
 	defer w.End()
@@ -71,8 +71,8 @@ func writeReport(ctx context.Context, dir string, d report.Data, n int) error {
 	return report.Write(dir, d)
 }
 
-// reportOf is what the words of a command line have in them, and how many cases that are:
-// sweeps, a matrix or histories.
+// reportOf returns the data of a command line's arguments and the number of their
+// cases. The arguments are sweeps, a matrix or histories.
 func reportOf(words []string, stdin io.Reader) (report.Data, int, error) {
 	sweeps, matrices := 0, 0
 	for _, w := range words {
@@ -137,8 +137,8 @@ func histories(words []string, stdin io.Reader) (report.Data, int, error) {
 	return d, len(cases), nil
 }
 
-// keptCase is the case of a verdict whose evidence is kept, beside which its workload may
-// stand without the fault.
+// keptCase returns the case of a verdict with kept evidence. The evidence may have the
+// run without the fault.
 func keptCase(n int, v harness.Verdict, without map[string]harness.Verdict) (report.Case, error) {
 	c := caseOf(n, v)
 	if v.Outcome == harness.Held || v.Evidence == "" {
@@ -153,7 +153,7 @@ func keptCase(n int, v harness.Verdict, without map[string]harness.Verdict) (rep
 	return c, err
 }
 
-// tellReleases says of each case which release it ran on, where they are several.
+// tellReleases adds the release to each case, if there are several releases.
 func tellReleases(cases []report.Case) []report.Case {
 	others := func(c report.Case) bool { return c.Verdict.Version != cases[0].Verdict.Version }
 	if slices.ContainsFunc(cases, others) {
@@ -164,7 +164,7 @@ func tellReleases(cases []report.Case) []report.Case {
 	return cases
 }
 
-// caseOf is a case that is no sweep's.
+// caseOf returns a case that does not belong to a sweep.
 func caseOf(n int, v harness.Verdict) report.Case {
 	c := report.Case{ID: fmt.Sprintf("case-%d", n), Verdict: v, Workload: cmp.Or(string(v.Case.Workload.API), "task"),
 		Replay: report.Replay(v)}
