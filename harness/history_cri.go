@@ -9,72 +9,73 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// CRISeen is what a client of CRI has seen: all that CRI said of the workload's pod and
-// its containers, and what was left in the pod while it lived.
+// CRISeen holds the observations of a client of CRI. They are all reports about the
+// workload's pod and its containers, and the inventories of the running pod.
 type CRISeen struct {
-	// Done is what CRI said that it has done.
+	// Done are the calls that CRI reported as done.
 	Done []CRIDone `json:"done,omitempty"`
-	// Statuses are CRI's answers about containers, each that says something new; Sandboxes
-	// those about the sandbox, when it ran and when it was stopped.
+	// Statuses are CRI's responses about containers, without repetitions. Sandboxes are
+	// the responses about the sandbox, when it ran and when it was stopped.
 	Statuses  []criview.Status `json:"statuses,omitempty"`
 	Sandboxes []SandboxSeen    `json:"sandboxes,omitempty"`
-	// Unanswered are those that the client found in a list, and of which no call had told.
+	// Unanswered are the sandboxes that the client found in a list and that no response
+	// had named.
 	Unanswered []SandboxSeen `json:"unanswered,omitempty"`
-	// NotStarted are its answers about containers whose StartContainer has failed: just
-	// then, and after a restart.
+	// NotStarted are CRI's responses about containers after a failed StartContainer: at
+	// once, and after a restart.
 	NotStarted []criview.Status `json:"notStarted,omitempty"`
 	// Events are CRI's container events in the order of their arrival, until the first id
 	// was used again. NoEvents: the release has none.
 	Events   []criview.Event `json:"events,omitempty"`
 	NoEvents bool            `json:"noEvents,omitempty"`
-	// Second is what another client was told that asked for the same events beside, in
-	// cases without a fault, of a release that tells all who ask.
+	// Second holds the events that a second client received. It exists in cases without a
+	// fault, with a release that sends the events to all clients.
 	Second *CRISecond `json:"second,omitempty"`
-	// Pod is what there was when the sandbox ran, and no container of it but those that stay
-	// through a crash loop; Rounds what there was after each round of that.
+	// Pod is the inventory when the sandbox ran, only with the containers that stay
+	// through a crash loop. Rounds are the inventories after each round of the loop.
 	Pod    *inventory.Inventory `json:"pod,omitempty"`
 	Rounds []Round              `json:"rounds,omitempty"`
-	// Listed is what CRI lists when everything has settled that the client has removed.
+	// Listed are the ids in CRI's lists when the removals of the client have settled.
 	Listed *CRIListed `json:"listed,omitempty"`
-	// States are those that CRI's lists have when the containers of a round have ended.
+	// States are the states in CRI's lists when the containers of a round have ended.
 	States []CRIState `json:"states,omitempty"`
-	// Names are what CRI answers to whoever would use a name again that must be free.
+	// Names are CRI's responses to requests with a name that must be free, or taken.
 	Names []CRIName `json:"names,omitempty"`
 }
 
-// CRISecond is what a second client of GetContainerEvents was told.
+// CRISecond holds the events that a second client of GetContainerEvents received.
 type CRISecond struct {
-	// Since is when it has asked for events: it is told them from a moment later on, which
-	// nobody knows.
+	// Since is the time of its request for events. It receives them from a later, unknown
+	// time on.
 	Since  time.Time       `json:"since"`
 	Events []criview.Event `json:"events,omitempty"`
-	Err    *callerr.Failed `json:"err,omitempty"` // why it is told no more
+	Err    *callerr.Failed `json:"err,omitempty"` // the error that ended its stream
 }
 
 // PodName is the name of the workload's pod.
 const PodName = "pod"
 
-// CRIState is a state as CRI lists it: a kubelet learns from its lists what has ended.
+// CRIState is a state in CRI's lists, from which a kubelet learns of ends.
 type CRIState struct {
 	Object string `json:"object"` // container or sandbox
 	ID     string `json:"id"`
 	State  string `json:"state,omitempty"` // as the API names it; "": it is not listed
-	// Stopped reports of a sandbox that StopPodSandbox had succeeded before, and that the
-	// client has asked until it was ready no more, or for 2 s.
+	// Stopped is set if StopPodSandbox had succeeded before. The client then asked until
+	// the sandbox was no longer ready, or for 2 s.
 	Stopped bool `json:"stopped,omitempty"`
-	// At is when it was asked, Answered when it had answered.
+	// At is the time of the request, Answered the time of the response.
 	At       time.Time `json:"at"`
 	Answered time.Time `json:"answered"`
 }
 
-// CRIName is CRI's answer to a request with a name that must be free again, or taken.
-// What is asked for cannot be made (there is no such runtime, or image), so that an error
-// always comes of it: that of the name, where it is still reserved, is the first.
+// CRIName is CRI's response to a request with a name that must be free again, or taken.
+// The request always fails, because its runtime or image does not exist. If the name is
+// still reserved, the error is about the name.
 type CRIName struct {
 	Object string          `json:"object"` // pod or container
 	Err    *callerr.Failed `json:"err"`
-	// Taken reports that there was a container or a pod of that name, so that it must not be
-	// free; At is when CRI was asked.
+	// Taken is set if a container or a pod had that name, so that it must not be free. At
+	// is the time of the request.
 	Taken bool      `json:"taken,omitempty"`
 	At    time.Time `json:"at,omitzero"`
 }
@@ -83,28 +84,29 @@ type CRIName struct {
 type CRIDone struct {
 	Verb string    `json:"verb"` // StartContainer
 	ID   string    `json:"id"`   // of the container or the sandbox
-	At   time.Time `json:"at"`   // when it was answered
+	At   time.Time `json:"at"`   // of the response
 }
 
-// SandboxSeen is an answer of PodSandboxStatus.
+// SandboxSeen is a response of PodSandboxStatus.
 type SandboxSeen struct {
 	ID    string `json:"id"`
 	State string `json:"state,omitempty"` // as the API names it: SANDBOX_READY
-	// Err is why CRI could not say it.
+	// Err is the error, if CRI returned one.
 	Err *callerr.Failed `json:"err,omitempty"`
-	// Stopped reports that StopPodSandbox had succeeded before; else it was to run.
+	// Stopped is set if StopPodSandbox had succeeded before. Otherwise the sandbox should
+	// run.
 	Stopped bool `json:"stopped,omitempty"`
-	// IP is the pod's address; "" of one in the world's own network.
+	// IP is the pod's address; "" if it uses the world's own network.
 	IP      string    `json:"ip,omitempty"`
-	Created time.Time `json:"created,omitzero"` // as CRI says it
-	// At is when it was asked, Answered when it had answered: the answer may come of a fault
-	// in between.
+	Created time.Time `json:"created,omitzero"` // as CRI reports it
+	// At is the time of the request, Answered the time of the response. The response may
+	// show a fault in between.
 	At       time.Time `json:"at"`
 	Answered time.Time `json:"answered"`
 }
 
-// Round is the end of a round of a crash loop: its containers were removed, and their pod
-// lives on.
+// Round is the end of a round of a crash loop: its containers were removed, and their
+// pod keeps running.
 type Round struct {
 	// Number counts from 1.
 	Number int        `json:"number"`
@@ -117,10 +119,10 @@ type CRIListed struct {
 	At         time.Time       `json:"at"`
 	Sandboxes  []string        `json:"sandboxes,omitempty"`
 	Containers []string        `json:"containers,omitempty"`
-	Err        *callerr.Failed `json:"err,omitempty"` // why CRI could not be asked
+	Err        *callerr.Failed `json:"err,omitempty"` // the error of the lists
 }
 
-// Clone shares no list with s.
+// Clone returns a copy that shares no list with s.
 func (s *CRISeen) Clone() *CRISeen {
 	if s == nil {
 		return nil
@@ -137,7 +139,7 @@ func (s *CRISeen) Clone() *CRISeen {
 	return &c
 }
 
-// When is when CRI said for the first time that it has done a call for an id.
+// When returns the time of the first successful response to a call for an id.
 func (s *CRISeen) When(verb, id string) (time.Time, bool) {
 	for _, d := range s.Done {
 		if d.Verb == verb && d.ID == id {

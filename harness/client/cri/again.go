@@ -14,8 +14,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/fact"
 )
 
-// aside does what is no part of the workload: what goes on in containerd meanwhile is on
-// no path of it.
+// aside calls f outside the workload: events in containerd meanwhile are on no path of
+// the workload.
 func (c *Client) aside(f func()) {
 	call := harness.Call{Who: "oracle", Verb: "look", At: time.Now()}
 	f()
@@ -23,8 +23,9 @@ func (c *Client) aside(f func()) {
 	c.Record.Call(call)
 }
 
-// lookAgain asks a restarted containerd for all that it said before the restart: kubelet
-// lists everything after each restart. Then it tries whether the names are still taken.
+// lookAgain asks a restarted containerd for all states that it reported before the
+// restart: kubelet lists everything after each restart. Then it checks whether the
+// names are still taken.
 func (c *Client) lookAgain(ctx context.Context, all []*harness.Instance) {
 	if c.again {
 		return
@@ -34,12 +35,12 @@ func (c *Client) lookAgain(ctx context.Context, all []*harness.Instance) {
 	c.aside(func() {
 		c.lookAtSandbox(ctx, c.sandbox, false)
 		c.RecordBelongings(c.ids(nil)...)
-		unstarted := c.unstarted()
+		unstarted := c.notStarted()
 		for _, i := range unstarted {
 			c.lookAtNotStarted(ctx, i)
 		}
 		for _, i := range all {
-			_, _ = c.look(ctx, i) // that nobody answers is for others to say
+			_, _ = c.look(ctx, i) // no response: the next call of the client reports it
 		}
 		for _, i := range slices.Concat(all, unstarted) {
 			if !c.Quiet && !c.Case.Faultless() { // without a fault a script creates it again
@@ -49,11 +50,11 @@ func (c *Client) lookAgain(ctx context.Context, all []*harness.Instance) {
 	})
 }
 
-// Absent is the name of a runtime and of an image that there are not.
+// Absent is the name of a runtime and of an image that do not exist.
 const Absent = "shimquake-absent"
 
-// made creates a container. Where containerd answers that it has not, its name must be
-// free again, or the container will never be made: kubelet tries again with the same.
+// made creates a container. If containerd reports an error, the name must be free
+// again: kubelet tries again with the same name, and would never succeed.
 func (c *Client) made(ctx context.Context, i *harness.Instance) error {
 	err := c.create(ctx, i)
 	if f := callerr.Of(err); f != nil && f.Answered && !givenUp(f) && !c.Case.Faultless() {
@@ -62,7 +63,7 @@ func (c *Client) made(ctx context.Context, i *harness.Instance) error {
 	return err
 }
 
-// givenUp reports whether a call may go on in containerd although it has failed.
+// givenUp reports whether a failed call may continue in containerd.
 func givenUp(f *callerr.Failed) bool {
 	return f.Code == codes.Canceled.String() || f.Code == codes.DeadlineExceeded.String() ||
 		f.Code == codes.Unavailable.String()
@@ -81,14 +82,14 @@ func (c *Client) createAbsent(i *harness.Instance) func(context.Context, api.Run
 	}
 }
 
-// runAbsent asks for a pod of the name of the client's.
+// runAbsent asks for a pod with the name of the client's pod.
 func (c *Client) runAbsent(ctx context.Context, rt api.RuntimeServiceClient) error {
 	_, err := rt.RunPodSandbox(ctx, &api.RunPodSandboxRequest{Config: c.config(), RuntimeHandler: Absent})
 	return err
 }
 
-// TryNames asks for a pod of the name of the one that was removed, before containerd is
-// restarted: the names that it has reserved are in its memory alone.
+// TryNames asks for a pod with the name of the removed one. It comes before a restart
+// of containerd, which holds the reserved names only in memory.
 func (c *Client) TryNames(ctx context.Context) {
 	c.tryName(ctx, harness.CRIName{Object: fact.APod}, c.runAbsent)
 	if c.removedAgain && !c.Died() {
@@ -96,9 +97,9 @@ func (c *Client) TryNames(ctx context.Context) {
 	}
 }
 
-// tryContainers asks for containers of the names of those that were removed. That takes a
-// pod that runs, so it is asked only where a removal has failed and was done again, and
-// containerd has its names from before that.
+// tryContainers asks for containers with the names of the removed ones. It needs a
+// running pod. It is called only if a removal has failed and was repeated, and
+// containerd still holds the names of before.
 func (c *Client) tryContainers(ctx context.Context) {
 	p := c.another(c.instances...)
 	if err := p.runSandbox(ctx); err != nil {
@@ -120,7 +121,7 @@ func (c *Client) tryName(
 	defer cancel()
 	rt, err := c.rt(ctx)
 	if err != nil {
-		return // what it comes to is for others to say
+		return // ignored: the client's next call reports a containerd that is down
 	}
 	n.At = time.Now()
 	n.Err = callerr.Of(ask(ctx, rt))

@@ -18,18 +18,19 @@ type attached struct {
 	is *harness.Attach
 }
 
-// endPatience is how long a stream may take to end when its container has, on a machine
-// that has other things to do. It takes some 10 ms.
-const endPatience = 10 * time.Second
+// endTimeout bounds the time from the end of a container to the end of its streams. It
+// takes some 10 ms on an idle machine.
+const endTimeout = 10 * time.Second
 
-// attachStep has a client attach to a container until that ends. It has a standard input
-// if a step writes one.
+// attachStep attaches a client to a container until the container ends. The client has
+// a standard input if a step writes to it.
 //
-// One that closes its input is told of no more output, but where that ends that of the
-// container, too (stdinOnce; ContainerIO.Attach of v2.4.2): who is to hear all keeps it.
+// Without stdinOnce, a client that closes its input receives no more output. See
+// ContainerIO.Attach of v2.4.2. A client that must receive all output keeps its input
+// open.
 func (c *Client) attachStep(ctx context.Context, of script.Object, _ string) error {
 	i, stdin := c.current(of), c.steps.Has("write", of)
-	is := &harness.Attach{Begun: time.Now(), Patience: endPatience}
+	is := &harness.Attach{Begun: time.Now(), Patience: endTimeout}
 	if c.steps.Has("disconnect", of) {
 		if is.Breaks = harness.BreaksOutput; stdin {
 			is.Breaks = harness.BreaksInput
@@ -63,7 +64,7 @@ func (c *Client) detached(ctx context.Context, i *harness.Instance) {
 	all := c.attaches[i]
 	delete(c.attaches, i)
 	c.mu.Unlock()
-	until := time.Now().Add(endPatience)
+	until := time.Now().Add(endTimeout)
 	for _, a := range all {
 		a.awaitEnd(ctx, until)
 		i.Attaches = append(i.Attaches, *a.is)
@@ -91,17 +92,17 @@ func (a *attached) awaitOutput(ctx context.Context) {
 	}
 }
 
-// awaitEnd waits for the end of the stream, until a time, and notes what came of it.
+// awaitEnd waits for the end of the stream, until a time, and records its result.
 func (a *attached) awaitEnd(ctx context.Context, until time.Time) {
-	patience := time.NewTimer(time.Until(until))
-	defer patience.Stop()
+	timer := time.NewTimer(time.Until(until))
+	defer timer.Stop()
 	select {
 	case <-a.done:
 		a.is.Ended = time.Now()
 		if a.is.Broke.IsZero() {
 			a.is.Err = callerr.Of(a.err)
 		}
-	case <-patience.C:
+	case <-timer.C:
 	case <-ctx.Done():
 	}
 	if a.is.Breaks == "" {

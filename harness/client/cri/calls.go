@@ -25,7 +25,7 @@ func (c *Client) namespaces() *api.NamespaceOption {
 		func(k harness.Container) bool { return k.SharedPID }))
 }
 
-// config is the pod's.
+// config returns the pod's config.
 func (c *Client) config() *api.PodSandboxConfig {
 	config := &api.PodSandboxConfig{
 		Metadata: &api.PodSandboxMetadata{Name: harness.PodName, Uid: "shimquake", Namespace: "default"},
@@ -103,9 +103,9 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 }
 
 // stopsByConfig reports whether a container is to be stopped by another signal than its
-// image says. Since v2.3 its config can say so, and CRI tells by what signal each is
-// stopped: that of the first container is asked for. A fault may be planned where that
-// would pass.
+// image names. Since v2.3 the config can name the signal, and CRI reports it: the
+// client asks for the signal of the first container. It does not ask with a planned
+// fault, because the call might pass the fault.
 func (c *Client) stopsByConfig(ctx context.Context, i *harness.Instance) (known bool) {
 	first := c.instances[0]
 	if i.Spec.Signal != "SIGTERM" || i.Spec.IgnoresTerm || i == first || first.ID == "" ||
@@ -117,7 +117,7 @@ func (c *Client) stopsByConfig(ctx context.Context, i *harness.Instance) (known 
 	c.aside(func() {
 		rt, err := c.rt(ctx)
 		if err != nil {
-			return // what it comes to is for others to say
+			return // ignored: the client's next call reports a containerd that is down
 		}
 		r, err := rt.ContainerStatus(ctx, &api.ContainerStatusRequest{ContainerId: first.ID})
 		known = err == nil && r.GetStatus().GetStopSignal() != api.Signal_SIGNAL_RUNTIME_DEFAULT
@@ -125,7 +125,7 @@ func (c *Client) stopsByConfig(ctx context.Context, i *harness.Instance) (known 
 	return known
 }
 
-// upTo is a memory limit, of which none is swap; 0: no limit.
+// upTo returns a memory limit without swap. 0 means no limit.
 func upTo(limit int64) *api.LinuxContainerResources {
 	return &api.LinuxContainerResources{MemoryLimitInBytes: limit, MemorySwapLimitInBytes: limit}
 }
@@ -147,18 +147,18 @@ func (c *Client) start(ctx context.Context, i *harness.Instance) error {
 	return nil
 }
 
-// end lets the payload come to its end, or stops the container.
+// end lets the payload exit, or stops the container.
 func (c *Client) end(ctx context.Context, i *harness.Instance) {
 	c.isOver(i)
 	if i.Spec.Signal == "" {
 		c.Release(ctx, i)
 		return
 	}
-	_ = c.stop(ctx, i, func() bool { return false }) // that it was given up is noted
+	_ = c.stop(ctx, i, func() bool { return false }) // stop records an error
 }
 
 // stop stops a container: with time to handle its stop signal, or immediately (SIGKILL).
-// left reports whether the client has gone meanwhile.
+// left reports whether the client has disconnected meanwhile.
 func (c *Client) stop(ctx context.Context, i *harness.Instance, left func() bool) error {
 	grace, signal := int64(0), unix.SIGKILL
 	switch {
@@ -186,7 +186,7 @@ func (c *Client) stop(ctx context.Context, i *harness.Instance, left func() bool
 		return nil
 	}
 	c.done("StopContainer", i.ID)
-	_, _ = c.look(ctx, i) // at once: a moment later it has ended anyhow
+	_, _ = c.look(ctx, i) // at once: CRI must already report the end
 	return nil
 }
 
@@ -201,12 +201,12 @@ func ignoreNotFound(err error) error {
 // second.
 const statusPause = 10 * time.Millisecond
 
-// stopAgain is how long a container may run on after a StopContainer that succeeded until
-// the client stops it again, as kubelet's next sync would.
+// stopAgain is how long a container may keep running after a successful StopContainer.
+// The client then stops it again, as kubelet's next sync would.
 const stopAgain = 2 * time.Second
 
-// wait looks at the container's status until it has exited, or half of the client's time
-// is over: what is left then must still be removed.
+// wait polls the container's status until it has exited, or half of the client's time
+// is over. The other half is for the removal.
 func (c *Client) wait(ctx context.Context, i *harness.Instance) {
 	call := harness.Call{Who: "client", Verb: "await", Of: i.Name, At: time.Now()}
 	ctx, cancel := half(ctx)
@@ -231,11 +231,12 @@ func (c *Client) wait(ctx context.Context, i *harness.Instance) {
 	c.Record.Call(call)
 }
 
-// reasonPatience is how long CRI may take to say of a container that has exited that it
-// was OOM-killed: it learns the two in two ways, and before v2.4 by an event alone.
-const reasonPatience = 2 * time.Second
+// reasonTimeout bounds the time until CRI reports that an exited container was
+// OOM-killed. CRI learns of the exit and of the OOM kill in different ways, and before
+// v2.4 only by an event.
+const reasonTimeout = 2 * time.Second
 
-// look asks for the status once; true when there is nothing more to wait for.
+// look asks for the status once. It returns true when the wait is over.
 func (c *Client) look(ctx context.Context, i *harness.Instance) (bool, error) {
 	is, err := c.statusOf(ctx, i)
 	if err != nil {
@@ -246,18 +247,18 @@ func (c *Client) look(ctx context.Context, i *harness.Instance) (bool, error) {
 	}
 	if !i.Reported {
 		i.Reported, i.Waited = true, time.Now()
-		i.OutputsAtExit = c.readLog(i) // kubelet takes a container's last words from it now
+		i.OutputsAtExit = c.readLog(i) // kubelet reads a termination message from it now
 	}
 	i.Status = uint32(is.ExitCode)
 	c.Record.Reported(exit.Observation{
 		Container: i.ID, Observer: exit.ByCRIStatus, Status: i.Status, At: time.Unix(0,
 			is.FinishedAt), PID: int(i.PID),
 	})
-	late := i.Spec.OOM != "" && is.Reason != criview.OOMKilled && time.Since(i.Waited) < reasonPatience
+	late := i.Spec.OOM != "" && is.Reason != criview.OOMKilled && time.Since(i.Waited) < reasonTimeout
 	return !late || !c.Hogged(i), nil
 }
 
-// statusOf asks for the status once, and notes it.
+// statusOf asks for the status once, and records it.
 func (c *Client) statusOf(ctx context.Context, i *harness.Instance) (*api.ContainerStatus, error) {
 	answer, is, err := c.ask(ctx, i)
 	if err == nil {
@@ -266,7 +267,7 @@ func (c *Client) statusOf(ctx context.Context, i *harness.Instance) (*api.Contai
 	return answer, err
 }
 
-// ask asks for the status once: as it was answered, and what of it is noted.
+// ask asks for the status once. It returns the response, and the part that is recorded.
 func (c *Client) ask(ctx context.Context, i *harness.Instance) (*api.ContainerStatus, criview.Status, error) {
 	rt, err := c.rt(ctx)
 	if err != nil {
@@ -280,17 +281,17 @@ func (c *Client) ask(ctx context.Context, i *harness.Instance) (*api.ContainerSt
 	return r.Status, criview.StatusOf(r.Status, asked), nil
 }
 
-// killChild has a child of a container be OOM-killed, and waits until CRI says so of the
-// container, which runs on: how CRI has learned it is over then, and it must not forget
-// it.
+// killChild has a child of a container be OOM-killed. The container keeps running, and
+// killChild waits until CRI reports the container as OOM-killed. From then on CRI must
+// not forget it.
 func (c *Client) killChild(ctx context.Context, i *harness.Instance) {
 	c.KillChild(ctx, i)
 	if c.Quiet || i.Spec.OOM != harness.OOMChild || !c.Hogged(i) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, reasonPatience)
+	ctx, cancel := context.WithTimeout(ctx, reasonTimeout)
 	defer cancel()
-	_ = poll.Until(ctx, statusPause, func() (bool, error) { // that it does not say so is the judge's business
+	_ = poll.Until(ctx, statusPause, func() (bool, error) { // the judge reports a missing reason
 		is, err := c.statusOf(ctx, i)
 		return err == nil && is.Reason == criview.OOMKilled, nil
 	})

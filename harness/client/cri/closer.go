@@ -12,7 +12,7 @@ import (
 	"github.com/shimquake/shimquake/poll"
 )
 
-// item is what a list says of a container or a sandbox.
+// item is a container or a sandbox in a list.
 type item struct{ id, state string }
 
 func listContainers(ctx context.Context, rt api.RuntimeServiceClient) (all []item, _ error) {
@@ -31,18 +31,18 @@ func listSandboxes(ctx context.Context, rt api.RuntimeServiceClient) (all []item
 	return all, err
 }
 
-// listStopped notes the state of a sandbox that is stopped as CRI lists it: CRI learns of
-// the end by itself, a few milliseconds after StopPodSandbox has succeeded.
+// listStopped records the listed state of a sandbox that is stopped. CRI learns of the
+// end by itself, a few milliseconds after StopPodSandbox has succeeded.
 func (c *Client) listStopped(ctx context.Context, rt api.RuntimeServiceClient, id string) {
 	is := harness.CRIState{Object: fact.ASandbox, ID: id, Stopped: true}
-	until, cancel := context.WithTimeout(ctx, stopPatience)
+	until, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
 	_ = poll.Until(until, statusPause, func() (bool, error) {
 		is.At, is.State = time.Now(), ""
 		all, err := listSandboxes(ctx, rt)
 		is.Answered = time.Now()
 		if err != nil {
-			id = "" // what it comes to is for others to say
+			id = "" // ignored: the next call of the client reports a containerd that is down
 			return true, nil
 		}
 		for _, k := range all {

@@ -1,6 +1,6 @@
-// Package cri is the client that uses CRI, as kubelet does: it runs a pod, looks at its
-// containers' status until they have exited, stops and removes it; what fails it does
-// again.
+// Package cri is the client that uses CRI, as kubelet does. It runs a pod, polls the
+// status of its containers until they have exited, and stops and removes the pod. It
+// repeats failed calls.
 package cri
 
 import (
@@ -30,27 +30,26 @@ type Client struct {
 	removedAgain bool
 	// late is what all clients of the case know of what may come after its call.
 	late *late
-	// again is set of a client that uses the id again: what it sees is not written down.
+	// again is set for a client that uses the id again: its observations are not recorded.
 	again bool
-	// rounds are the looks of the script.
+	// rounds holds the inventories of the script.
 	rounds rounds
 
-	mu sync.Mutex // of what concurrent steps change
-	// of are the containers as they are now, by their place in the workload.
+	mu sync.Mutex // of the fields below, which concurrent steps change
+	// of are the current containers, by their place in the workload.
 	of []*harness.Instance
-	// over are those that the client has let come to their ends; refused are those whose
-	// start containerd has refused; awaited are those whose stop has been waited for, see
-	// awaitStopped.
+	// over are the containers that the client has ended. refused are the containers that
+	// containerd has refused to start. awaited are the ids of awaitStopped.
 	over, refused map[*harness.Instance]bool
 	awaited       map[string]bool
-	// uses are how many further containers there were in each place.
+	// uses are the numbers of further containers in each place.
 	uses map[int]int
-	// attaches are the clients that have attached to a container, streams those that are
-	// open, and taken how many bytes of an input they have written.
+	// attaches are the clients that have attached to a container. streams are the open
+	// streams. taken is the number of bytes that were written to an input.
 	attaches map[*harness.Instance][]*attached
 	streams  map[script.Object]*input
 	taken    map[*harness.Input]int
-	// cancels give up calls that are under way.
+	// cancels are functions that give up a call in flight.
 	cancels map[script.Object]func(context.Context)
 }
 
@@ -73,7 +72,7 @@ func newClient(s *client.Session) *Client {
 		streams: map[script.Object]*input{}, taken: map[*harness.Input]int{}}
 }
 
-// instance is a container in the n-th place of the workload.
+// instance returns a container in the n-th place of the workload.
 func (c *Client) instance(n int, name string, spec harness.Container) *harness.Instance {
 	of := script.Container(n)
 	i := &harness.Instance{Name: name, Spec: spec, MustTell: []exit.Observer{exit.ByTaskExit}}
@@ -92,13 +91,13 @@ func (c *Client) instance(n int, name string, spec harness.Container) *harness.I
 	return i
 }
 
-// Instances are all containers of the pod, those that were removed among them.
+// Instances returns all containers of the pod, including removed ones.
 func (c *Client) Instances() []*harness.Instance { return c.instances }
 
-// Shares is true: all containers of a pod are served by one shim.
+// Shares returns true: one shim serves all containers of a pod.
 func (c *Client) Shares(string) bool { return true }
 
-// learn notes the pid of a container, which CRI does not tell.
+// learn records the pid of a container, which CRI does not report.
 func (c *Client) learn(ctx context.Context, i *harness.Instance) {
 	cl, _, err := c.Up(ctx)
 	if err != nil {
@@ -114,8 +113,8 @@ func (c *Client) learn(ctx context.Context, i *harness.Instance) {
 	}
 }
 
-// Run goes through the lifecycle and removes the pod. A call that hangs takes the time of
-// the lifecycle, and not that of the removal.
+// Run goes through the lifecycle and removes the pod. The removal has its own deadline,
+// so a hung call cannot use up its time.
 func (c *Client) Run(ctx context.Context) error {
 	life, cancel := context.WithTimeout(ctx, c.Case.Workload.Deadline)
 	defer cancel()
@@ -136,7 +135,7 @@ func (c *Client) Run(ctx context.Context) error {
 // runsOn reports whether a container runs until it is ended.
 func (c *Client) runsOn(i *harness.Instance) bool { return i.Spec.Signal != "" || c.Case.Holds(i) }
 
-// ids are those of the sandbox, where there is one, and of containers.
+// ids returns the id of the sandbox, if there is one, and the ids of containers.
 func (c *Client) ids(of []*harness.Instance) (ids []string) {
 	if c.sandbox != "" && !c.again && !c.stopped {
 		ids = append(ids, c.sandbox)
@@ -144,7 +143,7 @@ func (c *Client) ids(of []*harness.Instance) (ids []string) {
 	return append(ids, client.IDs(of)...)
 }
 
-// call is one call of the client to a containerd that is up.
+// call sends one call of the client to a running containerd.
 func (c *Client) call(
 	ctx context.Context,
 	verb, of string,
@@ -159,7 +158,7 @@ func (c *Client) call(
 	})
 }
 
-// rt is the service of a containerd that is up.
+// rt returns the service of a running containerd.
 func (c *Client) rt(ctx context.Context) (api.RuntimeServiceClient, error) {
 	_, conn, err := c.Up(ctx)
 	if err != nil {
@@ -168,8 +167,9 @@ func (c *Client) rt(ctx context.Context) (api.RuntimeServiceClient, error) {
 	return api.NewRuntimeServiceClient(conn), nil
 }
 
-// Reuse runs a pod of the same name, which must not be reserved any more, with a first
-// container; briefly without one: what could be in the way is the name's reservation.
+// Reuse runs a pod of the same name, which must no longer be reserved, with one
+// container. A brief run has no container, because only a reserved name can get in the
+// way.
 func (c *Client) Reuse(ctx context.Context, briefly bool) (harness.Use, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Case.Workload.Deadline)
 	defer cancel()
@@ -186,7 +186,7 @@ func (c *Client) Reuse(ctx context.Context, briefly bool) (harness.Use, error) {
 	return harness.Use{}, errors.Join(err, client.Until(ctx, second.remove))
 }
 
-// another is a client of the same session, with containers of its own.
+// another returns a client of the same session, with containers of its own.
 func (c *Client) another(all ...*harness.Instance) *Client {
 	a := newClient(c.Session)
 	a.instances, a.late, a.again = all, c.late, true

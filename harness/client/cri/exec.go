@@ -23,8 +23,9 @@ import (
 	"github.com/shimquake/shimquake/poll"
 )
 
-// execStep runs an exec by ExecSync, as kubelet runs its probes: what fails is not tried
-// again. One that stays, without a timeout and a cancel step, ends with its container.
+// execStep runs an exec by ExecSync, as kubelet runs its probes: a call that fails is
+// not repeated. An exec that stays, without a timeout and a cancel step, ends with its
+// container.
 func (c *Client) execStep(ctx context.Context, of script.Object, timeout string) error {
 	done := make(chan struct{})
 	defer close(done)
@@ -41,7 +42,8 @@ func (c *Client) streamStep(ctx context.Context, of script.Object, _ string) err
 	return nil
 }
 
-// runExec runs an exec, and looks at what it has left while its container lives on.
+// runExec runs an exec, and lists the files it has left while its container keeps
+// running.
 func (c *Client) runExec(ctx context.Context, of script.Object, sync *harness.ExecSync,
 	run func(*harness.Instance, *harness.Exec)) {
 	i := c.current(of)
@@ -79,8 +81,9 @@ func (c *Client) runExec(ctx context.Context, of script.Object, sync *harness.Ex
 	c.Record.Failed("oracle", "what an exec has left is not known", err)
 }
 
-// leftSince is what lies in containerd's directories for a container that did not before.
-// Who has gone is not told when containerd is done with an exec.
+// leftSince returns the files in containerd's directories that belong to a container
+// and are not in had. It waits for them to go if the client has broken the call off: no
+// response tells that client when containerd has cleaned up.
 func (c *Client) leftSince(ctx context.Context, had inventory.Belongings, i *harness.Instance, e *harness.Exec) (
 	left []inventory.Belonging, err error) {
 	look := func() (bool, error) {
@@ -92,22 +95,23 @@ func (c *Client) leftSince(ctx context.Context, had inventory.Belongings, i *har
 	}
 	_, err = look()
 	if err == nil && len(left) > 0 {
-		patience := donePatience
+		timeout := cleanupTimeout
 		if e.Background {
-			patience += harness.IODrain
+			timeout += harness.IODrain
 		}
-		ctx, cancel := context.WithTimeout(ctx, patience)
+		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
-		_ = poll.Until(ctx, statusPause, look) // that it stays is the judge's business
+		_ = poll.Until(ctx, statusPause, look) // the judge reports files that stay
 	}
 	return left, err
 }
 
-// donePatience is how long containerd may take to be done with an exec whose client has
-// gone. It takes some 10 ms.
-const donePatience = 3 * time.Second
+// cleanupTimeout bounds the time in which containerd cleans up after an exec whose
+// client has disconnected. It takes some 10 ms.
+const cleanupTimeout = 3 * time.Second
 
-// execSync makes the call. That its time is over is an answer, of an exec that has one.
+// execSync makes the call. For an exec with a timeout, the error DeadlineExceeded is an
+// expected response.
 func (c *Client) execSync(ctx context.Context, of script.Object, i *harness.Instance, e *harness.Exec,
 	done <-chan struct{}) {
 	e.Begun = time.Now()
@@ -148,13 +152,14 @@ func (c *Client) execSync(ctx context.Context, of script.Object, i *harness.Inst
 	c.noteFailed(ctx, e, err)
 }
 
-// ended notes that an exec has gone through its whole life when CRI has answered.
+// ended records that an exec was added, started, waited for and deleted when CRI
+// responded.
 func ended(e *harness.Exec) {
 	at := e.Sync.Answered
 	e.Added, e.Started, e.Waited, e.Deleted = at, at, at, at
 }
 
-// noteFailed notes why an exec has failed, if it has.
+// noteFailed records the error of an exec, if there is one.
 func (c *Client) noteFailed(ctx context.Context, e *harness.Exec, err error) {
 	if err == nil {
 		return
@@ -163,14 +168,15 @@ func (c *Client) noteFailed(ctx context.Context, e *harness.Exec, err error) {
 	c.awaitDeath(ctx, err)
 }
 
-// leaveAfter is how often the heart of an exec has beaten since its start was told of,
-// when its client goes: its start has been answered for long then. Who goes while its
-// start is under way leaves it running (seen on v2.0.14): the kill that is sent with its
-// deletion may come before it can be killed, and what runs is not deleted.
+// leaveAfter is the number of heartbeats of an exec between its start event and the
+// time its client disconnects. The start has been answered long before. A client that
+// disconnects during the start leaves the exec running (seen on v2.0.14). The kill that
+// is sent with the deletion may come before the exec can be killed, and a running exec
+// is not deleted.
 const leaveAfter = 10
 
-// leave has the client of an exec go away when that runs, or when it has ended and its
-// child holds the output. ctx ends with the call.
+// leave disconnects the client of an exec when the exec runs, or when it has ended and
+// its child holds the output. ctx ends with the call.
 func (c *Client) leave(ctx context.Context, i *harness.Instance, e *harness.Exec, goAway func()) {
 	record, topic, beats := i.Record(*e), event.TopicExecStart, leaveAfter
 	if e.Background {
@@ -185,34 +191,34 @@ func (c *Client) leave(ctx context.Context, i *harness.Instance, e *harness.Exec
 	}
 }
 
-// deathPatience is how long it may take until a containerd that has broken a call off is
-// known to have ended.
-const deathPatience = time.Second
+// deathTimeout bounds the time until a containerd that broke a call off is known to
+// have ended.
+const deathTimeout = time.Second
 
-// awaitDeath waits until it is known that a containerd has ended which has broken a call
-// off: the container is not to end before another one is up.
+// awaitDeath waits, if containerd broke a call off, until it is known to have ended.
+// The container must not end before another containerd is up.
 func (c *Client) awaitDeath(ctx context.Context, err error) {
 	if callerr.Of(err).Code != codes.Unavailable.String() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, deathPatience)
+	ctx, cancel := context.WithTimeout(ctx, deathTimeout)
 	defer cancel()
-	_ = poll.Until(ctx, statusPause, func() (bool, error) { return c.Died(), nil }) // one that lives is up
+	_ = poll.Until(ctx, statusPause, func() (bool, error) { return c.Died(), nil }) // if it lives, it is up
 }
 
-// execCommand is what an exec is asked to do. CRI gives it the environment of its
-// container, whose record it must not write.
+// execCommand returns the command of an exec. CRI gives an exec the environment of its
+// container, but it must not write the container's record.
 func (c *Client) execCommand(i *harness.Instance, e *harness.Exec) []string {
 	_, record := client.Env(i.Record(*e))
 	return append(client.ExecCommand(i, *e), "-truth", record)
 }
 
-// stillFor is how long it is looked whether an exec lives whose time is over: its heart
-// would beat 5 times.
+// stillFor is how long a client counts the heartbeats of an exec that has timed out. A
+// running exec would beat 5 times.
 const stillFor = 5 * payload.WriteEvery
 
-// lookAfter looks whether an exec lives on whose time was over, and asks for what
-// containerd knows of one that has ended, or was refused.
+// lookAfter checks whether an exec keeps running after its timeout. It asks containerd
+// for the state of an exec that has ended or was refused.
 func (c *Client) lookAfter(ctx context.Context, i *harness.Instance, e *harness.Exec) {
 	last := event.TopicExit
 	switch {
@@ -226,7 +232,7 @@ func (c *Client) lookAfter(ctx context.Context, i *harness.Instance, e *harness.
 	}
 	if e.Timed() || e.Orphaned() {
 		before := c.Beats(i.Record(*e))
-		window := time.NewTimer(stillFor) // that nothing happens takes time to see
+		window := time.NewTimer(stillFor) // silence is only seen after some time
 		defer window.Stop()
 		select {
 		case <-window.C:
@@ -242,9 +248,9 @@ func (c *Client) lookAfter(ctx context.Context, i *harness.Instance, e *harness.
 	defer cancel()
 	cl, _, err := c.Up(ctx)
 	if err != nil {
-		return // what it comes to is for others to say
+		return // ignored: the client's next call reports a containerd that is down
 	}
-	ctx, cancel = context.WithTimeout(ctx, donePatience)
+	ctx, cancel = context.WithTimeout(ctx, cleanupTimeout)
 	defer cancel()
 	_ = poll.Until(ctx, statusPause, func() (bool, error) {
 		e.Kept = ""
@@ -256,8 +262,8 @@ func (c *Client) lookAfter(ctx context.Context, i *harness.Instance, e *harness.
 	})
 }
 
-// writes reports whether the output of a workload's containers is read: CRI keeps a log
-// of each.
+// writes reports whether the client reads the output of the workload's containers,
+// which CRI writes to a log.
 func (c *Client) writes() bool {
 	return !c.again && slices.ContainsFunc(c.Case.Workload.Containers, write)
 }

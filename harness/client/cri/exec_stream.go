@@ -15,14 +15,14 @@ import (
 	"github.com/shimquake/shimquake/harness/script"
 )
 
-// execStream runs an exec as `kubectl exec` does: CRI answers with the address of a
-// stream, which ends with the exec, and tells its exit.
+// execStream runs an exec as `kubectl exec` does. CRI responds with the address of a
+// stream, which ends with the exec and carries its exit code.
 //
-// Where its client breaks the connection, containerd takes that for the end of the exec's
-// input (ExecIO.Attach), and closes its end of the exec's output when it cannot write
-// some to the stream. Since v2.0 the context of the request ends, too, so that the exec
-// is killed when it is deleted (execInternal), whether or not it has seen that end; a
-// v1.7 waits for it to end by itself. Nothing of it may live on.
+// If the client breaks the connection, containerd ends the exec's input
+// (ExecIO.Attach). It closes its end of the exec's output when a write to the stream
+// fails. Since v2.0 the context of the request ends, too. The exec is then killed when
+// it is deleted (execInternal), even if it has not seen the end of its input. A v1.7
+// waits for the exec to end by itself. No process of the exec may keep running.
 func (c *Client) execStream(ctx context.Context, of script.Object, i *harness.Instance, e *harness.Exec) {
 	e.Begun = time.Now()
 	stdin := c.steps.Has("write", of)
@@ -75,7 +75,7 @@ type input struct {
 	goAway func(context.Context)
 }
 
-// onStream is a verb about a stream that is open.
+// onStream returns a verb that acts on an open stream.
 func (c *Client) onStream(do func(ctx context.Context, s *input, arg string)) play.Verb {
 	return func(ctx context.Context, of script.Object, arg string) error {
 		c.mu.Lock()

@@ -15,11 +15,12 @@ import (
 	"github.com/shimquake/shimquake/harness/client"
 )
 
-// logRate is how many bytes of a log are read in a second: what a container writes last
-// is still with who copies it to the log for some tenths of a second when it has ended.
+// logRate is the number of bytes of a log that are read in a second. At this rate, the
+// last output of a container takes some tenths of a second to reach the log after the
+// container has ended.
 const logRate, logChunk = 1 << 20, 4 << 10
 
-// slowLog is a FIFO in place of a container's log, as a slow disk.
+// slowLog is a FIFO in place of a container's log. It acts as a slow disk.
 type slowLog struct {
 	pipe *os.File
 	done chan struct{}
@@ -27,8 +28,8 @@ type slowLog struct {
 	text bytes.Buffer
 }
 
-// newSlowLog makes the FIFO, and begins to read it. This end can be written to, too, so
-// that its reader sees no end when containerd has ended.
+// newSlowLog makes the FIFO, and begins to read it. It opens the FIFO for writing, too,
+// so that the reader sees no end of file when containerd has ended.
 func newSlowLog(dir *foreign.Dir, name string) (*slowLog, error) {
 	path := dir.Path(name)
 	if err := unix.Mkfifo(path, 0o600); err != nil {
@@ -43,7 +44,7 @@ func newSlowLog(dir *foreign.Dir, name string) (*slowLog, error) {
 	return l, nil
 }
 
-// read reads at logRate what comes, until the log is closed.
+// read reads from the FIFO at logRate until the log is closed.
 func (l *slowLog) read() {
 	defer close(l.done)
 	conn, err := l.pipe.SyscallConn()
@@ -53,7 +54,7 @@ func (l *slowLog) read() {
 	next := time.Now()
 	for {
 		var n int
-		err := conn.Read(func(uintptr) bool { // waits until there is something
+		err := conn.Read(func(uintptr) bool { // waits until there is input
 			n = l.take(logChunk)
 			return n > 0
 		})
@@ -61,14 +62,14 @@ func (l *slowLog) read() {
 			return
 		}
 		if now := time.Now(); next.Before(now.Add(-logChunk * time.Second / logRate)) {
-			next = now // it has waited for what to read
+			next = now // it has waited for input
 		}
 		next = next.Add(time.Duration(n) * time.Second / logRate)
 		<-time.After(time.Until(next))
 	}
 }
 
-// take reads so many bytes of what there is, at most.
+// take reads up to a number of bytes, without waiting.
 func (l *slowLog) take(most int) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,13 +82,14 @@ func (l *slowLog) take(most int) (n int) {
 // takeFrom is take while the lock is held.
 func (l *slowLog) takeFrom(fd, most int) int {
 	buf := make([]byte, most)
-	n, _ := unix.Read(fd, buf) // -1: there is nothing
+	n, _ := unix.Read(fd, buf) // -1: there is no input
 	n = max(n, 0)
 	l.text.Write(buf[:n])
 	return n
 }
 
-// now is what was written to the log by now, and no more: who writes may go on.
+// now returns the text that was written to the log before the call. Writers may write
+// more meanwhile.
 func (l *slowLog) now() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,7 +103,7 @@ func (l *slowLog) now() string {
 	return l.text.String()
 }
 
-// close ends the reading, and removes the FIFO. What it has read is there afterwards.
+// close ends the reading, and removes the FIFO. Its text can still be read afterwards.
 func (l *slowLog) close() error {
 	l.now()
 	err := errors.Join(os.Remove(l.pipe.Name()), l.pipe.Close())
@@ -112,7 +114,8 @@ func (l *slowLog) close() error {
 // logName is a container's log, in the world's folder for records.
 func logName(i *harness.Instance) string { return i.Name + ".out" }
 
-// openLog makes the log of a container that is to write; it is there until closeLogs.
+// openLog makes the log of a container that writes output. The log exists until
+// closeLogs.
 func (c *Client) openLog(i *harness.Instance) error {
 	if c.again || !write(i.Spec) || c.logs[i] != nil {
 		return nil
@@ -128,7 +131,8 @@ func (c *Client) openLog(i *harness.Instance) error {
 	return nil
 }
 
-// readLog reads what is in a container's log now; nil where it has none.
+// readLog reads the current content of a container's log. It returns nil if there is no
+// log.
 func (c *Client) readLog(i *harness.Instance) *harness.Outputs {
 	l := c.logs[i]
 	if l == nil || i.ID == "" {
@@ -141,7 +145,7 @@ func (c *Client) readLog(i *harness.Instance) *harness.Outputs {
 	return &out
 }
 
-// closeLogs reads the logs to their ends, when all is over.
+// closeLogs reads the logs to their ends, when the run is over.
 func (c *Client) closeLogs() {
 	for _, i := range c.instances {
 		if i.Outputs = c.readLog(i); c.logs[i] != nil {

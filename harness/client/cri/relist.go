@@ -8,21 +8,23 @@ import (
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// relistEvery is how often kubelet lists what there is (its generic PLEG).
+// relistEvery is how often kubelet lists pods and containers (its generic PLEG).
 const relistEvery = time.Second
 
-// late is what may come after its call: containerd may carry out one that was given up,
-// and make a pod or a container when its client has removed what there was.
+// late tells pods and containers that are made late from known ones. containerd may
+// carry out a call that was given up, after its client has removed all others.
 type late struct {
 	gaveUp bool
-	// known are those that an answered call has made, or removed.
+	// known are the ids of the pods and containers that an answered call has made or
+	// removed.
 	known []string
 }
 
 func (l *late) note(id string) { l.known = append(l.known, id) }
 
-// makes is a call that makes a pod or a container. It is given up where its own time has
-// ended or its client has gone; an answer is none, whatever it says.
+// makes sends a call that makes a pod or a container. The call counts as given up if it
+// timed out or its client disconnected. A call with a response, even an error, does
+// not.
 func (c *Client) makes(ctx context.Context, verb, of string,
 	f func(context.Context, api.RuntimeServiceClient) error) error {
 	return c.call(ctx, verb, of, func(ctx context.Context, rt api.RuntimeServiceClient) error {
@@ -40,14 +42,15 @@ func (c *Client) RelistEvery() time.Duration {
 	return relistEvery
 }
 
-// Relist removes what no answered call has made, and reports whether there was any. What
-// was removed already and is listed again is for others to say.
+// Relist removes the pods and containers that no answered call has made, and reports
+// whether there were any. It ignores removed ones that are listed again: the last look
+// records them.
 func (c *Client) Relist(ctx context.Context) bool {
 	bound, cancel := context.WithTimeout(ctx, c.CallTimeout)
 	defer cancel()
 	rt, err := c.rt(bound)
 	if err != nil {
-		return false // what it comes to is for others to say
+		return false // ignored: the last look reports a containerd that is down
 	}
 	spare := func(id string) bool { return c.Spare(id) || slices.Contains(c.late.known, id) }
 	known := func(k item) bool { return spare(k.id) }
@@ -61,7 +64,7 @@ func (c *Client) Relist(ctx context.Context) bool {
 	}
 	sandboxes, containers = slices.DeleteFunc(sandboxes, known), slices.DeleteFunc(containers, known)
 	for _, s := range sandboxes {
-		_ = c.removeSandbox(ctx, s.id, spare) // what it cannot remove is there for all to see
+		_ = c.removeSandbox(ctx, s.id, spare) // an error is ignored: the last look lists the sandbox
 	}
 	for _, k := range slices.DeleteFunc(containers, known) {
 		_ = c.call(ctx, "RemoveContainer", k.id,

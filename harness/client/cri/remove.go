@@ -12,9 +12,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// remove is what kubelet does to get rid of a pod, known to it or not: it stops and
-// removes every sandbox that there is but for a bystander's, and the containers before
-// them; until nothing is listed any more.
+// remove removes pods as kubelet does, known to it or not. It stops and removes every
+// listed sandbox, except a bystander's, and the containers before the sandboxes.
 func (c *Client) remove(ctx context.Context) error {
 	var sandboxes []*api.PodSandbox
 	var asked, answered time.Time
@@ -57,16 +56,16 @@ func (c *Client) stopSandbox(ctx context.Context, id string) error {
 	}
 	c.done("StopPodSandbox", id)
 	for _, i := range c.instances {
-		// Of one that has never run CRI says that it has exited, and it had no task.
+		// CRI reports a container that never ran as exited, although it had no task.
 		if i.WithPod && id == c.sandbox && !i.Started.IsZero() {
 			c.done("StopPodSandbox", i.ID)
-			_, _ = c.look(ctx, i) // that nobody answers is for others to say
+			_, _ = c.look(ctx, i) // no response: the next call of the client reports it
 		}
 	}
 	return nil
 }
 
-// removeSandbox removes a sandbox, and before it all containers but those that it spares.
+// removeSandbox removes a sandbox, and before it all containers except the spared ones.
 func (c *Client) removeSandbox(ctx context.Context, id string, spare func(id string) bool) error {
 	if err := c.stopSandbox(ctx, id); err != nil {
 		return err
@@ -119,7 +118,7 @@ func (c *Client) removeContainer(ctx context.Context, rt api.RuntimeServiceClien
 	return err
 }
 
-// removeNamed removes the containers of the name of one, known to the client or not. No
+// removeNamed removes the containers with the name of i, known to the client or not. No
 // call may end another container.
 func (c *Client) removeNamed(ctx context.Context, i *harness.Instance) error {
 	return c.call(ctx, "RemoveContainer", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {

@@ -8,16 +8,16 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// rounds are the looks of a script at what is there while the pod lives.
+// rounds holds the inventories that a script takes while the pod lives.
 type rounds struct {
 	began  bool
 	number int
-	before *inventory.Inventory // nil where it is not known
+	before *inventory.Inventory // nil if it is not known
 	left   bool                 // set once a container could not be removed
 }
 
-// lookStep looks at what is there. From the second time on it is the end of a round of a
-// crash loop, which has left nothing.
+// lookStep takes an inventory. From the second time on it ends a round of a crash loop,
+// which should have left nothing.
 func (c *Client) lookStep(ctx context.Context, _ script.Object, _ string) error {
 	r := &c.rounds
 	switch {
@@ -34,13 +34,13 @@ func (c *Client) lookStep(ctx context.Context, _ script.Object, _ string) error 
 	return nil
 }
 
-// lookAtRound looks at what a round has left, and at what CRI lists of it. It returns
-// what there is, or nil where nobody could look.
+// lookAtRound records the resources that a round has left, and the pods and containers
+// that CRI lists. It returns the inventory, or nil if none could be taken.
 func (c *Client) lookAtRound(ctx context.Context, number int, before *inventory.Inventory) *inventory.Inventory {
 	r := harness.Round{Number: number}
 	c.aside(func() {
 		for _, i := range c.living() {
-			_, _ = c.look(ctx, i) // that nobody answers is for others to say
+			_, _ = c.look(ctx, i) // no response: the next call of the client reports it
 		}
 		if r.Look = c.Look(before); r.Look.Inventory != nil {
 			r.Listed = c.List(ctx)

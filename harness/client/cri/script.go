@@ -47,12 +47,12 @@ func (c *Client) play(ctx context.Context) {
 	p.Play(ctx)
 }
 
-// on is a verb about a container as it is now.
+// on returns a verb that acts on the current container of an object.
 func (c *Client) on(do func(context.Context, *harness.Instance) error) play.Verb {
 	return func(ctx context.Context, of script.Object, _ string) error { return do(ctx, c.current(of)) }
 }
 
-// current is the container of an object as it is now.
+// current returns the current container of an object.
 func (c *Client) current(of script.Object) *harness.Instance {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,9 +60,9 @@ func (c *Client) current(of script.Object) *harness.Instance {
 }
 
 // createStep creates a container. A second one in the same place has a record of its
-// own. Its name in CRI is the same, with the same attempt, as kubelet does after it has
-// removed the older one: the removal must free the name. With a planned fault the name is
-// new: a cancelled call may continue in containerd, and keep its name reserved.
+// own. Its name and attempt in CRI are the same, as kubelet does after it has removed
+// the older one. The removal must therefore free the name. With a planned fault the
+// name is new: a cancelled call may continue in containerd, and keep its name reserved.
 func (c *Client) createStep(ctx context.Context, of script.Object, _ string) error {
 	i := c.current(of)
 	if !i.Begun.IsZero() {
@@ -77,7 +77,7 @@ func (c *Client) createStep(ctx context.Context, of script.Object, _ string) err
 	return err
 }
 
-// next is another container in a place of the workload.
+// next returns another container in a place of the workload.
 func (c *Client) next(n int) *harness.Instance {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,9 +107,9 @@ func (c *Client) started(ctx context.Context, i *harness.Instance) error {
 	return err
 }
 
-// ending lets a container come to its end.
+// ending ends a container.
 func (c *Client) ending(ctx context.Context, i *harness.Instance) error {
-	c.KillChild(ctx, i) // of one that has lived on its child is dead
+	c.KillChild(ctx, i) // the child of a container that was OOM-killed before is dead
 	if i.Spec.Signal != "" || !c.Case.Workload.Scripted() {
 		c.end(ctx, i)
 		return nil
@@ -117,21 +117,21 @@ func (c *Client) ending(ctx context.Context, i *harness.Instance) error {
 	return c.Call(ctx, "end", i.Name, func(ctx context.Context) error { c.end(ctx, i); return nil })
 }
 
-// ended waits for the end of a container, and for what ends with it.
+// ended waits for the end of a container, and of the streams to it.
 func (c *Client) ended(ctx context.Context, i *harness.Instance) error {
 	c.wait(ctx, i)
 	c.detached(ctx, i)
 	return nil
 }
 
-// isOver notes that a container is let come to its end.
+// isOver records that the client ends a container.
 func (c *Client) isOver(i *harness.Instance) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.over[i] = true
 }
 
-// podIsOver notes that the pod is stopped, and its containers with it.
+// podIsOver records that the pod is stopped, and its containers with it.
 func (c *Client) podIsOver() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,14 +141,14 @@ func (c *Client) podIsOver() {
 	}
 }
 
-// wasOver reports whether a container was let come to its end.
+// wasOver reports whether the client has ended a container.
 func (c *Client) wasOver(i *harness.Instance) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.over[i]
 }
 
-// living are the containers that run until they are ended, and were not.
+// living returns the containers that run until the client ends them, and were not ended.
 func (c *Client) living() (all []*harness.Instance) {
 	for _, i := range c.startedNow() {
 		if c.runsOn(i) && !c.wasOver(i) {
@@ -158,15 +158,15 @@ func (c *Client) living() (all []*harness.Instance) {
 	return all
 }
 
-// startedNow are the containers whose start has succeeded, as they are now.
+// startedNow returns the current containers that were started successfully.
 func (c *Client) startedNow() []*harness.Instance {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(c.of), func(i *harness.Instance) bool { return i.Started.IsZero() })
 }
 
-// unstarted are the containers whose start containerd has refused.
-func (c *Client) unstarted() []*harness.Instance {
+// notStarted returns the containers that containerd has refused to start.
+func (c *Client) notStarted() []*harness.Instance {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(c.of), func(i *harness.Instance) bool { return !c.refused[i] })
@@ -189,7 +189,7 @@ func (c *Client) stopStep(ctx context.Context, of script.Object, _ string) error
 	return c.stop(inner, i, func() bool { return inner.Err() != nil && ctx.Err() == nil })
 }
 
-// setCancel has a cancel step on an object give up a call that is under way.
+// setCancel has a cancel step on an object give up a call in flight.
 func (c *Client) setCancel(of script.Object, giveUp func(context.Context)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -225,7 +225,7 @@ func (c *Client) removeStep(ctx context.Context, of script.Object, _ string) err
 	return err
 }
 
-// half is a context that ends with half of the time that is left.
+// half returns a context that ends after half of the time left.
 func half(ctx context.Context) (context.Context, context.CancelFunc) {
 	end, ok := ctx.Deadline()
 	if !ok {
@@ -250,14 +250,14 @@ func (c *Client) installStep(ctx context.Context, _ script.Object, programs stri
 	})
 }
 
-// around asks what CRI says of the pod and its containers before the faults of running,
-// and behind those of exited.
+// around asks CRI for the states of the pod and its containers before the faults of
+// running, and after the faults of exited.
 func (c *Client) around(ctx context.Context, mark string, faults func()) {
 	if mark == "running" {
 		c.lookAtSandbox(ctx, c.sandbox, false)
 		living := c.living()
 		for _, i := range living {
-			_, _ = c.look(ctx, i) // that nobody answers is for others to say
+			_, _ = c.look(ctx, i) // no response: the next call of the client reports it
 		}
 		if c.Died() {
 			c.RecordBelongings(c.ids(living)...)
@@ -269,7 +269,7 @@ func (c *Client) around(ctx context.Context, mark string, faults func()) {
 	}
 	all := c.startedNow()
 	if c.Died() {
-		for _, i := range all { // what a shim could not send it sends again, while its pod is there
+		for _, i := range all { // a shim sends failed events again while its pod exists
 			if i.Reported || c.wasOver(i) {
 				c.AwaitExit(ctx, i.ID)
 			}
@@ -277,14 +277,15 @@ func (c *Client) around(ctx context.Context, mark string, faults func()) {
 		c.lookAgain(ctx, all)
 	}
 	if !c.Quiet {
-		c.aside(func() { c.listStates(ctx, slices.Concat(all, c.unstarted())) })
+		c.aside(func() { c.listStates(ctx, slices.Concat(all, c.notStarted())) })
 	}
 }
 
 // listenStep starts another client of the container events. It disconnects at the first
-// event, and must not delay the other clients. containerd keeps more than 100 events for
-// each client (internal/cri/server/container_events.go of v2.4.2). No such client starts
-// with a planned fault, or if a release sends each event to one client.
+// event, and must not delay the other clients. containerd keeps more than 100 events
+// for each client (internal/cri/server/container_events.go of v2.4.2). listenStep
+// starts no such client with a planned fault. It also starts none if a release sends
+// each event to only one client.
 func (c *Client) listenStep(ctx context.Context, _ script.Object, _ string) error {
 	if !c.Case.Faultless() || !c.TellsAll {
 		return nil
@@ -301,7 +302,7 @@ func (c *Client) listenStep(ctx context.Context, _ script.Object, _ string) erro
 	}
 	go func() {
 		defer leave()
-		_, _ = stream.Recv() // the first that it is told shows that it listens
+		_, _ = stream.Recv() // the first event shows that it listens
 	}()
 	return nil
 }

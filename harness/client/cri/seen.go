@@ -12,21 +12,21 @@ import (
 	"github.com/shimquake/shimquake/oracle/criview"
 )
 
-// note writes down what was seen, for the judge.
+// note records an observation for the judge.
 func (c *Client) note(change func(*harness.CRISeen)) {
 	if !c.again {
 		c.Record.CRI(change)
 	}
 }
 
-// done writes down that CRI said that it has done a call.
+// done records that CRI reported the success of a call.
 func (c *Client) done(verb, id string) {
 	at := time.Now()
 	c.note(func(s *harness.CRISeen) { s.Done = append(s.Done, harness.CRIDone{Verb: verb, ID: id, At: at}) })
 }
 
-// said writes down what CRI says of a container. Of answers that say the same the first
-// is kept, with when the last was asked for.
+// said records the status of a container. Of equal responses it keeps the first, with
+// the time of the last request.
 func (c *Client) said(is criview.Status) {
 	c.note(func(s *harness.CRISeen) {
 		for n := len(s.Statuses) - 1; n >= 0; n-- {
@@ -43,18 +43,18 @@ func (c *Client) said(is criview.Status) {
 	})
 }
 
-// lookAtNotStarted asks what CRI says of a container whose start has failed: by its exit
-// code a kubelet decides whether it makes it anew.
+// lookAtNotStarted asks CRI for the status of a container whose start has failed. A
+// kubelet uses its exit code to decide whether to make the container anew.
 func (c *Client) lookAtNotStarted(ctx context.Context, i *harness.Instance) {
 	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
 	defer cancel()
-	if _, is, err := c.ask(ctx, i); err == nil { // else what it comes to is for others to say
+	if _, is, err := c.ask(ctx, i); err == nil { // the client's next call reports an error
 		c.note(func(s *harness.CRISeen) { s.NotStarted = append(s.NotStarted, is) })
 	}
 }
 
-// lookAtSandbox asks for the sandbox's state. It is no call of the workload: what goes on
-// in a pod meanwhile is on the path of the call before.
+// lookAtSandbox asks for the sandbox's state. It is not a call of the workload: events
+// in the pod meanwhile are on the path of the call before.
 func (c *Client) lookAtSandbox(ctx context.Context, id string, stopped bool) {
 	if id == "" || c.again {
 		return
@@ -63,7 +63,7 @@ func (c *Client) lookAtSandbox(ctx context.Context, id string, stopped bool) {
 	defer cancel()
 	rt, err := c.rt(ctx)
 	if err != nil {
-		return // what it comes to is for others to say
+		return // ignored: the next call of the client reports a containerd that is down
 	}
 	is := harness.SandboxSeen{ID: id, Stopped: stopped, At: time.Now()}
 	r, err := rt.PodSandboxStatus(ctx, &api.PodSandboxStatusRequest{PodSandboxId: id})
@@ -78,15 +78,16 @@ func (c *Client) lookAtSandbox(ctx context.Context, id string, stopped bool) {
 	}
 }
 
-// stopPatience is how long the client waits for the event that a container or a sandbox
-// has stopped. CRI sends it a few milliseconds after it says so. One that does not come
-// is the judge's business.
-const stopPatience = 2 * time.Second
+// stopTimeout bounds the time the client waits for the event that a container or a
+// sandbox has stopped. CRI sends it a few milliseconds after its response. The judge
+// reports a missing event.
+const stopTimeout = 2 * time.Second
 
 // awaitStopped waits once for the event that a container or a sandbox has stopped, as a
-// kubelet does that goes by events: CRI answers StopContainer before it sends it
-// (handleContainerExit of v2.4.2), so that a client that removes at once can hear of the
-// removal first. A containerd that was started meanwhile may have none to send.
+// kubelet does that relies on events. CRI responds to StopContainer before it sends the
+// event (handleContainerExit of v2.4.2). Therefore a client that removes the container
+// at once can receive the event of the removal first. A containerd that was started
+// meanwhile may not send the event.
 func (c *Client) awaitStopped(ctx context.Context, id string) {
 	c.mu.Lock()
 	awaited := c.awaited[id]
@@ -95,7 +96,7 @@ func (c *Client) awaitStopped(ctx context.Context, id string) {
 	if c.again || awaited || c.Died() || !heard(c.CRIEvents.Heard(), criview.Started, id) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, stopPatience)
+	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
 	c.CRIEvents.Await(ctx, func(h criview.Heard) bool { return heard(h, criview.Stopped, id) || c.Died() })
 }
@@ -104,7 +105,7 @@ func heard(h criview.Heard, kind, id string) bool {
 	return slices.ContainsFunc(h.Events, func(e criview.Event) bool { return e.Type == kind && e.ID == id })
 }
 
-// List asks CRI what there is.
+// List asks CRI for all sandboxes and containers.
 func (c *Client) List(ctx context.Context) *harness.CRIListed {
 	l := &harness.CRIListed{At: time.Now()}
 	rt, err := c.rt(ctx)

@@ -10,13 +10,13 @@ import (
 	"github.com/shimquake/shimquake/oracle/fact"
 )
 
-// listStates notes the states of the sandbox and of containers as CRI lists them.
+// listStates records the states of the sandbox and of containers as CRI lists them.
 func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
 	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
 	defer cancel()
 	rt, err := c.rt(ctx)
 	if err != nil {
-		return // what it comes to is for others to say
+		return // ignored: the client's next call reports a containerd that is down
 	}
 	at := time.Now()
 	pods, err := rt.ListPodSandbox(ctx, &api.ListPodSandboxRequest{})

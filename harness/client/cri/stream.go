@@ -18,27 +18,27 @@ import (
 	"github.com/shimquake/shimquake/harness/client"
 )
 
-// stream is a client of CRI's streaming server, as those of `kubectl exec` and `kubectl
-// attach` are. SPDY is what every release of containerd takes.
+// stream is a client of CRI's streaming server, like `kubectl exec` and `kubectl
+// attach`. It uses SPDY, which every release of containerd supports.
 type stream struct {
 	dial  func(ctx context.Context, network, address string) (net.Conn, error)
 	stdin *io.PipeWriter // nil: the stream has none
 	out   output
 	done  chan struct{} // closed when it has ended
-	err   error         // why it has; only after that
+	err   error         // why it ended; set once done is closed
 	end   func()        // ends it
 
 	mu   sync.Mutex
 	conn net.Conn // nil while there is none
 }
 
-// output is what a stream has brought of the two streams of a process.
+// output holds the output of a process that a stream has received.
 type output struct {
 	stdout, stderr sink
-	began          chan struct{} // closed when anything has come of the first
+	began          chan struct{} // closed at the first byte of stdout
 }
 
-// openStream connects to an address that CRI has answered with. The stream ends with ctx.
+// openStream connects to the address in a response of CRI. The stream ends with ctx.
 func (c *Client) openStream(ctx context.Context, address string, stdin bool) *stream {
 	ctx, end := context.WithCancel(ctx)
 	s := &stream{dial: c.Dial, done: make(chan struct{}), end: end, out: output{began: make(chan struct{})}}
@@ -47,13 +47,13 @@ func (c *Client) openStream(ctx context.Context, address string, stdin bool) *st
 	if stdin {
 		opts.Stdin, s.stdin = io.Pipe()
 	}
-	ctx = klog.NewContext(ctx, logr.Discard()) // what a broken connection comes to is noted
+	ctx = klog.NewContext(ctx, logr.Discard()) // the result of a broken connection is recorded
 	go func() {
 		defer close(s.done)
 		defer end()
 		s.err = s.run(ctx, address, opts)
 		if stdin {
-			_ = s.stdin.Close() // of a pipe; who writes is not left to wait
+			_ = s.stdin.Close() // of a pipe; ends writes that wait
 		}
 	}()
 	return s
@@ -85,8 +85,8 @@ func (s *stream) connect(ctx context.Context, network, address string) (net.Conn
 	return conn, err
 }
 
-// breakOff closes the connection, as the end of the client's process does, before the
-// stream could end it with words of its own, and waits for its end.
+// breakOff closes the connection, as the end of the client's process does, and waits
+// for the end of the stream. The stream cannot send a close message of its own first.
 func (s *stream) breakOff() {
 	s.mu.Lock()
 	if s.conn != nil {
@@ -110,14 +110,14 @@ func (s *stream) open() bool {
 	}
 }
 
-// feeder is who writes to the standard input of the process of a record.
+// feeder returns a writer to the standard input of the process with a record.
 func (s *stream) feeder(record string) client.Feeder {
 	return client.Feeder{Record: record, Write: s.write, Alive: s.open}
 }
 
 // sink keeps what is written to it.
 type sink struct {
-	first func() // called when something is written; nil: nobody asks
+	first func() // called at each write; nil: no call
 	mu    sync.Mutex
 	b     bytes.Buffer
 }
