@@ -204,7 +204,7 @@ func (b *builder) events() {
 	}
 	for _, g := range b.h.Gaps {
 		if !g.To.IsZero() {
-			b.add(lane, g.From, Item{Text: "nobody is subscribed", Took: g.To.Sub(g.From), Mark: Ended})
+			b.add(lane, g.From, Item{Text: "no client is subscribed", Took: g.To.Sub(g.From), Mark: Ended})
 		}
 	}
 	if b.h.CRI == nil {

@@ -208,7 +208,7 @@ func Of(b catalogue.Bug) (Filing, Recorded, error) {
 	}
 	f, ok := all[b.ID]
 	if !ok {
-		return f, Recorded{}, fmt.Errorf("nobody has written an issue of %s: add catalogue/filing/issues/%s.yaml, then "+
+		return f, Recorded{}, fmt.Errorf("%s has no issue yet: add catalogue/filing/issues/%s.yaml, then "+
 			"make filings", b.ID, b.ID)
 	}
 	if f.SameAs != "" {
@@ -231,6 +231,6 @@ func Of(b catalogue.Bug) (Filing, Recorded, error) {
 }
 
 var kindMeans = map[catalogue.Kind]string{
-	catalogue.Residue: "releases are known to leave it, and it harms nobody",
-	catalogue.Lead:    "no function of containerd's is known to fail so",
+	catalogue.Residue: "releases are known to leave it, and it is harmless",
+	catalogue.Lead:    "the failing function in containerd is not known",
 }

@@ -108,7 +108,7 @@ func TestResiduesAndLeadsAreNotFiled(t *testing.T) {
 		}
 	}
 	for id, want := range map[string]string{
-		"containerd-8557": "nobody has written an issue", "exit-repeated": "not filed",
+		"containerd-8557": "no issue yet", "exit-repeated": "not filed",
 		"shim-kept-at-load": "covers it: shimquake show shim-not-cleaned-at-load --issue",
 	} {
 		b, err := catalogue.FindBug(id)

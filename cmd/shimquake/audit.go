@@ -43,14 +43,13 @@ func auditCommand() *cobra.Command {
 		Use:   "audit",
 		Short: "Find leaks of containerd on this node, without changing anything",
 		Long: `Audit finds every containerd on the node (systemd's, k3s', rke2's, docker's, one in a container) and
-compares what it knows with what there is: shims, sockets, bundles, mounts, cgroups, network namespaces, runc's state,
-CRI's lists.
-It prints a row for each thing that belongs to nobody, with the bug that fits the version and what can be done.
+compares its lists with the node: shims, sockets, bundles, mounts, cgroups, network namespaces, runc's state, CRI's lists.
+It prints a row for each object without an owner, with a matching bug of the version and a remedy.
 
-It only reads: no signal, no write, no question that changes anything, no connection to a shim. Each question has a
-deadline. What is suspect is looked at again (--settle), so that a container on its way is not accused.
+It only reads: it sends no signal, writes nothing, makes no call that changes state, and connects to no shim. Each call
+has a timeout. A second look checks each suspect (--settle), so a container that is starting or stopping is not one.
 
-Exit status: 0 nothing is suspect, 1 something is, 2 it could not look, or not at everything.`,
+Exit status: 0 no suspects, 1 suspects, 2 the audit failed or is incomplete.`,
 		Example: `  sudo shimquake audit
   sudo shimquake audit --bundle node-7.tar.gz   # evidence for a report: no environment, shims' command lines alone
   sudo shimquake audit --watch --every 1m --prometheus /var/lib/node_exporter/shimquake.prom`,
@@ -86,7 +85,7 @@ Exit status: 0 nothing is suspect, 1 something is, 2 it could not look, or not a
 		"also examine containerds that do not belong to root, or with files that other users may write")
 	f.StringVar(&a.options.Proc, "proc", "/proc", "the procfs of the node's PID namespace")
 	f.BoolVar(&a.watch, "watch", false, "audit repeatedly, and print new suspects")
-	f.DurationVar(&a.every, "every", time.Minute, "with --watch: so often")
+	f.DurationVar(&a.every, "every", time.Minute, "with --watch: the interval")
 	f.StringVar(&a.prometheus, "prometheus", "", "write metrics to this `file`, for node_exporter's textfile collector")
 	f.StringVar(&a.bundle, "bundle", "", "write evidence to this tar.gz `file`")
 	f.BoolVar(&a.workloads, "with-workloads", false,

@@ -74,7 +74,7 @@ func interrupted(ctx context.Context, err error) error {
 		return err
 	}
 	if errors.Is(err, context.Canceled) { // its text says no more
-		err = errors.New("interrupted: not all that was asked for was done")
+		err = errors.New("interrupted: the command is not complete")
 	}
 	return statusError{statusInvalid, err}
 }

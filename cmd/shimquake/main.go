@@ -75,7 +75,7 @@ func root() *cobra.Command {
 		Use:   "shimquake",
 		Short: "Break containerd's shims on purpose, and prove that no shim leaks and every exit status is real",
 		Long: `Shimquake runs a real containerd with its own shims in a throw-away world and injects faults at exact
-places. The client recovers as kubelet and dockerd do. Then Shimquake judges what is left.
+places. The client recovers as kubelet and dockerd do. Then Shimquake judges the events and the leaks.
 
 Exit status: 0 held, 1 violated, 2 wrong usage or bad input, 3 invalid (a fault did not fire, or this
 machine cannot run it).

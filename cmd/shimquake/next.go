@@ -134,7 +134,7 @@ func tellBug(b catalogue.Bug, version string) []string {
 	for _, t := range b.Threads {
 		lines = append(lines, t.Word+": "+t.URL())
 	}
-	return append(lines, "shimquake show "+b.ID+" tells what to do until a fixed release runs")
+	return append(lines, "shimquake show "+b.ID+" has the workaround until you run a fixed release")
 }
 
 // afterSweep returns the steps after a sweep: the report in dir, and the first new or

@@ -31,10 +31,10 @@ func reportCommand() *cobra.Command {
 		Use:   "report EVIDENCE...",
 		Short: "Make report.html of kept histories, sweeps or a matrix: files, folders, or - for stdin",
 		Long: `Report makes report.html, results.jsonl, junit.xml and summary.md of histories that "run", "sweep" and
-the suites have kept. The shards of one sweep are merged; of a matrix, what differs from the
-catalogue comes first. It needs no root and runs nothing.
+the suites have kept. It merges the shards of a sweep. In the report of a matrix, the cells that differ from
+the catalogue come first. Report needs no root and runs nothing.
 
-Exit status: 0 the report is written, whatever it says, 2 a history that cannot be read.`,
+Exit status: 0 the report is written, also of violated cases, 2 a history cannot be read.`,
 		Example: `  shimquake report --out out out/evidence
   shimquake report --out out/report out/sweep
   shimquake report --out out/report out/matrix
