@@ -53,8 +53,8 @@ type History struct {
 	Kills []Kill `json:"kills,omitempty"`
 	// Reboots are the times at which the harness rebooted the node, with an empty /run.
 	Reboots []time.Time `json:"reboots,omitempty"`
-	// Unheeded are the shims that still ran after the harness had sent them SIGTERM.
-	Unheeded []Unheeded `json:"unheeded,omitempty"`
+	// IgnoredSIGTERM are the shims that still ran after the harness had sent them SIGTERM.
+	IgnoredSIGTERM []IgnoredSIGTERM `json:"unheeded,omitempty"`
 	// Stops are the periods in which the harness had frozen containerd.
 	Stops []Stop `json:"stops,omitempty"`
 	// Deaths are the ends of containerd. The harness started it again each time.
@@ -223,8 +223,8 @@ type Kill struct {
 	At    time.Time `json:"at"`
 }
 
-// Unheeded is a shim that still ran after the harness had sent it SIGTERM.
-type Unheeded struct {
+// IgnoredSIGTERM is a shim that still ran after the harness had sent it SIGTERM.
+type IgnoredSIGTERM struct {
 	PID       int           `json:"pid"`
 	ID        string        `json:"id"` // of the shim
 	Namespace string        `json:"namespace"`

@@ -24,11 +24,11 @@ type Attach struct {
 	// connection, or zero if it did not.
 	Begun time.Time `json:"begun,omitzero"`
 	Broke time.Time `json:"broke,omitzero"`
-	// Ended is the end of the stream, or zero if it did not end within Patience after the
+	// Ended is the end of the stream, or zero if it did not end within Timeout after the
 	// container's end. Err is why the stream ended with an error.
-	Ended    time.Time       `json:"ended,omitzero"`
-	Patience time.Duration   `json:"patienceNs,omitempty"`
-	Err      *callerr.Failed `json:"err,omitempty"`
+	Ended   time.Time       `json:"ended,omitzero"`
+	Timeout time.Duration   `json:"patienceNs,omitempty"`
+	Err     *callerr.Failed `json:"err,omitempty"`
 	// Outputs has the output that a client that stays has read.
 	Outputs *Outputs `json:"outputs,omitempty"`
 }

@@ -80,10 +80,10 @@ type Exec struct {
 	Absent bool `json:"absent,omitempty"`
 	// Signal is the number of the signal that ends it, or 0 if none does. Signalled is the
 	// time at which the client's kill call succeeded, or zero. If the exec still runs after
-	// Patience, the client sends SIGKILL.
+	// Timeout, the client sends SIGKILL.
 	Signal    int           `json:"signal,omitempty"`
 	Signalled time.Time     `json:"signalled,omitzero"`
-	Patience  time.Duration `json:"patienceNs,omitempty"`
+	Timeout   time.Duration `json:"patienceNs,omitempty"`
 	PID       uint32        `json:"pid,omitempty"` // as Start reported it
 	// Begun is the time of the client's first request for it. The others are the times at
 	// which the client received a success, or zero if it received none.
@@ -141,10 +141,10 @@ type Input struct {
 	// Closing is the time of the first CloseIO request, and Closed the time of its success.
 	// They are zero if that did not happen. By CRI they are the times before and after the
 	// client closed the input or broke its connection. The payload must read the end within
-	// Patience after Closed.
-	Closing  time.Time     `json:"closing,omitzero"`
-	Closed   time.Time     `json:"closed,omitzero"`
-	Patience time.Duration `json:"patienceNs,omitempty"`
+	// Timeout after Closed.
+	Closing time.Time     `json:"closing,omitzero"`
+	Closed  time.Time     `json:"closed,omitzero"`
+	Timeout time.Duration `json:"patienceNs,omitempty"`
 	// Open reports that no client closes the input, so that it must not end before its
 	// container.
 	Open bool `json:"open,omitempty"`

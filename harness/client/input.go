@@ -67,7 +67,7 @@ func (s *Session) Feed(ctx context.Context, in *harness.Input, to Feeder) {
 func (s *Session) FeedMore(ctx context.Context, in *harness.Input, to Feeder, lines, taken int) int {
 	text := inputLines(in.Lines, lines, time.Now())
 	in.Lines += lines
-	in.Patience = inputTimeout
+	in.Timeout = inputTimeout
 	n, err := to.Write(ctx, text)
 	in.Wrote += bytes.Count(text[:n], []byte{'\n'})
 	if err != nil {
@@ -85,7 +85,7 @@ func inputText(lines int) (text []byte, cut int) {
 }
 
 func (s *Session) feed(ctx context.Context, in *harness.Input, to Feeder, text []byte, cut int) {
-	in.Patience = inputTimeout
+	in.Timeout = inputTimeout
 	n, err := to.Write(ctx, text[:cut])
 	read := err == nil && s.awaitRead(ctx, to.Record, cut, to.Alive)
 	if read && cut < len(text) {

@@ -111,7 +111,8 @@ func (in *Injector) askShims(ctx context.Context) (string, error) {
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
-		in.record.Unheeded(harness.Unheeded{PID: p.PID, ID: p.Shim.ID, Namespace: p.Shim.Namespace, For: termTimeout})
+		in.record.IgnoredSIGTERM(harness.IgnoredSIGTERM{
+			PID: p.PID, ID: p.Shim.ID, Namespace: p.Shim.Namespace, For: termTimeout})
 	}
 	return fmt.Sprintf("SIGTERM sent to %d shims, %d ended within %s", len(asked), ended, termTimeout), nil
 }

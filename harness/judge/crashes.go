@@ -74,14 +74,14 @@ func shimEnds(h *harness.History) (found []finding.Finding) {
 		n := slices.IndexFunc(h.Hits, func(hit failpoints.Hit) bool { return hit.Who == "shim" && hit.PID == e.PID })
 		if e.Code == 0 || n < 0 || e.Code == unpublished && !h.Case.Faultless() ||
 			tolerated(h, shimExitsWell, harness.Instance{PID: uint32(e.PID)}, span{}) ||
-			slices.ContainsFunc(h.Unheeded, func(u harness.Unheeded) bool { return u.PID == e.PID }) {
+			slices.ContainsFunc(h.IgnoredSIGTERM, func(u harness.IgnoredSIGTERM) bool { return u.PID == e.PID }) {
 			continue
 		}
 		found = append(found, finding.Finding{Invariant: finding.Liveness, Class: finding.ClassShim,
 			Subject: finding.Subject{ID: h.Hits[n].ID, PID: e.PID},
 			Facts:   fact.Facts{fact.What: fact.ShimEnded, fact.Exit: fmt.Sprint(e.Code)}})
 	}
-	for _, u := range h.Unheeded {
+	for _, u := range h.IgnoredSIGTERM {
 		found = append(found, finding.Finding{
 			Invariant: finding.Liveness, Class: finding.ClassShim,
 			Subject: finding.Subject{PID: u.PID, ID: u.ID, Namespace: u.Namespace},

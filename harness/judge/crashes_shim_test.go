@@ -11,7 +11,7 @@ func TestRulesOfShimEnds(t *testing.T) {
 	ends := func(code uint32) func(*harness.History) {
 		return func(h *harness.History) { h.Exits = append(h.Exits, harness.Exit{PID: 42, Code: code, At: at(45)}) }
 	}
-	unheeded := func(h *harness.History) { h.Unheeded = []harness.Unheeded{{PID: 42}} }
+	ignored := func(h *harness.History) { h.IgnoredSIGTERM = []harness.IgnoredSIGTERM{{PID: 42}} }
 	misbehaves := func(h *harness.History) { h.Case.Workload.Fakeshim = "shutdown-hangs" }
 	inDaemon := func(h *harness.History) {
 		h.Hits[2].Who, h.Case.Plan[0].At.Who = "containerd", "containerd"
@@ -31,7 +31,7 @@ func TestRulesOfShimEnds(t *testing.T) {
 			h.Calls, h.Reference = failedCalls("create"), &harness.Reference{Outcome: harness.Invalid}
 		}), "liveness shim what=shim-ended exit=2"},
 		"what is no shim":           {also(plain, ends(2), func(h *harness.History) { h.Exits[1].PID = 77 }), ""},
-		"asked to end, and did not": {also(plain, ends(137), unheeded), "liveness shim what=shutdown"},
+		"asked to end, and did not": {also(plain, ends(137), ignored), "liveness shim what=shutdown"},
 		"one that misbehaves":       {also(plain, ends(2), misbehaves), ""},
 	})
 }

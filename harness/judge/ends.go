@@ -52,8 +52,8 @@ func (p process) wrongEnd() (fact.Facts, bool) {
 		return fact.Facts{}, false
 	case !ran:
 		return fact.Facts{fact.Status: fact.NeverBegan}, true
-	case t.Status == killed && p.e != nil && p.e.Signal != 0 && p.e.Waited.After(p.e.Signalled.Add(p.e.Patience)):
-		fs[fact.Status], fs[fact.Bound] = fact.NotEnded, p.e.Patience.String() // the client gave up and killed it
+	case t.Status == killed && p.e != nil && p.e.Signal != 0 && p.e.Waited.After(p.e.Signalled.Add(p.e.Timeout)):
+		fs[fact.Status], fs[fact.Bound] = fact.NotEnded, p.e.Timeout.String() // the client gave up and killed it
 	case t.Status == killed || t.Status == want:
 		fs[fact.Status] = fact.Killed
 	default:

@@ -52,7 +52,7 @@ func withSignalledExec(handled bool, change func(*harness.History)) func(*harnes
 	return func(h *harness.History) {
 		withExec(h)
 		e, status := &h.Instances[0].Execs[0], uint32(143)
-		e.Want, e.Signal, e.Signalled, e.Patience, e.Payload.Status = status, 15, at(23), time.Second, int(status)
+		e.Want, e.Signal, e.Signalled, e.Timeout, e.Payload.Status = status, 15, at(23), time.Second, int(status)
 		if !handled {
 			status = 137
 			e.Payload.Exited = false
@@ -116,7 +116,7 @@ func TestRulesOfExecs(t *testing.T) {
 			"end end of=exec status=killed want=143 true=137"},
 		"one that its signal does not end": {withSignalledExec(false, func(h *harness.History) {
 			plain(h)
-			h.Instances[0].Execs[0].Patience = time.Millisecond
+			h.Instances[0].Execs[0].Timeout = time.Millisecond
 		}), "end end of=exec status=not-ended want=143 bound=1ms"},
 		"one that is not sent its signal": {withSignalledExec(false, func(h *harness.History) {
 			plain(h)

@@ -38,7 +38,7 @@ func TestRules(t *testing.T) {
 			func(h *harness.History) { kill(h, "shim", 99); end(h, 0) }, "end end status=wrong",
 		},
 		"a shim that does not end when it is asked to": {func(h *harness.History) {
-			h.Unheeded = []harness.Unheeded{{PID: 42, ID: "c0", Namespace: "shimquake", For: 10 * time.Second}}
+			h.IgnoredSIGTERM = []harness.IgnoredSIGTERM{{PID: 42, ID: "c0", Namespace: "shimquake", For: 10 * time.Second}}
 		}, "liveness shim what=shutdown"},
 		"an exit between two deaths": {func(h *harness.History) {
 			drop(h, 2)

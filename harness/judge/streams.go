@@ -204,7 +204,7 @@ func (p process) wrongInput() (found []finding.Finding) {
 		found = append(found, p.failed(
 			fact.Facts{fact.What: fact.InputEnded, fact.Apart: in.Closing.Sub(own.EOFAt).String()}))
 	case own.EOFAt.IsZero() && !in.Closed.IsZero() && own.Runs > 0:
-		found = append(found, p.failed(fact.Facts{fact.What: fact.InputOpen, fact.Bound: in.Patience.String()}))
+		found = append(found, p.failed(fact.Facts{fact.What: fact.InputOpen, fact.Bound: in.Timeout.String()}))
 	}
 	lines := 0
 	if !own.EOFAt.IsZero() && !early && !in.Open || in.Open && own.Exited {
@@ -223,7 +223,7 @@ func (p process) wrongAttach(a harness.Attach) (found []finding.Finding) {
 	case a.Err != nil:
 		found = append(found, p.failed(a.Err.Facts(fact.AttachFailed)))
 	case a.Ended.IsZero() && !p.i.Waited.IsZero():
-		found = append(found, p.failed(fact.Facts{fact.What: fact.AttachOpen, fact.Bound: a.Patience.String()}))
+		found = append(found, p.failed(fact.Facts{fact.What: fact.AttachOpen, fact.Bound: a.Timeout.String()}))
 	}
 	if a.Outputs != nil {
 		found = append(found, p.wrongAttachedOutputs(*a.Outputs)...)

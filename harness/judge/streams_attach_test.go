@@ -23,8 +23,8 @@ func withAttach(h *harness.History) {
 	i.Spec.Stdin, i.Payload.Wrote = 40, 40
 	i.Input = &harness.Input{Lines: 40, Wrote: 40, Open: true, Read: harness.Output{Last: 40, LastAt: at(27)}}
 	i.Attaches = []harness.Attach{
-		{Breaks: harness.BreaksInput, Begun: at(21), Broke: at(23), Ended: at(24), Patience: time.Second},
-		{Begun: at(25), Ended: at(33), Patience: time.Second, Outputs: readOf(40, 40)},
+		{Breaks: harness.BreaksInput, Begun: at(21), Broke: at(23), Ended: at(24), Timeout: time.Second},
+		{Begun: at(25), Ended: at(33), Timeout: time.Second, Outputs: readOf(40, 40)},
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // fed is an input of 40 lines that was closed at a time, and read whole.
 func fed(ms int) *harness.Input {
-	return &harness.Input{Lines: 40, Wrote: 40, Closing: at(ms), Closed: at(ms + 1), Patience: time.Second,
+	return &harness.Input{Lines: 40, Wrote: 40, Closing: at(ms), Closed: at(ms + 1), Timeout: time.Second,
 		Read: harness.Output{Last: 40, LastAt: at(ms)}}
 }
 

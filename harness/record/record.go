@@ -65,11 +65,11 @@ func (r *Recorder) Killed(k harness.Kill) {
 	r.h.Kills = append(r.h.Kills, k)
 }
 
-// Unheeded writes down a shim that did not end when it was asked to.
-func (r *Recorder) Unheeded(u harness.Unheeded) {
+// IgnoredSIGTERM records a shim that ignored SIGTERM.
+func (r *Recorder) IgnoredSIGTERM(u harness.IgnoredSIGTERM) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.h.Unheeded = append(r.h.Unheeded, u)
+	r.h.IgnoredSIGTERM = append(r.h.IgnoredSIGTERM, u)
 }
 
 // Has records the files and mounts of containers.
@@ -127,7 +127,7 @@ func (r *Recorder) History() harness.History {
 	defer r.mu.Unlock()
 	h := r.h
 	h.Problems, h.Calls, h.Signals = slices.Clone(h.Problems), slices.Clone(h.Calls), slices.Clone(h.Signals)
-	h.Stops, h.Unheeded = slices.Clone(h.Stops), slices.Clone(h.Unheeded)
+	h.Stops, h.IgnoredSIGTERM = slices.Clone(h.Stops), slices.Clone(h.IgnoredSIGTERM)
 	h.Reported, h.Kills, h.Notes = slices.Clone(h.Reported), slices.Clone(h.Kills), slices.Clone(h.Notes)
 	h.CRI, h.Belongings = h.CRI.Clone(), slices.Clone(h.Belongings)
 	return h

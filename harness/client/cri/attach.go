@@ -30,7 +30,7 @@ const endTimeout = 10 * time.Second
 // open.
 func (c *Client) attachStep(ctx context.Context, of script.Object, _ string) error {
 	i, stdin := c.current(of), c.steps.Has("write", of)
-	is := &harness.Attach{Begun: time.Now(), Patience: endTimeout}
+	is := &harness.Attach{Begun: time.Now(), Timeout: endTimeout}
 	if c.steps.Has("disconnect", of) {
 		if is.Breaks = harness.BreaksOutput; stdin {
 			is.Breaks = harness.BreaksInput

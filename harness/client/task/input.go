@@ -36,7 +36,7 @@ func (c *Client) feed(ctx context.Context, of script.Object, i *harness.Instance
 			return err
 		}))
 	})
-	timeout := in.Patience
+	timeout := in.Timeout
 	if err != nil { // look once, because a call without a response may have succeeded
 		timeout = 0
 	}

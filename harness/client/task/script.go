@@ -271,7 +271,7 @@ func (c *Client) kill(ctx context.Context, of script.Object, signal string) erro
 	case e == nil:
 		c.Record.Sent(i.ID, int(number))
 	case int(number) == e.Signal:
-		e.Signalled, e.Patience = time.Now(), signalTimeout
+		e.Signalled, e.Timeout = time.Now(), signalTimeout
 	}
 	return err
 }
