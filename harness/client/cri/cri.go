@@ -28,7 +28,7 @@ type Client struct {
 	logs      map[*harness.Instance]*slowLog
 	// removedAgain is set once something could not be removed.
 	removedAgain bool
-	// late is what all clients of the case know of what may come after its call.
+	// late holds the late pods and containers, for all clients of the case.
 	late *late
 	// again is set for a client that uses the id again: its observations are not recorded.
 	again bool
