@@ -82,7 +82,7 @@ func failedShim(h *harness.History) (failure, bool) {
 		return failure{}, false // a fake shim may misbehave when asked to, and the model knows what is refused
 	}
 	for _, hit := range h.Hits {
-		if hit.Fault >= 0 || h.MayHaveBegun(hit.Time, unprobed) {
+		if hit.Fault >= 0 || h.MayHaveBegun(hit.Time, hasNoHits) {
 			return failure{}, false
 		}
 		begins := hit.Point == "rpc:shim:Task.Create:exit" || hit.Point == "rpc:shim:Task.Start:exit"

@@ -10,13 +10,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// criListed: CRI lists what there is. What it lists when everything was removed, and
-// containerd has no more, its clients will never get rid of; and what it does not list
-// they do not even try to remove.
-func criListed(h *harness.History) (found []finding.Finding, problems []harness.Problem) {
-	if h.CRI == nil {
-		return nil, nil
-	}
+// listedObjects compares CRI's lists with containerd's objects. A client never removes an
+// object that is not listed, and cannot get rid of one that is only listed.
+func listedObjects(h *harness.History) (found []finding.Finding, problems []harness.Problem) {
 	if looked(h) {
 		found, problems = compareLists(h.CRI.Listed, h.After.Inventory, h.Before, "")
 	}
@@ -61,7 +57,7 @@ func compareLists(l *harness.CRIListed, has, had *inventory.Inventory, in string
 			add(finding.ClassContainer, id, fact.OnlyByCRI)
 		}
 	}
-	if in == "" { // what is left in the end is a leak by itself, listed or not
+	if in == "" { // the rule for leaks has the objects that are left, listed or not
 		return found, nil
 	}
 	for _, r := range has.Daemon.Containers {

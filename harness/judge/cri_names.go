@@ -8,11 +8,11 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// stillReserved is what CRI's registrar says of a name that it keeps for another
-// (internal/registrar of v2.4.2). No status code says so.
+// stillReserved is in the error of CRI's registrar about a reserved name
+// (internal/registrar of v2.4.2). The error has no code.
 const stillReserved = "is reserved for"
 
-// noImage is what it says of an image that there is not, which it looks for once it has
+// noImage is in the error about a missing image. CRI looks for the image after it has
 // reserved the name.
 const noImage = "failed to resolve image"
 

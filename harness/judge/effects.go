@@ -87,15 +87,15 @@ func effectsOfPlan(h *harness.History) (all []effect) {
 				all = append(all, effect{kind: kind, from: from})
 			}
 		}
-		do, unprobed := f.Do.At(1).Action, !f.At.Kind.Probed()
+		do, hasNoHits := f.Do.At(1).Action, !f.At.Kind.Probed()
 		stops := func(who string) bool {
 			return slices.ContainsFunc(f.While, func(s failpoints.Step) bool {
 				return s.Verb == "stop" && (who == "" || s.Who == who)
 			})
 		}
-		add(unprobed && f.At.Kind != failpoints.Proc, kernelSlow, from)
-		add(unprobed && f.At.Kind == failpoints.Proc, procFault, from)
-		add(unprobed && do != term.Kill || stops(""), slowed, time.Time{})
+		add(hasNoHits && f.At.Kind != failpoints.Proc, kernelSlow, from)
+		add(hasNoHits && f.At.Kind == failpoints.Proc, procFault, from)
+		add(hasNoHits && do != term.Kill || stops(""), slowed, time.Time{})
 		add(f.At.Who == "containerd" && do == term.Stop || stops("containerd"), containerdFroze, time.Time{})
 		add(toShims(f), shimPlanned, time.Time{})
 		add(slices.ContainsFunc(f.Do.Clauses(), func(c term.Clause) bool {

@@ -31,8 +31,7 @@ var rules = func(known excuses) []rule {
 		// When the client is done, and everything has settled:
 		responses, alive, known.leaks, ends, known.events, exits, calls, streams,
 		// The responses, lists and events of CRI:
-		criStatuses, criKept, criSandboxes, criStates, criStopped, criNotStarted,
-		criNames, criListed, criEvents, networks,
+		observations, criNames, criEvents, networks,
 		// Other containers:
 		bystanders,
 		// At all times:

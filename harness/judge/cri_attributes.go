@@ -1,0 +1,257 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
+)
+
+// attributes returns the wrong attributes that CRI reports:
+//
+//	attribute                 set by                     holds
+//	created at                CreateContainer            within 1 s, and to the nanosecond from the first report
+//	started at                StartContainer             the same
+//	finished at               the end of the process     the same; 5 s for the shim to reap it
+//	exit code, reason         the end of the process     from the first report; a reason may become OOMKilled
+//	code 128, StartError      a failed StartContainer    until the first fault; never 0
+//	a sandbox's created at    RunPodSandbox              within 1 s from the first report
+//
+// A restart changes no attribute. A fault in one of containerd's own calls may have kept
+// it from storing the attribute. The true exit code of a container belongs to the exit
+// ledger.
+func attributes(h *harness.History) (found []finding.Finding) {
+	for _, i := range h.Instances {
+		for _, s := range h.CRI.Statuses {
+			if s.ID == i.ID {
+				found = append(found, statusTimes(h, i, s)...)
+				found = append(found, reason(i, s)...)
+			}
+		}
+	}
+	said := map[string]criview.Status{}
+	for _, s := range h.CRI.Statuses {
+		if was, ok := said[s.ID]; ok && !broken(h, s.Seen) {
+			found = append(found, forgot(was, s)...)
+		}
+		said[s.ID] = s
+	}
+	return slices.Concat(found, afterFailedStarts(h), sandboxTimes(h))
+}
+
+// afterFailedStarts returns the wrong attributes of containers whose start has failed. A
+// containerd that starts may find a task that a fault has kept from its rollback.
+func afterFailedStarts(h *harness.History) (found []finding.Finding) {
+	said := map[string]criview.Status{}
+	for _, s := range h.CRI.NotStarted {
+		if s.State == criview.Exited && s.ExitCode == 0 {
+			found = append(found, about(fact.AContainer, s.ID, fact.FieldExitCode, fact.Other, "0",
+				"another than 0: "+startFailed))
+		}
+		i, known := instanceOf(h, s.ID)
+		if known && s.State == criview.Exited && !fired(h, s.Seen) {
+			found = append(found, statusTimes(h, i, s)...)
+			if s.Reason != startError {
+				found = append(found, about(fact.AContainer, s.ID, fact.FieldReason, fact.Other, s.Reason,
+					startError+": "+startFailed))
+			}
+		}
+		was, ok := said[s.ID]
+		doubts := s.State == criview.Unknown && fired(h, was.Seen)
+		if ok && !doubts && !brokenSince(h, was.Seen, s.Seen) {
+			found = append(found, forgot(was, s)...)
+		}
+		said[s.ID] = s
+	}
+	return found
+}
+
+// sandboxTimes returns the changed times of creation. CRI has none for a sandbox whose
+// shim is gone (PodSandboxStatus of v2.4.2).
+func sandboxTimes(h *harness.History) (found []finding.Finding) {
+	created := map[string]time.Time{}
+	for _, s := range h.CRI.Sandboxes {
+		if s.Err != nil || s.State != criview.Ready || s.Created.IsZero() {
+			continue
+		}
+		if was, ok := created[s.ID]; ok && apart(was, s.Created) {
+			found = append(found, about(fact.ASandbox, s.ID, fact.FieldCreated, fact.Changed,
+				stamp(s.Created), stamp(was)))
+		}
+		created[s.ID] = s.Created
+	}
+	return found
+}
+
+// clockTolerance is the largest error of a time that CRI reports. The machine's clock may
+// be adjusted a little while a case runs. CRI's clients keep times in whole seconds
+// (metav1.Time).
+const clockTolerance = time.Second
+
+// about returns the finding about one field that CRI reports of an id.
+func about(object, id, field, is, reported, true_ string) finding.Finding {
+	return finding.Finding{
+		Invariant: finding.Status, Class: finding.ClassCRIStatus, Subject: finding.Subject{ID: id},
+		Facts: fact.Facts{fact.Object: object, fact.Field: field, fact.Is: is,
+			fact.Reported: reported, fact.True: true_},
+	}
+}
+
+// window has the bounds of a time. A bound may be zero: there is none.
+type window struct {
+	field        string
+	reported     time.Time
+	from, to     time.Time
+	mustBe       bool // CRI has a time for it by now
+	after, until string
+}
+
+// statusTimes returns the wrong times of a status.
+func statusTimes(h *harness.History, i harness.Instance, s criview.Status) (found []finding.Finding) {
+	exited := s.State == criview.Exited
+	started := window{field: fact.FieldStarted, reported: s.Started, from: i.Begun, to: s.Seen,
+		after: "it was asked for", until: "CRI has said so",
+		mustBe: s.State == criview.Running || exited && !i.Started.IsZero()}
+	if !i.Started.IsZero() && len(h.Deaths) == 0 { // a containerd that is started may take its own start for it
+		started.to, started.until = i.Started, "StartContainer has succeeded"
+	}
+	finished := window{field: fact.FieldFinished, reported: s.Finished, to: s.Seen, mustBe: exited,
+		until: "CRI has said so"}
+	finished.from, finished.after = livedUntil(h, i)
+	if by := endedBy(h, i); reportedTrue(h, i, "", uint32(s.ExitCode)) && !by.IsZero() && by.Before(s.Seen) {
+		finished.to, finished.until = by, "a shim has reaped it at the latest"
+	}
+	all := []window{
+		{field: fact.FieldCreated, reported: s.Created, from: i.Begun, to: s.Seen, mustBe: true,
+			after: "it was asked for", until: "CRI has said so"},
+		started, finished,
+	}
+	for _, w := range all {
+		if is, bound := w.judge(); is != "" {
+			found = append(found, about(fact.AContainer, i.ID, w.field, is, stamp(w.reported), bound))
+		}
+	}
+	return found
+}
+
+// judge says what is wrong with a time, and with what it was compared.
+func (w window) judge() (is, bound string) {
+	switch {
+	case w.reported.IsZero() && w.mustBe:
+		return fact.NotSet, "it has happened"
+	case w.reported.IsZero():
+	case !w.from.IsZero() && w.reported.Before(w.from.Add(-clockTolerance)):
+		return fact.TooEarly, fmt.Sprintf("%s, when %s", stamp(w.from), w.after)
+	case !w.to.IsZero() && w.reported.After(w.to.Add(clockTolerance)):
+		return fact.TooLate, fmt.Sprintf("%s, when %s", stamp(w.to), w.until)
+	}
+	return "", ""
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return "0"
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+// startFailed is why a container has exited without having run.
+const startFailed = "its StartContainer had failed"
+
+// startError is CRI's reason for the end of a container whose start has failed.
+const startError = "StartError"
+
+// reasons returns the reasons that CRI may give for an exit code.
+func reasons(code int32) []string {
+	switch code {
+	case 0:
+		return []string{"Completed"}
+	case 128: // errorStartExitCode
+		return []string{"Error", startError}
+	case 255: // unknownExitCode
+		return []string{"Error", "Unknown"}
+	}
+	return []string{"Error"}
+}
+
+// reason returns a reason that does not belong to its exit code. A container is OOMKilled
+// only after a process in it has taken too much memory. The rule for the ends of
+// processes requires that reason.
+func reason(i harness.Instance, s criview.Status) []finding.Finding {
+	hogged := i.Payload.HoggedAt
+	oomKilled := s.Reason == criview.OOMKilled && !hogged.IsZero() && !s.Seen.Before(hogged)
+	if s.State != criview.Exited || oomKilled {
+		return nil
+	}
+	if want := reasons(s.ExitCode); !slices.Contains(want, s.Reason) {
+		return []finding.Finding{about(fact.AContainer, s.ID, fact.FieldReason, fact.Other, s.Reason,
+			fmt.Sprintf("%s, for its exit code %d", want[0], s.ExitCode))}
+	}
+	return nil
+}
+
+// forgot returns the attributes that differ between two statuses of a container. CRI
+// stores times to the nanosecond: an invented time may be close to the true one.
+func forgot(was, is criview.Status) (found []finding.Finding) {
+	changed := func(field, reported, before string) {
+		found = append(found, about(fact.AContainer, is.ID, field, fact.Changed, reported, before))
+	}
+	for _, t := range []struct {
+		field   string
+		was, is time.Time
+	}{
+		{fact.FieldCreated, was.Created, is.Created}, {fact.FieldStarted, was.Started, is.Started},
+		{fact.FieldFinished, was.Finished, is.Finished},
+	} {
+		if !t.was.IsZero() && !t.was.Equal(t.is) {
+			changed(t.field, finely(t.is), finely(t.was))
+		}
+	}
+	if was.State != criview.Exited {
+		return found
+	}
+	if is.State != was.State {
+		changed(fact.FieldState, is.State, was.State)
+	}
+	if is.ExitCode != was.ExitCode {
+		changed(fact.FieldExitCode, strconv.Itoa(int(is.ExitCode)), strconv.Itoa(int(was.ExitCode)))
+	}
+	if is.Reason != was.Reason && is.Reason != criview.OOMKilled { // it learns that by another way, perhaps later
+		changed(fact.FieldReason, is.Reason, was.Reason)
+	}
+	return found
+}
+
+// finely returns a time as CRI stores it.
+func finely(t time.Time) string {
+	if t.IsZero() {
+		return "0"
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000000000Z")
+}
+
+// apart reports whether CRI's clients can tell two times from each other.
+func apart(a, b time.Time) bool { return a.Sub(b).Abs() > clockTolerance }
+
+// hasNoHits reports whether no probe decides a fault.
+func hasNoHits(f failpoints.Fault) bool { return !f.At.Kind.Probed() }
+
+// uniqueCauses returns the first of the findings about one id with the same cause. CRI is
+// asked again and again, and reports the same.
+func uniqueCauses(found []finding.Finding) []finding.Finding {
+	var out []finding.Finding
+	for _, f := range found {
+		if !slices.ContainsFunc(out, func(o finding.Finding) bool {
+			return o.Class == f.Class && o.Subject == f.Subject && o.Facts.Cause() == f.Facts.Cause()
+		}) {
+			out = append(out, f)
+		}
+	}
+	return out
+}

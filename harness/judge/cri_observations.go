@@ -1,0 +1,300 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
+)
+
+// observations: each state that CRI reports of a pod or a container is possible. Its
+// times are true, its exit code and reason belong together, and all of them stay. Lists
+// name the existing objects. Rule responses judges the states and lists behind the steps
+// of a script without a fault.
+func observations(h *harness.History) (found []finding.Finding, problems []harness.Problem) {
+	if h.CRI == nil {
+		return nil, nil
+	}
+	for _, r := range stateReports(h) {
+		if r.err != nil && !fired(h, r.answered) {
+			found = append(found, about(r.object, r.id, fact.FieldState, fact.NotSet, r.err.Said, "it is there"))
+		}
+		for _, row := range stateRows {
+			if row.object == r.object && row.by == r.by && r.err == nil {
+				found = append(found, row.judge(h, r)...)
+			}
+		}
+	}
+	lists, problems := listedObjects(h)
+	return slices.Concat(uniqueCauses(slices.Concat(found, attributes(h))), lists), problems
+}
+
+// reporter is a way in which CRI reports a state.
+type reporter string
+
+// The reporters. A client asks for the status of a container until it has exited. Only
+// the last status must know of the end.
+const (
+	byStatus      reporter = "ContainerStatus or PodSandboxStatus"
+	byLastStatus  reporter = "the last ContainerStatus"
+	byFailedStart reporter = "ContainerStatus after a failed StartContainer"
+	byList        reporter = "ListContainers or ListPodSandbox"
+	byFirstList   reporter = "ListPodSandbox, of a sandbox that no response has named"
+	byStop        reporter = "a successful StopContainer or StopPodSandbox"
+)
+
+// stateReport is a report of CRI about the state of a sandbox or a container.
+type stateReport struct {
+	object, id string
+	by         reporter
+	state      string          // as the API names it; "": it is not listed
+	err        *callerr.Failed // why CRI could not report it
+	stopped    bool            // StopPodSandbox had succeeded before
+	asked      time.Time
+	answered   time.Time
+}
+
+// stateReports are the reports of a history.
+func stateReports(h *harness.History) (all []stateReport) {
+	for _, s := range h.CRI.Sandboxes {
+		all = append(all, stateReport{fact.ASandbox, s.ID, byStatus, s.State, s.Err, s.Stopped, s.At,
+			latest(s.At, s.Answered)})
+	}
+	for _, s := range h.CRI.Unanswered {
+		all = append(all, stateReport{fact.ASandbox, s.ID, byFirstList, s.State, nil, false, s.At, s.Answered})
+	}
+	for _, s := range h.CRI.States {
+		all = append(all, stateReport{s.Object, s.ID, byList, s.State, nil, s.Stopped, s.At, latest(s.At, s.Answered)})
+	}
+	last := map[string]criview.Status{}
+	for _, s := range h.CRI.Statuses {
+		last[s.ID] = s
+		all = append(all, stateReport{fact.AContainer, s.ID, byStatus, s.State, nil, false, s.Asked, s.Seen})
+	}
+	for _, s := range h.CRI.NotStarted {
+		all = append(all, stateReport{fact.AContainer, s.ID, byFailedStart, s.State, nil, false, s.Asked, s.Seen})
+	}
+	for _, i := range h.Instances {
+		if s, ok := last[i.ID]; ok {
+			all = append(all, stateReport{fact.AContainer, i.ID, byLastStatus, s.State, nil, false, s.Asked, s.Seen})
+		}
+		if at, ok := stoppedAt(h, i); ok {
+			all = append(all, stateReport{fact.AContainer, i.ID, byStop, "that it is stopped", nil, false, at, at})
+		}
+	}
+	return all
+}
+
+// stateRow has the states that a reporter may not report.
+type stateRow struct {
+	object string
+	by     reporter
+	// wrong reports whether a state is impossible, if the row applies.
+	wrong func(state string) bool
+	is    string
+	// because returns why, or the state that must be reported; "": the row does not apply.
+	because func(*harness.History, stateReport) string
+}
+
+// stateRows are the impossible states, and the faults after which they may be reported.
+var stateRows = []stateRow{
+	{fact.ASandbox, byStatus, is(criview.Ready), fact.TooLate, stoppedPod},
+	{fact.ASandbox, byStatus, is(criview.Ready), fact.TooLate, lostPod},
+	{fact.ASandbox, byStatus, isNot(criview.Ready), fact.TooEarly, runningPod},
+	{fact.ASandbox, byFirstList, is(criview.Ready), fact.TooEarly, halfMade},
+	{fact.ASandbox, byList, is(criview.Ready), fact.TooLate, faultless(stoppedPod)},
+	{fact.ASandbox, byList, isNot(criview.Ready, criview.NotReady), fact.Other,
+		faultless(must(criview.NotReady, stoppedPod))},
+	{fact.ASandbox, byList, isNot(criview.Ready), fact.Other, must(criview.Ready, runningPod)},
+	{fact.AContainer, byList, isNot(criview.Exited), fact.Other, must(criview.Exited, saidToHaveExited)},
+	{fact.AContainer, byFailedStart, isNot(criview.Exited), fact.Other, faultless(failedStart)},
+	{fact.AContainer, byStatus, is(criview.Running), fact.TooLate, stoppedOnce},
+	{fact.AContainer, byStop, isNot(), fact.TooEarly, endsLater},
+	{fact.AContainer, byLastStatus, is(criview.Exited), fact.TooEarly, faultless(stillRuns)},
+	{fact.AContainer, byLastStatus, isNot(criview.Exited), fact.TooLate, endedLongAgo},
+}
+
+func is(state string) func(string) bool { return func(s string) bool { return s == state } }
+
+func isNot(states ...string) func(string) bool {
+	return func(s string) bool { return !slices.Contains(states, s) }
+}
+
+// judge returns the finding about a report, if it is impossible.
+func (row stateRow) judge(h *harness.History, r stateReport) []finding.Finding {
+	because := ""
+	if row.wrong(r.state) {
+		because = row.because(h, r)
+	}
+	if because == "" {
+		return nil
+	}
+	f := about(r.object, r.id, fact.FieldState, row.is, r.state, because)
+	if r.by == byList {
+		f.Facts[fact.What] = fact.Listing
+	}
+	return []finding.Finding{f}
+}
+
+// faultless is a reason that holds until the first fault.
+func faultless(because func(*harness.History, stateReport) string) func(*harness.History, stateReport) string {
+	return func(h *harness.History, r stateReport) string {
+		if fired(h, r.answered) {
+			return ""
+		}
+		return because(h, r)
+	}
+}
+
+// must has the state that must be reported in place of the reason.
+func must(state string, because func(*harness.History, stateReport) string) func(*harness.History, stateReport) string {
+	return func(h *harness.History, r stateReport) string {
+		if because(h, r) == "" {
+			return ""
+		}
+		return state
+	}
+}
+
+// stoppedPod applies after a successful stop.
+func stoppedPod(_ *harness.History, r stateReport) string {
+	if r.stopped {
+		return "StopPodSandbox had succeeded"
+	}
+	return ""
+}
+
+// runningPod applies before the stop and before the first fault.
+func runningPod(h *harness.History, r stateReport) string {
+	if r.stopped || fired(h, r.answered) {
+		return ""
+	}
+	return "RunPodSandbox had succeeded, and nothing had stopped it"
+}
+
+// lostPod applies if a sandbox had no process when the containerd that was asked started:
+// that containerd finds none, and needs no event.
+func lostPod(h *harness.History, r stateReport) string {
+	lost := slices.ContainsFunc(h.Kills, func(k harness.Kill) bool {
+		return (k.Who == "shim" || k.Who == "sandbox") && slices.ContainsFunc(h.Deaths, func(d daemon.Death) bool {
+			back := d.At.Add(d.BackIn)
+			return d.BackIn > 0 && k.At.Before(back) && back.Before(r.asked)
+		})
+	})
+	if r.stopped || !lost {
+		return ""
+	}
+	return "its init or its shim was killed before containerd was started"
+}
+
+// halfMade applies if the shim of a sandbox had created its init, and had not begun to
+// start it.
+func halfMade(h *harness.History, r stateReport) string {
+	did := func(point string) bool {
+		return slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
+			return hit.Who == "shim" && hit.ID == r.id && hit.Point == point && hit.Time.Before(r.answered)
+		})
+	}
+	if !did("rpc:shim:Task.Create:exit") || did("rpc:shim:Task.Start:entry") {
+		return ""
+	}
+	return "its shim had created its init, and not started it"
+}
+
+// saidToHaveExited applies after a status that has the container exited, unless a fault
+// has broken a call of containerd.
+func saidToHaveExited(h *harness.History, r stateReport) string {
+	said := slices.ContainsFunc(slices.Concat(h.CRI.Statuses, h.CRI.NotStarted), func(s criview.Status) bool {
+		return s.ID == r.id && s.State == criview.Exited && !s.Seen.After(r.asked)
+	})
+	if !said || broken(h, r.answered) {
+		return ""
+	}
+	return "its status was that"
+}
+
+// failedStart applies to a container whose start has failed. It has exited: CRI starts it
+// no more.
+func failedStart(h *harness.History, r stateReport) string {
+	if _, ok := instanceOf(h, r.id); !ok {
+		return ""
+	}
+	return criview.Exited + ": " + startFailed
+}
+
+// stoppedOnce applies to a container after its only stop. Of equal statuses the history
+// has the first, and the time of the last request. A repeated stop may have met the end
+// of the container.
+func stoppedOnce(h *harness.History, r stateReport) string {
+	i, at := stopBefore(h, r.id)
+	restarted := slices.ContainsFunc(h.Deaths, func(d daemon.Death) bool { return d.At.After(at) })
+	_, once := stopOf(h, i)
+	if at.IsZero() || !r.asked.After(at) || restarted || !once {
+		return ""
+	}
+	return stopVerb(i) + " succeeded at " + stamp(at)
+}
+
+// endsLater applies to a container that has ended after the response to its stop.
+func endsLater(h *harness.History, r stateReport) string {
+	i, at := stopBefore(h, r.id)
+	if own := i.Payload; !at.IsZero() && own.Exited && own.ExitedAt.After(at) {
+		return fmt.Sprintf("it ended %s later", own.ExitedAt.Sub(at))
+	}
+	return ""
+}
+
+// stopBefore returns a container and the time of the response to its stop. The time is
+// zero if a fault may have ended the container or kept it.
+func stopBefore(h *harness.History, id string) (harness.Instance, time.Time) {
+	i, _ := instanceOf(h, id)
+	at, stopped := stoppedAt(h, i)
+	if !stopped || broken(h, at) || len(h.Kills) > 0 {
+		return i, time.Time{}
+	}
+	return i, at
+}
+
+// stillRuns applies to a container that has ended after the report.
+func stillRuns(h *harness.History, r stateReport) string {
+	i, _ := instanceOf(h, r.id)
+	if own := i.Payload; own.Exited && own.ExitedAt.After(r.answered.Add(clockTolerance)) {
+		return "it ended at " + stamp(own.ExitedAt)
+	}
+	return ""
+}
+
+// learnBound is how long CRI may report a container that has ended as running or UNKNOWN.
+// It gives each try to handle an exit 10 s (handleEventTimeout), and tries again a second
+// later (internal/cri/server/events). A restart of containerd begins this time anew.
+const learnBound = 25 * time.Second
+
+// endedLongAgo applies to a container that has ended so long ago that CRI must know.
+func endedLongAgo(h *harness.History, r stateReport) string {
+	i, _ := instanceOf(h, r.id)
+	ended, how := i.Payload.ExitedAt, "it ended"
+	if stopped, ok := stoppedAt(h, i); ok && ended.IsZero() {
+		ended, how = stopped, stopVerb(i)+" succeeded"
+	}
+	if ended.IsZero() || r.asked.Sub(upSince(h, ended, r.asked)) <= learnBound {
+		return ""
+	}
+	return how + " at " + stamp(ended)
+}
+
+// instanceOf returns the container with an id.
+func instanceOf(h *harness.History, id string) (harness.Instance, bool) {
+	for _, i := range h.Instances {
+		if i.ID == id {
+			return i, true
+		}
+	}
+	return harness.Instance{}, false
+}
