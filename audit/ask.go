@@ -213,7 +213,7 @@ func containers(ctx context.Context, conn *grpc.ClientConn, ns string, known *Kn
 		}
 		kind := c.Labels[criKind]
 		if kind != "" && !isName(kind) {
-			return fmt.Errorf("it says that %s is a %q", c.ID, cut(kind))
+			return fmt.Errorf("it reports an invalid kind of %s: %q", c.ID, cut(kind))
 		}
 		known.Containers[Key{ns, c.ID}] = Container{
 			Kind: kind, NetNS: netnsPath(c.Spec.GetValue()),

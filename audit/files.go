@@ -60,7 +60,7 @@ func (w *viewing) orNote(err error) error {
 		return nil
 	}
 	if notOwned := new(scan.NotOwnedError); errors.As(err, &notOwned) {
-		w.Notes = append(w.Notes, fmt.Sprintf("not looked at: %v", err))
+		w.Notes = append(w.Notes, fmt.Sprintf("not read: %v", err))
 		return nil
 	}
 	return err

@@ -11,8 +11,8 @@ var inCRIKind = kind{
 	name: InCRI,
 	find: (*comparison).inCRI,
 	do: func(_ Suspect) string {
-		return "drain the node and restart containerd: CRI then reads containerd's records, and kubelet removes what it" +
-			" does not want"
+		return "drain the node and restart containerd: CRI then reads containerd's records, and kubelet removes unknown" +
+			" containers"
 	},
 }
 
@@ -43,7 +43,7 @@ func (c *comparison) inCRI() []Suspect {
 		}
 		s := c.suspect(InCRI, k)
 		s.Facts = facts("task", none)
-		s.Missing = []string{"task: CRI says that it is running"}
+		s.Missing = []string{"task: CRI reports it as running"}
 		out = append(out, s)
 	}
 	return out

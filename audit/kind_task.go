@@ -70,7 +70,7 @@ func (c *comparison) tasks() []Suspect {
 		case t.PID != 0 && c.byInner[t.PID] == nil && t.Status != stopped && t.Status != unknown:
 			s.PID, s.Start, s.Age = shim.PID, shim.Start, shim.Age
 			s.Facts = append(s.Facts, "process=none")
-			s.Missing = []string{"process " + itoa(t.PID) + ", which containerd says is " + t.Status}
+			s.Missing = []string{"process " + itoa(t.PID) + ", which containerd reports as " + t.Status}
 		default:
 			continue
 		}

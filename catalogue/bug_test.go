@@ -72,7 +72,7 @@ func TestParseBugRefuses(t *testing.T) {
 		"an unknown class":         {"- shim task", "- shimm task", "class"},
 		"an unknown fact":          {"task=none", "tusk=none", "tusk"},
 		"an unknown value":         {"task=none", "task=nine", "nine"},
-		"a fact of one case":       {"task=none", "task-pid=7", "of one case"},
+		"a fact of one case":       {"task=none", "task-pid=7", "from case to case"},
 		"a release of another":     {"bad: v2.0.14", "bad: v2.1.14", "no release of it"},
 		"no release":               {"bad: v2.0.14", "bod: v2.0.14", "bod"},
 		"a thread without a word":  {"issue containerd#8981", "containerd#8981", "expected one of"},

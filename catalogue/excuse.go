@@ -101,7 +101,7 @@ func (e Excuse) problems(b Bug) (all []keyError) {
 			in = fmt.Sprintf("also[%d].", n-1)
 		}
 		if len(w.Where) == 0 {
-			add(in+"where", errors.New("a window is needed: without one it would excuse what other causes leave"))
+			add(in+"where", errors.New("a window is needed: without one it would excuse leaks of other causes"))
 		}
 		for i, where := range w.Where {
 			if _, err := path.Match(where, ""); err != nil {
@@ -117,7 +117,7 @@ func (e Excuse) problems(b Bug) (all []keyError) {
 		}
 	}
 	if len(b.Cases) == 0 && !e.Sometimes {
-		add("sometimes", errors.New("what is no race (sometimes) needs a case that shows it"))
+		add("sometimes", errors.New("a bug that is not a race (sometimes) needs a case that shows it"))
 	}
 	if e.Anywhere && !e.Sometimes {
 		add("anywhere", errors.New("only a race (sometimes) comes by chance"))

@@ -54,8 +54,8 @@ var stageWords = map[Stage]string{
 	Prepared:  "to its containerd, which had not answered yet",
 	Booted:    "to a containerd that answers",
 	Underway:  "to its workload, which was under way",
-	Removed:   "to the end of its workload; what is left was not looked at",
-	LookedAt:  "to the look at what is left; the id was not used again",
+	Removed:   "to the end of its workload; it took no inventory",
+	LookedAt:  "to the inventory; the id was not used again",
 	Completed: "to its end",
 }
 

@@ -99,7 +99,7 @@ func kindOf(line []byte, n int) (string, error) {
 		Format          int
 	}
 	if err := json.Unmarshal(line, &l); err != nil {
-		return "", fmt.Errorf("no results of shimquake: %w", err)
+		return "", fmt.Errorf("not a file of results: %w", err)
 	}
 	switch {
 	case n == 1 && (l.Type != "head" || l.Shimquake != "results"):

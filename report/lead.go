@@ -68,7 +68,7 @@ func leadOfStatus(with, without *Timeline, i Item) string {
 	}
 	at := strings.IndexAny(i.Text, ":") + 1
 	if lane.Kind == Reported {
-		at = strings.Index(i.Text, " says ") + len(" says ")
+		at = strings.Index(i.Text, " reported ") + len(" reported ")
 	}
 	if at < 1 || at > len(i.Text) {
 		return ""

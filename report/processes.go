@@ -136,7 +136,7 @@ func (b *builder) reported() {
 		if o.Observer == exit.ByTaskExit || o.Observer == exit.ByTaskDelete {
 			continue // the event is already in its lane
 		}
-		i := Item{Text: fmt.Sprintf("%s says %d", o.Observer, o.Status),
+		i := Item{Text: fmt.Sprintf("%s reported %d", o.Observer, o.Status),
 			More: strings.TrimSpace("of " + o.Container + " " + o.Exec)}
 		if b.isWrong(o.Container, o.Exec, o.Observer, o.Status) {
 			i.Mark, i.Text = Wrong, i.Text+": wrong"

@@ -174,7 +174,7 @@ func (in *Injector) crashed(ctx context.Context, h failpoints.Hit) (string, harn
 	miss := func(kind harness.Miss, why string) (string, harness.Firing) {
 		return "", harness.Firing{
 			Miss:  kind,
-			Proof: fmt.Sprintf("%s, pid %d in its world, was told to crash, but %s", h.Who, h.PID, why),
+			Proof: fmt.Sprintf("%s, pid %d in its world, should have crashed, but %s", h.Who, h.PID, why),
 		}
 	}
 	if err := in.awaitGone(ctx, h.PID); err != nil {

@@ -63,7 +63,7 @@ func (m Match) check() error {
 		return fmt.Errorf("match %q: %w", m, spelling.Unknown("class", string(m.Class), texts(Classes)))
 	}
 	if details := m.Facts.Details(); len(details) > 0 {
-		return fmt.Errorf("match %q: %s is of one case alone", m, details[0])
+		return fmt.Errorf("match %q: %s differs from case to case", m, details[0])
 	}
 	keys := slices.Clone(needed[m.Class])
 	if m.Class == ClassDaemon && m.Facts[fact.What] == fact.Death {
@@ -71,7 +71,7 @@ func (m Match) check() error {
 	}
 	for _, k := range keys {
 		if m.Facts[k] == "" {
-			return fmt.Errorf("match %q: name its %s, or it excuses what other causes leave", m, k)
+			return fmt.Errorf("match %q: name its %s, or it excuses leaks of other causes", m, k)
 		}
 	}
 	return nil

@@ -42,7 +42,7 @@ func TakeBelongings(s Scene, of ...string) (Belongings, error) {
 	defer t.Close()
 	files, err := listFiles(t, s, all)
 	if err != nil {
-		return b, fmt.Errorf("look at what %s have: %w", strings.Join(of, ", "), err)
+		return b, fmt.Errorf("list the belongings of %s: %w", strings.Join(of, ", "), err)
 	}
 	add := func(f File, mount string) {
 		words := strings.Split(f.Path, "/")

@@ -61,7 +61,7 @@ func handles(ctx context.Context, s Scene, all []Process) ([]Handles, error) {
 		out = append(out, h)
 	}
 	if !slices.ContainsFunc(out, func(h Handles) bool { return h.Shim == nil }) {
-		return nil, fmt.Errorf("containerd, process %d, ended while it was looked at", s.Daemon)
+		return nil, fmt.Errorf("containerd, process %d, exited during the scan", s.Daemon)
 	}
 	return out, nil
 }

@@ -32,7 +32,7 @@ func (d *Daemon) askLeases(ctx context.Context, ns string, s Scene) error {
 			continue // it has been removed
 		}
 		if err != nil {
-			return fmt.Errorf("list what lease %s of %s keeps: %w", l.ID, ns, err)
+			return fmt.Errorf("list the resources of lease %s of %s: %w", l.ID, ns, err)
 		}
 		d.Expiring = append(d.Expiring, ExpiringLease{Ref: Ref{ns, l.ID}, Expires: end, Snapshots: snapshotsOf(ns, kept)})
 	}

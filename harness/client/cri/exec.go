@@ -78,7 +78,7 @@ func (c *Client) runExec(ctx context.Context, of script.Object, sync *harness.Ex
 			e.Sync.Left, err = c.leftSince(ctx, had, i, e)
 		}
 	})
-	c.Record.Failed("oracle", "what an exec has left is not known", err)
+	c.Record.Failed("oracle", "the files that an exec has left are not known", err)
 }
 
 // leftSince returns the files in containerd's directories that belong to a container

@@ -24,7 +24,7 @@ func (c *Client) lookStep(ctx context.Context, _ script.Object, _ string) error 
 	case !r.began:
 		r.began, r.before = true, c.Look(nil).Inventory
 		if r.before == nil {
-			c.Record.Note("client", "what there was before the first round is not known: what rounds leave is not looked at")
+			c.Record.Note("client", "there is no inventory from before the first round: the leaks of rounds are not checked")
 		}
 		c.note(func(s *harness.CRISeen) { s.Pod = r.before })
 	case r.before != nil && !r.left:
