@@ -161,7 +161,7 @@ func TestWhatCannotBeReportedIsRed(t *testing.T) {
 		"2 findings more have no issue":  {"--most", "1", good},
 		"--repo owner/name":              {"--repo", "here", good},
 		"finding new k1":                 {"--most", "9", good}, // refused below
-		"not a file of results":        {write("{}\n")},
+		"not a file of results":          {write("{}\n")},
 		"connection refused|unreachable": {"--api", "http://127.0.0.1:1", good},
 	} {
 		f := newFake(t)
