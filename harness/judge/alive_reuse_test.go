@@ -12,8 +12,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// What the second use of an id opens is a leak, but where a shim is left that may serve
-// it, and is connected anew for it: that is reported already.
+// A handle from the second use of an id is a leak. It is none if a leaked shim serves the
+// second use: containerd connects to that shim anew, and the shim is reported already.
 func TestHandlesOfASecondUse(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*harness.History)
@@ -37,7 +37,7 @@ func TestHandlesOfASecondUse(t *testing.T) {
 	}
 }
 
-// What is told of a second use is told of that.
+// Reports about a second use must not be about the first use.
 func TestSecondUse(t *testing.T) {
 	second := func(h *harness.History) {
 		h.Reuse.Use = harness.Use{ID: "c0", PID: 71, Want: 0, From: at(205)}

@@ -43,7 +43,7 @@ func (b *beside) judge() {
 	if b.b.Started.IsZero() {
 		return // its failed call says why
 	}
-	if b.b.Asked == 0 && len(b.found) == 0 && len(b.problems) == 0 && !tolerated(b.h, besideWorks, harness.Instance{}, span{b.b.Started, b.b.Released}) {
+	if b.b.Asked == 0 && len(b.found) == 0 && len(b.problems) == 0 && !b.mayFail(b.b.Started, b.b.Released) {
 		b.problems = problem(harness.ByHarness, "nobody has asked for the bystander "+b.b.ID)
 	}
 	if b.b.Payload.Runs != 1 {
@@ -79,7 +79,7 @@ func (b *beside) calls() {
 	counts := map[failure]int{}
 	var first []harness.Call
 	for _, c := range b.b.Calls {
-		if c.Err == nil || tolerated(b.h, besideWorks, harness.Instance{}, span{c.At, c.At.Add(c.Took)}) {
+		if c.Err == nil || b.mayFail(c.At, c.At.Add(c.Took)) {
 			continue
 		}
 		key := failure{c.Verb, c.Err.Code}
@@ -99,6 +99,11 @@ func (b *beside) calls() {
 		}
 		b.find(fact.OthersCall, fs)
 	}
+}
+
+// mayFail reports whether a fault may have broken a call about the bystander.
+func (b *beside) mayFail(from, to time.Time) bool {
+	return tolerated(b.h, besideWorks, harness.Instance{}, span{from, to})
 }
 
 // end judges the end: the bystander runs until its client ends it, and has its own

@@ -14,8 +14,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/wording"
 )
 
-// with is the clean history with a bystander that nothing has happened to: it runs from 0
-// to 60 ms and writes a line every 10.
+// with returns the clean history with an unharmed bystander. It runs from 0 to 60 ms and
+// writes a line every 10 ms.
 func with(api harness.API) harness.History {
 	h := clean()
 	h.Case.Workload.Bystander, h.Done = true, at(50)

@@ -42,7 +42,7 @@ func left() []inventory.Belonging {
 	return []inventory.Belonging{{ID: "c0", File: inventory.File{Path: "/run/containerd/x/c0/e0.pid"}}}
 }
 
-// What CRI answers to an ExecSync, and leaves of it: rows as those of TestRules.
+// The rows are about the response to an ExecSync and its leaks. They are as in TestRules.
 func TestRulesOfExecSync(t *testing.T) {
 	of := func(base, change func(*harness.History), more func(*harness.Exec)) func(*harness.History) {
 		return func(h *harness.History) {

@@ -15,7 +15,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// What a finding says of who had died then, and of a creation that was cut off.
+// A finding names the dead reporters, and a creation that was cut off.
 func TestCircumstances(t *testing.T) {
 	const none = ""
 	wrong := func(h *harness.History) { h.Reported[0].Status = 137 }

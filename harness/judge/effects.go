@@ -77,6 +77,7 @@ func effectsOf(h *harness.History) []effect {
 
 // effectsOfPlan returns the effects that only the plan tells.
 func effectsOfPlan(h *harness.History) (all []effect) {
+	keeping := []term.Action{term.Hang, term.Lose, term.Stop, term.Cancel, term.Pause, term.Delay}
 	for n, f := range h.Case.Plan {
 		var from time.Time
 		if at := slices.IndexFunc(h.Firings, func(of harness.Firing) bool { return of.Fault == n }); at >= 0 {
@@ -99,7 +100,7 @@ func effectsOfPlan(h *harness.History) (all []effect) {
 		add(f.At.Who == "containerd" && do == term.Stop || stops("containerd"), containerdFroze, time.Time{})
 		add(toShims(f), shimPlanned, time.Time{})
 		add(slices.ContainsFunc(f.Do.Clauses(), func(c term.Clause) bool {
-			return slices.Contains([]term.Action{term.Hang, term.Lose, term.Stop, term.Cancel, term.Pause, term.Delay}, c.Action)
+			return slices.Contains(keeping, c.Action)
 		}), responseKept, time.Time{})
 	}
 	if h.Case.RootDisk() > 0 {

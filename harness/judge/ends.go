@@ -44,7 +44,7 @@ func (p process) wrongEnd() (fact.Facts, bool) {
 		want, started = p.e.Want, p.e.Started
 	}
 	fs := fact.Facts{fact.Want: fmt.Sprint(want), fact.True: fmt.Sprint(t.Status), fact.Source: t.Source}
-	asWanted := t.Status == want && !(p.e == nil && killedOtherwise(p.h, p.i))
+	asWanted := t.Status == want && (p.e != nil || !killedOtherwise(p.h, p.i))
 	switch {
 	case err != nil || p.i.ID == "" || (!ran || t.Status == killed) && p.mayBeKilled():
 		return fact.Facts{}, false

@@ -11,8 +11,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// startCutOff has the payload run and be killed, of which nobody has seen the time, and
-// its Start, from 15 to 26, fail. The client removes what there is at 35.
+// startCutOff has the payload run and be killed at an unknown time. Its Start fails, from
+// 15 to 26. The client removes the container at 35.
 func startCutOff(h *harness.History) {
 	killedByNobody(h)
 	h.Exits = nil
@@ -61,8 +61,8 @@ func gone(ms int) func(*harness.History) {
 // containerdKilled is at 25, as all that [kill] kills.
 func containerdKilled(h *harness.History) { kill(h, "containerd", 9) }
 
-// What a containerd finds running when it starts it lets run, also where the one before
-// has not answered the Start of it.
+// A restarted containerd lets a running container run, even if the containerd before did
+// not respond to its Start.
 func TestEndsOfWhatWasStartedInVain(t *testing.T) {
 	died := also(startCutOff, containerdKilled)
 	for name, tc := range map[string]struct {
@@ -106,8 +106,8 @@ func TestEndsOfWhatWasStartedInVain(t *testing.T) {
 	}
 }
 
-// A stock shim has no probes, and the shim of the id's second use has: its hits do not
-// say that no other shim has served the container.
+// A stock shim has no probes, and the shim of the id's second use has. The hits of that
+// shim do not say that it alone served the container.
 func TestEndsBehindAShimWithoutProbes(t *testing.T) {
 	h := clean()
 	killedByNobody(&h)
@@ -137,8 +137,8 @@ func TestEndsOfAChildsOOM(t *testing.T) {
 	}
 }
 
-// A call that removes all containers does not excuse what becomes of those that are made
-// afterwards, in the next round of a crash loop.
+// A call that removes all containers does not excuse the end of a later container, in the
+// next round of a crash loop.
 func TestCallsOfAnEarlierRoundKillNobody(t *testing.T) {
 	for name, tc := range map[string]struct {
 		call   harness.Call

@@ -10,8 +10,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// containerdHas is what containerd passes when it has had a shim's answer to its Delete,
-// and asksToExit what it does then.
+// containerdHas has containerd receive the shim's response to its Delete. asksToExit has
+// containerd ask the shim to exit then.
 const (
 	containerdHas = "rpc:containerd:Task.Delete:exit"
 	asksToExit    = "rpc:containerd:Task.Shutdown:entry"

@@ -10,8 +10,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// Each row is of an exit at 30 ms that nobody heard of: containerd was down from 31 to 41
-// ms, and the client was done after 10 s.
+// Each row is about an exit at 30 ms without a subscriber. containerd was down from 31 to
+// 41 ms, and the client was done after 10 s.
 func TestSentAgain(t *testing.T) {
 	const forward = "rpc:shim:Events.Forward:exit"
 	unheard := func(h *harness.History) {

@@ -14,8 +14,8 @@ import (
 )
 
 // withExec has an exec with pid 43 run in the clean history's container, from 21 to 24,
-// and end with 3; with reports of its exit from 4 to 6, and events from 2 to 4 after the
-// container's own first two.
+// and end with 3. Reports 4 to 6 are about its exit. Its events are 2 to 4, after the
+// container's first two.
 func withExec(h *harness.History) {
 	h.Instances[0].Execs = []harness.Exec{{
 		ID: "e0", Want: 3, PID: 43, Begun: at(20), Added: at(21), Started: at(22), Waited: at(25), Deleted: at(26),
@@ -79,7 +79,7 @@ func lateHeld(shared bool) func(*harness.History) {
 	}
 }
 
-// An exec is judged as the init of its container is: rows as those of TestRules.
+// An exec is judged like the init of its container. The rows are as in TestRules.
 func TestRulesOfExecs(t *testing.T) {
 	with := func(change func(*harness.History)) func(*harness.History) {
 		return func(h *harness.History) {

@@ -6,8 +6,8 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 )
 
-// Which delete a shim has carried out last is what it has noted, where it has: CRI
-// deletes a sandbox that was killed before the container in it.
+// The hits of a shim say which delete was its last. CRI deletes a killed sandbox before
+// the container in it.
 func TestLastOfShim(t *testing.T) {
 	deletes := func(pid int, ids ...string) (hits []failpoints.Hit) {
 		for n, id := range ids {

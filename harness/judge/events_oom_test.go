@@ -14,7 +14,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/event"
 )
 
-// tellsOOM adds an event of an OOM kill, after those of the beginning.
+// tellsOOM adds an event about an OOM kill, after the first events.
 func tellsOOM(of, namespace string, ms int) func(*harness.History) {
 	return func(h *harness.History) {
 		e := event.Task{Namespace: namespace, Topic: event.TopicOOM, Container: of, Seen: at(ms), Sent: at(ms)}
@@ -23,8 +23,8 @@ func tellsOOM(of, namespace string, ms int) func(*harness.History) {
 	}
 }
 
-// childKilled has a child of the payload take too much at 24, and be killed at 26; nobody
-// tells of it.
+// childKilled has a child of the payload exceed its memory at 24, and be killed at 26,
+// without a report.
 func childKilled(h *harness.History) {
 	i := &h.Instances[0]
 	i.Spec.Memory, i.Spec.OOM = 32, harness.OOMChild
@@ -111,7 +111,7 @@ func onV2(h *harness.History) { h.Machine.Cgroups = "v2" }
 
 func limited(h *harness.History) { h.Instances[0].Spec.Memory = 32 }
 
-// What CRI makes of it: rows as those of TestCRIRules.
+// The rows are about the reason that CRI reports. They are as in TestCRIRules.
 func TestCRIRulesOfOOM(t *testing.T) {
 	told := tellsOOM("c0", daemon.CRINamespace, 27)
 	reason := func(word string) func(*harness.History) {

@@ -11,7 +11,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/residue"
 )
 
-// What only a shim knew when a node started anew nobody can tell; all else they must.
+// After a reboot no reporter can know an exit that only the shim knew. Every other exit
+// must be reported.
 func TestReboots(t *testing.T) {
 	saysCRI := func(status uint32) func(*harness.History) {
 		return func(h *harness.History) {

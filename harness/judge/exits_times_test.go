@@ -2,8 +2,8 @@ package judge
 
 import "testing"
 
-// A time that cannot be is said of the event alone: who tells the true one is not accused
-// beside it.
+// An impossible time is a finding about its event alone. The true times of the other
+// reports are no findings beside it.
 func TestATimeThatCannotBeAccusesNobodyElse(t *testing.T) {
 	for ms, accused := range map[int]bool{31: true, -5000: false} {
 		h := clean()

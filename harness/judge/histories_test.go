@@ -116,7 +116,7 @@ func plain(h *harness.History) {
 	h.Hits[2].Fault, h.Hits[2].Did = -1, term.Off
 }
 
-// end has the payload, and all who tell of it, end otherwise.
+// end has the payload end otherwise, and all reports follow it.
 func end(h *harness.History, status int) {
 	h.Instances[0].Payload.Status, h.Exits[0].Code = status, uint32(status)
 	for i := range h.Reported {
@@ -201,8 +201,8 @@ func killedBeforeItBegan(h *harness.History) {
 	h.Exits = nil
 }
 
-// What the second use of an id passes is not what was hit in place of a fault.
-// killedByNobody has the payload end by SIGKILL, and everybody say so.
+// The hits of an id's second use are not named in place of a fault that did not fire.
+// killedByNobody has SIGKILL end the payload, and all reports say so.
 func killedByNobody(h *harness.History) {
 	end(h, 137)
 	h.Instances[0].Payload.Exited, h.Instances[0].Payload.Status = false, 0
@@ -230,7 +230,7 @@ func neverBegan(h *harness.History) {
 	h.Exits = nil
 }
 
-// reportedToNobody has no client learn of an exit that came while nobody could hear it.
+// reportedToNobody has no client learn of an exit without a subscriber.
 func reportedToNobody(h *harness.History) {
 	h.Reported, h.Flushed.Reported, h.Events, h.Flushed.Events = nil, 0, h.Events[:2], 2
 	h.Instances[0].Waited, h.Instances[0].Deleted = time.Time{}, time.Time{}

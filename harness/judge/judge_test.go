@@ -16,8 +16,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/wording"
 )
 
-// Each row changes the clean history in one way, and says what the judge must find: a
-// finding, in the form of a signature, or a problem.
+// Each row changes the clean history in one way. It has the finding that the judge must
+// return, in the form of a signature, or the problem.
 func TestRules(t *testing.T) {
 	judged(t, map[string]row{
 		"nothing": {func(*harness.History) {}, ""},

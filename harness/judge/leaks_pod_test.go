@@ -16,7 +16,7 @@ func leftInPod(change func(*inventory.Inventory)) func(*harness.History) {
 	return func(h *harness.History) { change(h.CRI.Rounds[0].Look.Inventory) }
 }
 
-// laterRound has another round before those that there are, which leaves nothing.
+// laterRound adds a round that leaves nothing before the other rounds.
 func laterRound(h *harness.History) {
 	left := *h.CRI.Rounds[0].Look.Inventory
 	left.Taken, h.CRI.Pod.Taken = at(29), at(24)

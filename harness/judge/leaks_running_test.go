@@ -10,7 +10,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// Each row says what somebody has who lives, after a restart of containerd.
+// Each row has the belongings of a running container after a restart of containerd.
 func TestLivingKeep(t *testing.T) {
 	const dir = "/run/containerd/io.containerd.grpc.v1.cri/sandboxes/pod"
 	folder := inventory.Belonging{ID: "pod", File: inventory.File{Path: dir, Kind: fact.ADirectory}}

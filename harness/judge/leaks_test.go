@@ -10,8 +10,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// A plugin that a fault has kept from loading makes its directory at the next start of
-// containerd: that one is new, and nobody has left it.
+// If a fault kept a plugin from loading, the plugin makes its directory at the next start
+// of containerd. That directory is new, and no leak.
 func TestDirectoriesOfPlugins(t *testing.T) {
 	const state = "/run/containerd/"
 	y := func(below string, kind string) inventory.File {
@@ -45,8 +45,8 @@ func TestDirectoriesOfPlugins(t *testing.T) {
 	}
 }
 
-// What a containerd holds is not compared with what one held whose plugins had not all
-// been loaded.
+// The handles of containerd are not compared with an earlier containerd that had not
+// loaded all plugins.
 func TestHandlesOfTheNextBoot(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fault int    // in ms after the first call

@@ -6,8 +6,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// What is about to die of SIGSEGV may be killed before it does: by who has called for
-// that, and where it is said so.
+// A payload that is about to die of SIGSEGV may be killed before. Then the client asked
+// for that, and a report says so.
 func TestTruthOfASegfault(t *testing.T) {
 	removed := func(h *harness.History) {
 		h.Calls = append(h.Calls,

@@ -8,8 +8,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/residue"
 )
 
-// Of a run that was ended before everything had come nobody can say that something is
-// missing; what had come by then is so.
+// If a run ended before everything had settled, no event is missing. The events that had
+// arrived are judged.
 func TestWhatHasNotSettledMissesNothing(t *testing.T) {
 	unsettled := func(h *harness.History) {
 		h.Events, h.Flushed, h.Reuse = nil, nil, nil
@@ -25,7 +25,7 @@ func TestWhatHasNotSettledMissesNothing(t *testing.T) {
 	})
 }
 
-// What a round of a crash loop may leave does not depend on what came after it.
+// The residues of a round of a crash loop do not depend on later rounds.
 func TestConditionsAreThoseOfTheirTime(t *testing.T) {
 	h := clean()
 	kill(&h, "shim", 42)

@@ -243,7 +243,8 @@ func (p process) wrongAttachedOutputs(is harness.Outputs) []finding.Finding {
 	missing := func(f finding.Finding) bool { return f.Facts[fact.Output] == fact.Missing }
 	whole := slices.DeleteFunc(slices.Clone(found), missing)
 	begun := is.Stdout.Last > 0 && is.Stderr.Last > 0
-	if p.i.Input == nil || !p.i.Input.Open || !begun || len(found)-len(whole) > 1 { // at most one finding is about each stream's lost lines
+	bothLost := len(found)-len(whole) > 1 // a stream with lost lines has one such finding
+	if p.i.Input == nil || !p.i.Input.Open || !begun || bothLost {
 		return found
 	}
 	return whole

@@ -28,7 +28,7 @@ func withAttach(h *harness.History) {
 	}
 }
 
-// What who attaches to a container is told, and writes: rows as those of TestRules.
+// The rows are about the streams of a client that attaches. They are as in TestRules.
 func TestRulesOfAttaches(t *testing.T) {
 	with := func(change func(*harness.History, *harness.Instance)) func(*harness.History) {
 		return func(h *harness.History) {
@@ -109,7 +109,7 @@ func withOrphan(h *harness.History) {
 	h.Events[4].Status = 137
 }
 
-// An exec of CRI's streaming server, and one whose client goes away.
+// The rows are about an exec by CRI's streaming server, also if its client goes away.
 func TestRulesOfStreams(t *testing.T) {
 	of := func(base func(*harness.History), change func(*harness.Exec)) func(*harness.History) {
 		return func(h *harness.History) {

@@ -10,8 +10,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/fact"
 )
 
-// When something ended or was made, who says so, and with what content: rows as those of
-// TestRules.
+// The rows are about the times and the content of reports. They are as in TestRules.
 func TestRulesOfWhen(t *testing.T) {
 	judged(t, map[string]row{
 		"Delete says when it was asked": {func(h *harness.History) {
