@@ -46,8 +46,8 @@ func Unexplained(h harness.History) bool {
 // ReuseFailed reports whether the first id could not be used again.
 func ReuseFailed(h harness.History) bool { return h.Reuse != nil && h.Reuse.Err != nil }
 
-// OutOfTime reports whether time is what was wanting there, which a busy machine may not
-// have had.
+// OutOfTime reports whether the second use of the first id failed at its time limit: a
+// busy machine may have been too slow for it.
 func OutOfTime(h harness.History) bool {
 	late := codes.DeadlineExceeded.String()
 	return ReuseFailed(h) && h.Reuse.Err.Code == late || neverAnswered(&h) ||
@@ -74,9 +74,9 @@ func unprovoked(h *harness.History) (all []failure) {
 	return all
 }
 
-// failedShim is a shim that could not create or start a container before anything was
-// broken: a fault that fires while containerd cleans up after that, at Shutdown for one,
-// would otherwise hide that nothing ran.
+// failedShim is a shim that could not create or start a container before the first fault.
+// Nothing ran then. A fault that fires while containerd cleans up, at Shutdown for
+// example, would otherwise hide that.
 func failedShim(h *harness.History) (failure, bool) {
 	if h.Case.Workload.Fakeshim != "" || h.Case.Workload.Scripted() {
 		return failure{}, false // a fake shim may misbehave when asked to, and the model knows what is refused

@@ -62,7 +62,7 @@ func containerdEnds(h *harness.History) (found []finding.Finding) {
 	return found
 }
 
-// unpublished is the exit status of a shim before v2.0 that lost events: it could not
+// unpublished is the exit status of a shim before v2.0 that lost events. It could not
 // send them within 5 s of the end of its service ("publisher not closed").
 const unpublished = 1
 

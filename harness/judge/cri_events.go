@@ -13,11 +13,11 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// eventGrace is how long a container event that is due may be on its way, and how much
-// sooner than an earlier one it may come. CRI wakes those who wait for an exit and starts
-// to watch a container before it sends the event, so that two events that are due at the
-// same time may change places (handleContainerExit and StartContainer of v2.4.2). A
-// client that waits for each, as ours does before it removes, sees them in their order.
+// eventGrace is the longest delay of a container event that is due. Two events that are
+// due within it may change places. CRI wakes the waiting calls and begins to watch a
+// container before it sends the event. See handleContainerExit and StartContainer of
+// v2.4.2. A client that waits for each event sees them in their order, as ours does
+// before it removes.
 const eventGrace = time.Second
 
 // criEvents: CRI's container events arrive once and in order, with the exit code of
@@ -69,8 +69,8 @@ func idsOf(events []criview.Event) (ids []string) {
 	return ids
 }
 
-// order judges number and order of the events of one id. A containerd that ends in the
-// midst of a removal and does it again when it is back has to tell of it again.
+// order judges number and order of the events of one id. A containerd that ends during a
+// removal and repeats it after its start has to report it again.
 func order(h *harness.History, id string) (found []finding.Finding) {
 	var first [4]*criview.Event
 	for n, e := range h.CRI.Events {
@@ -119,10 +119,10 @@ func saysOtherwise(h *harness.History, e criview.Event) []finding.Finding {
 	return nil
 }
 
-// bare are the events that lack what a kubelet takes from them in place of asking: the
-// status of the sandbox, and those of its containers; and those of a removal that still
-// have what was removed. A sandbox that is about to go, or a fault, excuses it:
-// containerd sends what it could learn (generateAndSendContainerEvent of v2.4.2).
+// bare returns the events without the status of the sandbox or of its containers: kubelet
+// takes these from the events and does not ask. It also returns events of a removal that
+// still have the removed container. Cases with a fault are not judged. containerd sends
+// what it could learn (generateAndSendContainerEvent of v2.4.2).
 func bare(h *harness.History) (found []finding.Finding) {
 	if len(h.Case.Plan) > 0 || len(h.Deaths) > 0 {
 		return nil
@@ -150,7 +150,8 @@ func bare(h *harness.History) (found []finding.Finding) {
 	return found
 }
 
-// beforehand is how much sooner than an event is made what it tells of is looked up.
+// beforehand is the longest time from containerd's look at a container to the event that
+// reports it.
 const beforehand = 200 * time.Millisecond
 
 // lacksSibling reports whether an event of a pod says nothing of a container that was
@@ -171,8 +172,8 @@ func lacksSibling(h *harness.History, e criview.Event) bool {
 	})
 }
 
-// misdated are the events that have another time than they can have come about at: a
-// kubelet takes what is older than the last that it has heard for old news.
+// misdated returns the events with an impossible time. kubelet ignores an event that is
+// older than the last one that it got.
 func misdated(h *harness.History) (found []finding.Finding) {
 	for _, e := range h.CRI.Events {
 		w := window{field: fact.FieldCreated, reported: e.Created, from: h.Began, to: e.Seen}
@@ -193,17 +194,18 @@ func misdated(h *harness.History) (found []finding.Finding) {
 // dueEvent is an event that must have come.
 type dueEvent struct {
 	id, kind string
-	// at is when the client knew of what it tells; from is when that can have happened.
+	// at is the time at which the client knew of the change, from the earliest time of the
+	// change.
 	at, from time.Time
 }
 
-// MissesCRIEvents reports whether an event is not among these that must have come: the
-// runner waits for those.
+// MissesCRIEvents reports whether an event that is due is not among these. The runner
+// waits for it.
 func MissesCRIEvents(h harness.History, events []criview.Event) bool {
 	return h.CRI != nil && len(missing(&h, events)) > 0
 }
 
-// missing are the events that must have come and have not.
+// missing returns the events that are due and have not come.
 func missing(h *harness.History, events []criview.Event) []dueEvent {
 	return slices.DeleteFunc(due(h), func(d dueEvent) bool {
 		return downBetween(h, d.from, d.at.Add(eventGrace)) ||
@@ -211,7 +213,7 @@ func missing(h *harness.History, events []criview.Event) []dueEvent {
 	})
 }
 
-// byCall are the events that a successful call has sent before it was answered.
+// byCall are the events that a successful call sends before its response.
 var byCall = map[string][]string{
 	"RunPodSandbox":    {criview.Created, criview.Started},
 	"CreateContainer":  {criview.Created},
@@ -220,10 +222,10 @@ var byCall = map[string][]string{
 	"RemovePodSandbox": {criview.Deleted},
 }
 
-// due are the events that must have come: those of calls that have succeeded, and the end
-// of each container that was started, and that CRI itself calls exited; and of a sandbox
-// that was stopped. Of the end of what nobody heard of, the beginning of none must come:
-// a container whose creation has failed may be there, and be removed, all the same.
+// due returns the events that must have come. Each successful call has its events. An end
+// is due for each started container that CRI reports as exited, and for each stopped
+// sandbox. A removal has no event if no call has created its container: a container can
+// exist, and be removed, although its creation failed.
 func due(h *harness.History) (all []dueEvent) {
 	for n, d := range h.CRI.Done {
 		again := slices.ContainsFunc(h.CRI.Done[:n], func(o harness.CRIDone) bool {
@@ -246,7 +248,7 @@ func due(h *harness.History) (all []dueEvent) {
 	return all
 }
 
-// lastAlive is when a container can have ended at the earliest.
+// lastAlive returns the earliest possible end of a container.
 func lastAlive(h *harness.History, id string) (at time.Time) {
 	for _, i := range h.Instances {
 		if i.ID == id {

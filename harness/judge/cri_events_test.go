@@ -7,7 +7,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/criview"
 )
 
-// An event tells of each container of its pod that is there.
+// An event reports each container that its pod has.
 func TestAnEventTellsOfAllContainers(t *testing.T) {
 	h := clean()
 	h.CRI = &harness.CRISeen{Done: []harness.CRIDone{

@@ -11,14 +11,14 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// askedForEvents is how long it may take containerd to take up who asks for container
-// events, which it does not answer. It takes a millisecond, and in a second it has
-// answered many calls that were made later, or else nothing has happened in it.
+// askedForEvents is the longest time from a request for container events to the
+// subscription. containerd sends no response to the request. The subscription takes a
+// millisecond.
 const askedForEvents = time.Second
 
-// secondUntold returns an event that a second client of GetContainerEvents was not told,
-// as the example of all, in a case without a fault. It is due from when the second client
-// is known to be subscribed.
+// secondUntold returns the first event that only one of two clients of GetContainerEvents
+// got, in a case without a fault. Events before the second client's subscription are not
+// judged.
 func secondUntold(h *harness.History) []finding.Finding {
 	if h.CRI.Second == nil || !h.Case.Faultless() || len(h.Deaths) > 0 {
 		return nil
@@ -37,15 +37,15 @@ func secondUntold(h *harness.History) []finding.Finding {
 		fact.By: fact.AnotherClient, fact.Count: strconv.Itoa(len(missed))})}
 }
 
-// Untold reports whether who has asked for events since then must still be told one of
-// those that another was told: the runner waits for that.
+// Untold reports whether one client must still get an event that another client got. The
+// first one has asked for events since then. The runner waits for the event.
 func Untold(told, another []criview.Event, since time.Time) bool {
 	return len(missedBy(told, another, since)) > 0
 }
 
-// missedBy are the events that one was told and another was not, who has asked for them
-// since then. They come in one order to all, so that one who was told an event is told
-// all that come after it.
+// missedBy returns the events that one client got and another client did not get. The
+// other client has asked for events since then. All clients get the events in one order:
+// a client that has got an event gets all later ones.
 func missedBy(told, another []criview.Event, since time.Time) (missed []criview.Event) {
 	there := false
 	for _, e := range told {
@@ -57,7 +57,7 @@ func missedBy(told, another []criview.Event, since time.Time) (missed []criview.
 	return missed
 }
 
-// sameEvent reports whether two were told of the same.
+// sameEvent reports whether two clients got the same event.
 func sameEvent(a, b criview.Event) bool {
 	return a.Type == b.Type && a.ID == b.ID && a.State == b.State && a.ExitCode == b.ExitCode && a.Bare == b.Bare &&
 		a.Created.Equal(b.Created)

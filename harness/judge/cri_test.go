@@ -17,8 +17,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// pod is the history of a pod with one container that exits with 7 in a crash loop of one
-// round; everything is as it should be.
+// pod is the history of a pod with one container that exits with 7, in a crash loop of
+// one round. It has no finding.
 func pod() harness.History {
 	h := clean()
 	h.Case.Plan, h.Firings, h.Hits, h.Flushed.Hits = nil, nil, nil, 0
@@ -98,7 +98,7 @@ func done(verb, id string, ms int) harness.CRIDone {
 	return harness.CRIDone{Verb: verb, ID: id, At: at(ms)}
 }
 
-// exited changes the answer that the container has exited.
+// exited changes the status that says that the container has exited.
 func exited(change func(*criview.Status)) func(*harness.History) {
 	return func(h *harness.History) { change(&h.CRI.Statuses[1]) }
 }
@@ -133,8 +133,8 @@ func downFor(from, back int) func(*harness.History) {
 	}
 }
 
-// judgedPod has each row change the history of a pod. One that wants nothing finds
-// nothing, nor a residue.
+// judgedPod has each row change the history of a pod. A row without an expected finding
+// has no residue either.
 // halfMadePod has the client find a sandbox in a list, of which a shim has done so much.
 func halfMadePod(state string, did ...string) func(*harness.History) {
 	return func(h *harness.History) {
@@ -366,7 +366,7 @@ func begun(ms int) func(*harness.History) {
 	return func(h *harness.History) { h.Instances[0].Begun = at(ms) }
 }
 
-// saidOnce forgets the answer that the container runs.
+// saidOnce removes the status that says that the container runs.
 func saidOnce(h *harness.History) { h.CRI.Statuses = h.CRI.Statuses[1:] }
 
 // killedIn makes the container one that StopContainer has killed.

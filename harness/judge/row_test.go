@@ -8,8 +8,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/fact"
 )
 
-// row is a change of the clean history, and the judgement: INVARIANT CLASS FACTS of a
-// finding, the kind of a problem, or "" if the case holds.
+// row is a change of the clean history, and the expected judgement. That is INVARIANT
+// CLASS FACTS of a finding, the kind of a problem, or "" if the case holds.
 type row struct {
 	change func(*harness.History)
 	want   string
