@@ -35,9 +35,14 @@ type Filing struct {
 	// SameAs is the id of a bug with the same root cause. The issue of that bug covers
 	// this one, so all other fields are empty.
 	SameAs string `yaml:"sameAs,omitempty"`
+	// CommentOn is the thread that has this bug already, "containerd#11037": the text is a
+	// comment there. A bug with the id containerd-NUMBER is a comment on that thread.
+	CommentOn string `yaml:"commentOn,omitempty"`
 	// Description says in a paragraph what happens, and on which node.
 	Description string `yaml:"description"`
-	// Steps are Markdown: what a user does with ctr, crictl or some lines of Go.
+	// Steps are Markdown: what a user does with ctr, crictl or some lines of Go. Text prints
+	// the commands that they need first, and names the binaries of "Start containerd with the
+	// change below".
 	Steps string `yaml:"steps"`
 	// Expected and Actual are the results.
 	Expected string `yaml:"expected"`
@@ -50,6 +55,9 @@ type Filing struct {
 	// Stuck names a process and a function: "shim FUNCTION". A goroutine of the
 	// recorded run must stand in it. "panic FUNCTION" is a goroutine that panicked.
 	Stuck string `yaml:"stuck,omitempty"`
+	// LogUntil is a part of the last line of the log that belongs to the bug. The lines
+	// after it are of the end of the test.
+	LogUntil string `yaml:"logUntil,omitempty"`
 	// Run is the case that was recorded, with the patch if there is one. Default: the
 	// bug's first case. Patch is a change of containerd's source, as git prints it.
 	Run   harness.Case `yaml:"-"`
@@ -63,8 +71,10 @@ type Code struct {
 	// In is the file and the function with its type: "core/runtime/v2/shim.go
 	// shimTask.delete".
 	In string `yaml:"in"`
-	// Line is a part of one line of that function.
-	Line string `yaml:"line"`
+	// Line is a part of one line of that function. With After it is the first such line
+	// below the first line that has After.
+	Line  string `yaml:"line"`
+	After string `yaml:"after,omitempty"`
 	// Says tells what the line does here.
 	Says string `yaml:"says"`
 }
@@ -73,7 +83,7 @@ type Code struct {
 type Recorded struct {
 	Bug     string `json:"bug"`
 	Release string `json:"release"`
-	// Digest is that of the files that were recorded: others need another record.
+	// Digest is Filing.Digest of the time of the record: another one needs another record.
 	Digest string `json:"digest"`
 	// Lines are the numbers of the lines of Code, in its order, and Texts the lines.
 	Lines []int    `json:"lines"`
@@ -163,13 +173,34 @@ func parse(id string, text []byte, patch string) (Filing, error) {
 	} else {
 		err = fmt.Errorf("%s has no case: say which to run", id)
 	}
-	f.digest = digest(text, []byte(patch))
+	if err == nil {
+		f.digest, err = f.digestOf()
+	}
 	return f.Filing, err
 }
 
-func digest(parts ...[]byte) string {
-	sum := sha256.Sum256(bytes.Join(parts, []byte{0}))
-	return hex.EncodeToString(sum[:8])
+// Thread is the thread to which the text is a comment; ok is false for an issue of its
+// own.
+func (f Filing) Thread() (t catalogue.Thread, ok bool) {
+	name := f.CommentOn
+	if number, is := strings.CutPrefix(f.Bug.ID, "containerd-"); is && name == "" {
+		name = "containerd#" + number
+	}
+	return catalogue.Thread{Word: "issue", Name: name}, name != ""
+}
+
+// digestOf is the digest of what a record is made from: the case, the patch and the
+// claims about lines. Another text needs no other record.
+func (f Filing) digestOf() (string, error) {
+	run := f.Run
+	run.Name, run.About, run.Issues, run.Bad = "", "", nil, nil
+	code := make([]Code, len(f.Code))
+	for i, c := range f.Code {
+		code[i] = Code{In: c.In, Line: c.Line, After: c.After}
+	}
+	text, err := json.Marshal([]any{run.String(), f.Patch, code, f.Stuck, f.LogUntil})
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8]), err
 }
 
 // Digest is that of what a record depends on.

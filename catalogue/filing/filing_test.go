@@ -82,7 +82,7 @@ func TestTextHasTheTemplatesSections(t *testing.T) {
 		for _, want := range []string{
 			"### Description\n", "**Root cause.** ", "**Direction for a fix.** ", "**Existing threads**",
 			"### Steps to reproduce the issue\n", "### Describe the results you received and expected\n",
-			"**Expected**: ", "**Received**: ", "### What version of containerd are you using?\n",
+			"**Expected**: ", "**Received**: ", "**Recorded run.** ", "### What version of containerd are you using?\n",
 			"### Any other relevant information\n",
 		} {
 			i := strings.Index(text[at:], want)
@@ -94,6 +94,10 @@ func TestTextHasTheTemplatesSections(t *testing.T) {
 		}
 		if strings.Contains(text, "**: \n") || strings.Contains(text, ".** \n") || strings.Contains(text, "<no value>") {
 			t.Errorf("%s: a part is empty:\n%s", id, text)
+		}
+		thread, comment := f.Thread()
+		if comment && (strings.HasPrefix(text, "# ") || !strings.Contains(text, thread.URL())) {
+			t.Errorf("%s: a comment on %s has a title, or does not name it", id, thread.Name)
 		}
 		if strings.Count(text, "```")%2 != 0 {
 			t.Errorf("%s: a block has no end", id)
@@ -131,6 +135,8 @@ func TestLines(t *testing.T) {
 	}{
 		"a method's":          {filing.Code{In: "a/b.go T.A", Line: "x := 1"}, 4, ""},
 		"a function's":        {filing.Code{In: "a/b.go B", Line: "x = 1"}, 10, ""},
+		"below another":       {filing.Code{In: "a/b.go B", Line: "1", After: "x :="}, 10, ""},
+		"below none":          {filing.Code{In: "a/b.go B", Line: "1", After: "y"}, 0, "stands on 0 lines"},
 		"on two lines":        {filing.Code{In: "a/b.go B", Line: "1"}, 0, "stands on 2 lines"},
 		"in another function": {filing.Code{In: "a/b.go B", Line: "_ = x"}, 0, "stands on 0 lines"},
 		"no such function":    {filing.Code{In: "a/b.go T.B", Line: "x"}, 0, "has no function T.B"},

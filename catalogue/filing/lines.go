@@ -19,16 +19,20 @@ func Lines(source fs.FS, claims []Code) (numbers []int, texts []string, err erro
 		if err != nil {
 			return nil, nil, err
 		}
-		first, last, err := span(file, text, function)
+		first, last, err := linesOf(file, text, function)
 		if err != nil {
 			return nil, nil, err
 		}
-		found := 0
+		found, below := 0, c.After == ""
 		for i, line := range strings.Split(string(text), "\n") {
-			if i+1 >= first && i+1 <= last && strings.Contains(line, c.Line) {
+			if i+1 < first || i+1 > last {
+				continue
+			}
+			if below && strings.Contains(line, c.Line) && (c.After == "" || found == 0) {
 				found++
 				numbers, texts = append(numbers, i+1), append(texts, strings.TrimSpace(line))
 			}
+			below = below || strings.Contains(line, c.After)
 		}
 		if found != 1 {
 			return nil, nil, fmt.Errorf("%q stands on %d lines of %s, not on one", c.Line, found, c.In)
@@ -37,8 +41,8 @@ func Lines(source fs.FS, claims []Code) (numbers []int, texts []string, err erro
 	return numbers, texts, nil
 }
 
-// span is the first and the last line of a function: "Func", or "Type.Method".
-func span(file string, text []byte, function string) (first, last int, err error) {
+// linesOf is the first and the last line of a function: "Func", or "Type.Method".
+func linesOf(file string, text []byte, function string) (first, last int, err error) {
 	set := token.NewFileSet()
 	tree, err := parser.ParseFile(set, file, text, parser.SkipObjectResolution)
 	if err != nil {

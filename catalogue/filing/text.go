@@ -3,8 +3,6 @@ package filing
 import (
 	"fmt"
 	"strings"
-
-	"github.com/shimquake/shimquake/catalogue"
 )
 
 // Text is the issue in Markdown, by the sections of containerd's template for bug
@@ -19,21 +17,24 @@ func Text(f Filing, r Recorded) string {
 			}
 		}
 	}
-	fmt.Fprintf(&b, "# %s\n\n", f.Bug.Title)
+	if t, ok := f.Thread(); ok {
+		fmt.Fprintf(&b, "*A comment for [%s](%s), which has this bug. It is no issue of its own.*\n\n", t.Name, t.URL())
+	} else {
+		fmt.Fprintf(&b, "# %s\n\n", f.Bug.Title)
+	}
 	section("Description", f.Description, rootCause(f, r), "**Direction for a fix.** "+strings.TrimSpace(f.Direction),
-		known(f.Bug))
-	section("Steps to reproduce the issue", f.Steps, objects(f), patch(f, r))
+		known(f))
+	section("Steps to reproduce the issue", prepare(f), steps(f), patch(f, r))
 	section("Describe the results you received and expected",
-		"**Expected**: "+strings.TrimSpace(f.Expected), "**Received**: "+strings.TrimSpace(f.Actual),
-		block("What was left, or reported, in a recorded run:", "text", r.Left),
+		"**Expected**: "+strings.TrimSpace(f.Expected), "**Received**: "+strings.TrimSpace(f.Actual), ran(f),
+		block("What was left, or reported:", "text", plainWords(r.Left)),
 		block("The calls that failed:", "text", r.Errors),
-		block("The log of containerd:", "text", r.Log),
-		block("A goroutine that does not go on:", "text", split(r.Stack)))
-	section("What version of containerd are you using?", "containerd "+r.Release+
-		". Other releases: "+f.Bug.Releases.String()+".")
-	section("Any other relevant information", strings.Join(r.Machine, "\n"))
+		block("The lines of the log that a run without the fault does not have:", "text", r.Log),
+		block(stackHead(f), "text", split(r.Stack)))
+	section("What version of containerd are you using?", versions(f, r))
+	section("Any other relevant information", machine(f, r))
 	if r.Config != "" {
-		section("Show configuration if it is related to CRI plugin.", "```toml\n"+strings.TrimSpace(r.Config)+"\n```")
+		section("Show configuration if it is related to CRI plugin.", configuration(r))
 	}
 	return strings.TrimSpace(b.String()) + "\n"
 }
@@ -55,37 +56,20 @@ func link(release, file string, line int) string {
 	return fmt.Sprintf("https://github.com/containerd/containerd/blob/%s/%s#L%d", release, file, line)
 }
 
-// known are the threads of upstream's about the bug.
-func known(b catalogue.Bug) string {
-	if len(b.Threads) == 0 {
-		return "**Existing threads**: none is known."
-	}
+// known are the threads of upstream's about the bug, without the one of a comment.
+func known(f Filing) string {
+	own, _ := f.Thread()
 	words := map[string]string{"issue": "about this", "fix": "a fix", "compare": "similar"}
-	parts := make([]string, len(b.Threads))
-	for i, t := range b.Threads {
-		parts[i] = fmt.Sprintf("[%s](%s) (%s)", t.Name, t.URL(), words[t.Word])
+	var parts []string
+	for _, t := range f.Bug.Threads {
+		if t.Name != own.Name {
+			parts = append(parts, fmt.Sprintf("[%s](%s) (%s)", t.Name, t.URL(), words[t.Word]))
+		}
+	}
+	if len(parts) == 0 {
+		return "**Existing threads**: no other is known."
 	}
 	return "**Existing threads**: " + strings.Join(parts, ", ") + "."
-}
-
-// objects are the files that the steps of crictl name.
-func objects(f Filing) string {
-	if !strings.Contains(f.Steps, "crictl") {
-		return ""
-	}
-	return block("", "sh", []string{
-		`echo '{"metadata": {"name": "p", "namespace": "default", "uid": "1"}, "linux": {}}' >pod.json`,
-		`echo '{"metadata": {"name": "c"}, "image": {"image": "docker.io/library/busybox:latest"},`,
-		`       "command": ["sleep", "1000"], "linux": {}}' >container.json`,
-	})
-}
-
-func patch(f Filing, r Recorded) string {
-	if f.Patch == "" {
-		return "No change of containerd is needed."
-	}
-	return "To hit the moment each time, this change of containerd " + r.Release + " only waits, fails or dies where a " +
-		"busy or broken node does:\n\n```diff\n" + strings.TrimSpace(f.Patch) + "\n```"
 }
 
 func block(head, language string, lines []string) string {
@@ -93,6 +77,14 @@ func block(head, language string, lines []string) string {
 		return ""
 	}
 	return strings.TrimPrefix(head+"\n\n", "\n\n") + "```" + language + "\n" + strings.Join(lines, "\n") + "\n```"
+}
+
+// stackHead introduces the goroutine of Stuck.
+func stackHead(f Filing) string {
+	if strings.HasPrefix(f.Stuck, "panic ") {
+		return "The goroutine that panicked:"
+	}
+	return "A goroutine that does not go on:"
 }
 
 func split(text string) []string {

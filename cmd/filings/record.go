@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/catalogue/filing"
 	"github.com/shimquake/shimquake/child"
@@ -117,6 +119,13 @@ func read(r *filing.Recorded, evidence, without string, f filing.Filing) error {
 			r.Log = append(r.Log, shown(line)) // or else a check of this harness tried a name again
 		}
 	}
+	if f.LogUntil != "" {
+		last := slices.IndexFunc(r.Log, func(line string) bool { return strings.Contains(line, f.LogUntil) })
+		if last < 0 {
+			return fmt.Errorf("logUntil: no line of the log has %q", f.LogUntil)
+		}
+		r.Log = r.Log[:last+1]
+	}
 	r.Log = r.Log[:min(len(r.Log), mostLines)]
 	r.Errors = slices.Compact(r.Errors)
 	r.Errors = r.Errors[:min(len(r.Errors), mostLines)]
@@ -156,13 +165,42 @@ func machine(evidence string) (lines []string, err error) {
 		return nil, err
 	}
 	for line := range strings.Lines(string(text)) {
-		for _, key := range []string{"kernel: ", "cgroups: "} {
-			if strings.HasPrefix(line, key) {
-				lines = append(lines, strings.TrimSpace(line))
-			}
+		if strings.HasPrefix(line, "cgroups: ") {
+			lines = append(lines, strings.TrimSpace(line))
 		}
 	}
-	return append(lines, "runc: "+containerd.RuncVersion), nil
+	node, err := kernelName()
+	if err != nil {
+		return nil, err
+	}
+	return append(lines, node, "distribution: "+distribution(), "runc: "+containerd.RuncVersion), nil
+}
+
+// kernelName returns the output of uname(1) without the name of the host.
+func kernelName() (string, error) {
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		return "", fmt.Errorf("read the name of the kernel: %w", err)
+	}
+	var words []string
+	for _, field := range [][]byte{u.Sysname[:], u.Release[:], u.Version[:], u.Machine[:]} {
+		words = append(words, unix.ByteSliceToString(field))
+	}
+	return "uname -srvm: " + strings.Join(words, " "), nil
+}
+
+// distribution returns the name of the distribution by os-release(5).
+func distribution() string {
+	text, err := os.ReadFile("/etc/os-release")
+	if err != nil {
+		return "unknown"
+	}
+	for line := range strings.Lines(string(text)) {
+		if name, is := strings.CutPrefix(line, "PRETTY_NAME="); is {
+			return strings.Trim(strings.TrimSpace(name), `"`)
+		}
+	}
+	return "unknown"
 }
 
 // stack is the first goroutine that stands in a function of a process: "shim FUNCTION".

@@ -1,0 +1,104 @@
+package filing
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/shimquake/shimquake/harness"
+)
+
+// busybox is the image of the steps.
+const busybox = "docker.io/library/busybox:latest"
+
+// prepare has the commands and the files that the steps need.
+func prepare(f Filing) string {
+	var lines []string
+	if strings.Contains(f.Steps, "ctr run") {
+		lines = append(lines, "ctr image pull "+busybox)
+	}
+	if strings.Contains(f.Steps, "crictl") {
+		const hostNetwork = `"linux": {"security_context": {"namespace_options": {"network": 2}}}`
+		lines = append(lines, "crictl pull "+busybox,
+			`echo '{"metadata": {"name": "p", "namespace": "default", "uid": "1"},`, `       `+hostNetwork+`}' >pod.json`,
+			`echo '{"metadata": {"name": "c"}, "image": {"image": "`+busybox+`"},`,
+			`       "command": ["sleep", "1000"], "linux": {}}' >container.json`)
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return block("Before the steps:", "sh", lines)
+}
+
+// steps are the steps, with the binaries of the patch.
+func steps(f Filing) string {
+	names := programs(f.Patch)
+	install := "Install " + strings.Join(names, " and ") + " with the change below"
+	if slices.Contains(names, "containerd") {
+		install += ", and start containerd"
+	}
+	return strings.NewReplacer(
+		"Start containerd with the change below", install,
+		"start containerd with the change below", strings.ToLower(install[:1])+install[1:],
+		"Start containerd again, with the change below", "Stop containerd. "+install,
+	).Replace(f.Steps)
+}
+
+// patch is the change of containerd, and how it is installed.
+func patch(f Filing, r Recorded) string {
+	if f.Patch == "" {
+		return "No change of containerd is needed."
+	}
+	var targets []string
+	for _, program := range programs(f.Patch) {
+		targets = append(targets, "bin/"+program)
+	}
+	made := strings.Join(targets, " ")
+	return "To hit the moment each time, apply this change to containerd " + r.Release + ", and install what `make " +
+		made + "` builds. The change only waits, fails or exits where a busy or broken node does:\n\n```diff\n" +
+		strings.TrimSpace(f.Patch) + "\n```"
+}
+
+const shimProgram = "containerd-shim-runc-v2"
+
+// ofShim are the folders of code that only runs in the shim and in its helpers.
+var ofShim = []string{"cmd/containerd-shim-runc-v2/", "pkg/shim/", "pkg/sys/reaper/"}
+
+// programs are the binaries that a patch changes.
+func programs(patch string) (names []string) {
+	found := map[string]bool{}
+	for line := range strings.Lines(patch) {
+		file, is := strings.CutPrefix(line, "+++ b/")
+		if !is {
+			continue
+		}
+		name := "containerd"
+		for _, folder := range ofShim {
+			if strings.HasPrefix(file, folder) {
+				name = shimProgram
+			}
+		}
+		found[name] = true
+	}
+	for _, name := range []string{"containerd", shimProgram} {
+		if found[name] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// configuration is CRI's part of the configuration, and what the steps need of it.
+func configuration(r Recorded) string {
+	return "The steps work with containerd's default configuration. The recorded run had this one. Its pods used " +
+		"the host's network, and its sandbox image was imported from a file:\n\n```toml\n" +
+		strings.TrimSpace(r.Config) + "\n```"
+}
+
+// machine describes the machine of the recorded run.
+func machine(f Filing, r Recorded) string {
+	lines := r.Machine
+	if f.Run.Workload.API == harness.CRI {
+		lines = append(slices.Clone(lines), "client: CRI's gRPC API, called as kubelet does (without crictl)")
+	}
+	return "- " + strings.Join(lines, "\n- ")
+}

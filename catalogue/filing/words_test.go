@@ -1,0 +1,101 @@
+package filing
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle/affected"
+)
+
+func TestAffectedReleases(t *testing.T) {
+	got := affectedReleases(affected.Releases{
+		"1.7": {Unknown: "no case"}, "2.0": {Held: "v2.0.14"}, "2.1": {Absent: "no such code"},
+		"2.2": {Seen: "v2.2.3", Bad: "v2.2.9"}, "2.3": {Bad: "v2.3.4", Fixed: "v2.3.5"}, "2.4": {Bad: "v2.4.2"},
+	})
+	want := "Affected: v2.2.3 to v2.2.9, v2.3.4 (fixed in v2.3.5), v2.4.2. Not affected: v2.0.14, 2.1 (by its source). " +
+		"Not tested: 1.6, 1.7."
+	if got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+func TestPlainWords(t *testing.T) {
+	const killed = "the payload exited with 137 (killed: its own record ends before its exit)"
+	for text, want := range map[string]string{
+		"exit code of 5b0f by cri-status: cri-status reported 255; " + killed + "; 255 means that containerd does not " +
+			"know the status; 137 means SIGKILL; containerd was down": "exit code of 5b0f: CRI's status has 255, the " +
+			"container's process ended with 137; containerd was down",
+		"exit code of c0, exec e0 by shim-delete: shim-delete reported 0; the payload exited with 3 (its own record); " +
+			"0 means success": "exit code of c0, exec e0: the response to Delete has 0, the container's process ended with 3",
+		"exit code of c0 by nobody: containerd is up, but no client could get it; " + killed: "exit code of c0: no " +
+			"client can get it, the container's process ended with 137",
+		"shim: it ended by itself with 2, and no fault asked it to": "shim: exited by itself with 2",
+		"process 74 (payload) of container c0: it runs":             "process 74 (of the container) of container c0: it runs",
+		"lease k8s.io/d0b4: not deleted":                            "lease k8s.io/d0b4: not deleted",
+	} {
+		if got := plainWords([]string{text}); got[0] != want {
+			t.Errorf("%s\nwant %s", got[0], want)
+		}
+	}
+}
+
+func TestPrograms(t *testing.T) {
+	for patch, want := range map[string][]string{
+		"+++ b/cmd/containerd-shim-runc-v2/task/service.go\n":                                  {shimProgram},
+		"+++ b/pkg/shim/shim.go\n":                                                             {shimProgram},
+		"+++ b/core/runtime/v2/shim.go\n":                                                      {"containerd"},
+		"+++ b/cmd/containerd-shim-runc-v2/process/exec.go\n+++ b/core/runtime/v2/bundle.go\n": {"containerd", shimProgram},
+	} {
+		if got := programs(patch); !slices.Equal(got, want) {
+			t.Errorf("%q: %v, want %v", patch, got, want)
+		}
+	}
+}
+
+func TestCommentsAreOnTheThreadOfTheirBug(t *testing.T) {
+	for _, tt := range []struct {
+		f    Filing
+		want string
+	}{
+		{Filing{Bug: catalogue.Bug{ID: "shim-left"}}, ""},
+		{Filing{Bug: catalogue.Bug{ID: "shim-left"}, CommentOn: "containerd#7"}, "containerd#7"},
+		{Filing{Bug: catalogue.Bug{ID: "containerd-13377"}}, "containerd#13377"},
+	} {
+		if thread, ok := tt.f.Thread(); thread.Name != tt.want || ok != (tt.want != "") {
+			t.Errorf("%s: %q, %v, want %q", tt.f.Bug.ID, thread.Name, ok, tt.want)
+		}
+	}
+}
+
+func TestRanDescribesTheRun(t *testing.T) {
+	at, err := failpoints.ParsePoint("proc:containerd:running")
+	if err != nil {
+		t.Fatal(err)
+	}
+	do, err := term.Parse("1*kill")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := Filing{Run: harness.Case{
+		Workload: harness.Workload{Containers: []harness.Container{{Exit: 7, SharedPID: true}, {Signal: "SIGTERM"}}},
+		Plan:     failpoints.Plan{{At: at, Do: do}},
+	}}
+	got := ran(f)
+	for _, want := range []string{
+		"a test with the same cause", "as dockerd does, with a time limit of 10 s", "`create c0 c1`", "`delete c1 c0`",
+		"c0 exits with 7 (`sharedPID: true`).", "c1 ends by SIGTERM.",
+		"when the containers are running, to containerd, which is started again: `1*kill`",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in %s", want, got)
+		}
+	}
+	if strings.Contains(got, "`at ") {
+		t.Errorf("a step that is no call: %s", got)
+	}
+}
