@@ -41,8 +41,8 @@ type Filing struct {
 	// Description says in a paragraph what happens, and on which node.
 	Description string `yaml:"description"`
 	// Steps are Markdown: what a user does with ctr, crictl or some lines of Go. Text prints
-	// the commands that they need first, and names the binaries of "Start containerd with the
-	// change below".
+	// the commands that they need first. It names the binaries of "Start containerd with
+	// the change below".
 	Steps string `yaml:"steps"`
 	// Expected and Actual are the results.
 	Expected string `yaml:"expected"`

@@ -35,7 +35,7 @@ func TestPlainWords(t *testing.T) {
 		"exit code of c0 by nobody: containerd is up, but no client could get it; " + killed: "exit code of c0: no " +
 			"client can get it, the container's process ended with 137",
 		"shim: it ended by itself with 2, and no fault asked it to": "shim: exited by itself with 2",
-		"process 74 (payload) of container c0: it runs":             "process 74 (of the container) of container c0: it runs",
+		"process 74 (payload) of container c0":                      "process 74 (of the container) of container c0",
 		"lease k8s.io/d0b4: not deleted":                            "lease k8s.io/d0b4: not deleted",
 	} {
 		if got := plainWords([]string{text}); got[0] != want {
