@@ -99,6 +99,16 @@ func TestTextHasTheTemplatesSections(t *testing.T) {
 		if comment && (strings.HasPrefix(text, "# ") || !strings.Contains(text, thread.URL())) {
 			t.Errorf("%s: a comment on %s has a title, or does not name it", id, thread.Name)
 		}
+		_, body, _ := strings.Cut(text, "\n") // the title is the catalogue's
+		for _, wrong := range []string{
+			"kill -9 $(pidof containerd)", // systemd starts it again after 5 s
+			"peer credentials",            // they are of the start helper, which called listen(2)
+			"for good", "payload exited", "(its own record", "shimquake",
+		} {
+			if strings.Contains(body, wrong) {
+				t.Errorf("%s: %q", id, wrong)
+			}
+		}
 		if strings.Count(text, "```")%2 != 0 {
 			t.Errorf("%s: a block has no end", id)
 		}
