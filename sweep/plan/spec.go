@@ -18,6 +18,8 @@ import (
 type Spec struct {
 	// Workload is the workload's name: task, restart or cri.
 	Workload string `json:"workload"`
+	// Own is the workload of a random script, which has no name. Workload is OwnScript.
+	Own *harness.Workload `json:"own,omitempty"`
 	// Faults has at least one fault. The plan varies the last; the faults before it lead to
 	// its hit.
 	Faults []Fault `json:"faults"`
@@ -84,6 +86,9 @@ func (s Spec) Key() string {
 	for _, f := range s.Faults[:len(s.Faults)-1] {
 		text += strings.TrimSuffix(" "+f.String()+" "+f.While, " ")
 	}
+	if s.Own != nil {
+		text += " " + strings.Join(s.Own.Script, "; ")
+	}
 	return strings.TrimSuffix(text+" "+last.While, " ")
 }
 
@@ -149,11 +154,11 @@ func (s Spec) Case(containerd string) (harness.Case, error) {
 	if len(s.Faults) == 0 {
 		return harness.Case{}, errors.New("the case has no faults: a case of a sweep needs a fault")
 	}
-	w, err := workloadNamed(s.Workload)
+	w, err := s.workload()
 	if err != nil {
 		return harness.Case{}, err
 	}
-	c := harness.Case{Name: s.name(), Containerd: containerd, Workload: w.Workload}
+	c := harness.Case{Name: s.name(), Containerd: containerd, Workload: w}
 	var about []string
 	for _, f := range s.Faults {
 		fault, err := f.Fault()

@@ -173,10 +173,25 @@ func cost(name string) int {
 // and the workloads that it contains.
 func Like(name string) []string {
 	all := []string{name}
+	if name == OwnScript { // it can do all that a client of tasks does
+		return append(all, slices.DeleteFunc(WorkloadNames(), func(n string) bool { return API(n) != harness.TaskAPI })...)
+	}
 	if i := cost(name); i >= 0 {
 		all = append(all, strings.Fields(workloads[i].like)...)
 	}
 	return all
+}
+
+// OwnScript is the word for the workload of a random script.
+const OwnScript = "script"
+
+// workload returns the workload of a case.
+func (s Spec) workload() (harness.Workload, error) {
+	if s.Own != nil {
+		return *s.Own, nil
+	}
+	w, err := workloadNamed(s.Workload)
+	return w.Workload, err
 }
 
 func workloadNamed(name string) (workload, error) {
@@ -190,8 +205,8 @@ func workloadNamed(name string) (workload, error) {
 // containers that do the same. The number of containers, their exit statuses, the times
 // and Thorough do not count. Every other key counts.
 func (s Spec) Same(c harness.Workload) bool {
-	w, err := workloadNamed(s.Workload)
-	return err == nil && reflect.DeepEqual(clientsPart(w.Workload), clientsPart(c))
+	w, err := s.workload()
+	return err == nil && reflect.DeepEqual(clientsPart(w), clientsPart(c))
 }
 
 func clientsPart(w harness.Workload) harness.Workload {

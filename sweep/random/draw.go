@@ -6,7 +6,11 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/sweep/plan"
+	"github.com/shimquake/shimquake/sweep/scripts"
 )
 
 // mostFaults is the largest number of faults of a random plan.
@@ -35,16 +39,44 @@ func faultsOf(base plan.Plan) faults {
 	return all
 }
 
-// specs draws a case: a workload, and up to mostFaults different faults in it, in the
-// order of their paths.
+// specs draws a case. One of three is a script with a fault. The others have a workload
+// and up to mostFaults different faults, in the order of their paths.
 func (fs faults) specs() *rapid.Generator[plan.Spec] {
-	workloads := among(plan.WorkloadNames(), fs)
+	workloads, long := among(plan.WorkloadNames(), fs), fs.scripts()
 	return rapid.Custom(func(t *rapid.T) plan.Spec {
+		if rapid.IntRange(0, 2).Draw(t, "kind") == 0 {
+			return long.Draw(t, "script")
+		}
 		s := plan.Spec{Workload: rapid.SampledFrom(workloads).Draw(t, "workload")}
 		one := fault(fs[s.Workload])
 		s.Faults = rapid.SliceOfNDistinct(one, 1, mostFaults, plan.Fault.Meeting).Draw(t, "faults")
 		slices.SortStableFunc(s.Faults, func(a, b plan.Fault) int { return cmp.Compare(stage(a.Path), stage(b.Path)) })
 		return s
+	})
+}
+
+// kills are the faults at the mark of a script.
+var kills = []plan.Fault{
+	{Point: failpoints.MustPoint("proc:containerd:" + scripts.Mark), Nth: 1, Action: string(term.Kill), Path: "exit"},
+	{Point: failpoints.MustPoint("proc:shim:" + scripts.Mark), Nth: 1, Action: string(term.Kill), Path: "exit"},
+}
+
+// scripts draws a long script with one fault: a kill at its mark, or a fault of the
+// cheapest workload of tasks. The script may not reach the fault.
+func (fs faults) scripts() *rapid.Generator[plan.Spec] {
+	workloads := slices.DeleteFunc(among(plan.WorkloadNames(), fs), func(name string) bool {
+		return plan.API(name) != harness.TaskAPI
+	})
+	long := map[string]*rapid.Generator[harness.Workload]{
+		"containerd": scripts.Long("containerd"), "shim": scripts.Long("shim"),
+	}
+	return rapid.Custom(func(t *rapid.T) plan.Spec {
+		f := rapid.SampledFrom(kills).Draw(t, "kill")
+		if len(workloads) > 0 && rapid.Bool().Draw(t, "at a point") {
+			f = fault(fs[workloads[0]]).Draw(t, "fault")
+		}
+		w := long[f.Point.Who].Draw(t, "workload")
+		return plan.Spec{Workload: plan.OwnScript, Own: &w, Faults: []plan.Fault{f}}
 	})
 }
 

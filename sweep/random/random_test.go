@@ -106,7 +106,7 @@ func TestASeedIsAPlan(t *testing.T) {
 			if strings.Contains(d.Spec.String(), "Kill") || len(d.Spec.Faults) > mostFaults || d.Seed != uint64(40+i) {
 				t.Errorf("the %d-th plan, of seed %d: %s", i, d.Seed, d.Spec)
 			}
-			texts = append(texts, d.Spec.String())
+			texts = append(texts, d.Spec.Key())
 		}
 		return texts
 	}
@@ -130,13 +130,13 @@ func TestDrawsReachEverything(t *testing.T) {
 			seen[f.Word()], seen[f.Path], seen[f.Point.String()] = true, true, true
 		}
 	}
-	for _, want := range []string{"1", "2", "3", "4", "task", "grouped", "crash", "error", "create", "start", "exit"} {
+	for _, want := range []string{"1", "2", "3", "4", "task", "grouped", "script", "kill", "crash", "error", "create", "start", "exit"} {
 		if !seen[want] {
 			t.Errorf("%s was never drawn", want)
 		}
 	}
-	if len(seen) != 11+12 {
-		t.Errorf("not each of the 12 points was drawn: %v", seen)
+	if len(seen) != 13+12+2 {
+		t.Errorf("not each of the 12 points and 2 kills was drawn: %v", seen)
 	}
 }
 
