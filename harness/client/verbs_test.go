@@ -31,7 +31,7 @@ func TestEveryVerbHasAPath(t *testing.T) {
 			}
 			of, ok := c.Fun.(*ast.SelectorExpr)
 			verb, lit := c.Args[1].(*ast.BasicLit)
-			if !ok || !lit || of.Sel.Name != "call" && of.Sel.Name != "Call" {
+			if !ok || !lit || of.Sel.Name != "on" && of.Sel.Name != "call" && of.Sel.Name != "Call" {
 				return true
 			}
 			text, err := strconv.Unquote(verb.Value)
