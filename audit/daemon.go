@@ -89,7 +89,8 @@ func (w *viewing) checkBinary(own, exe string) error {
 		return fmt.Errorf("its binary cannot be read: %w", err)
 	}
 	if st.Uid != 0 || st.Mode&unix.S_IWOTH != 0 || st.Mode&unix.S_IWGRP != 0 && st.Gid != 0 {
-		return fmt.Errorf("users other than root may write its binary (uid %d, gid %d, mode %o)", st.Uid, st.Gid, st.Mode&0o7777)
+		return fmt.Errorf("users other than root may write its binary (uid %d, gid %d, mode %o)",
+			st.Uid, st.Gid, st.Mode&0o7777)
 	}
 	return w.owned(exe)
 }

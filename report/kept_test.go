@@ -221,7 +221,8 @@ func TestRandomReport(t *testing.T) {
 		Plan:       plan.Plan{Specs: []plan.Spec{spec, spec, spec}},
 	}
 	d := report.Random(rep, draws, nil, dir)
-	if !strings.Contains(d.Says[0], "3 plans drawn; in 2 each fault happened. Plans with a fault that was not reached, which show nothing: 1.") ||
+	if !strings.Contains(d.Says[0], "3 plans drawn; in 2 each fault happened. "+
+		"Plans with a fault that was not reached, which show nothing: 1.") ||
 		!strings.Contains(d.Says[1], rep.Replay) {
 		t.Error(d.Says)
 	}

@@ -267,7 +267,8 @@ func (a *Answer) tryFixed(ctx context.Context, o Options) {
 	if fixed == "" || o.FixedRuns == 0 {
 		return
 	}
-	fmt.Fprintf(o.Log, "%s: shown in %d of %d runs; now on %s, the first release without it (Ctrl-C skips this) ...\n", b.ID,
+	fmt.Fprintf(o.Log, "%s: shown in %d of %d runs; now on %s, the first release without it (Ctrl-C skips this) ...\n",
+		b.ID,
 		t.Shown, t.Runs, fixed)
 	done, err := o.Try(ctx, b, fixed, o.FixedRuns, nil)
 	if err != nil {

@@ -52,6 +52,7 @@ func (a Answer) ofTrial(t Trial) string {
 		}
 		return text
 	}
-	return fmt.Sprintf("same leak, but not the quoted log: %s on containerd %s logs %d of the %s; the cause may be another",
+	return fmt.Sprintf("same leak, but not the quoted log: %s on containerd %s logs %d of the %s; "+
+		"the cause may be another",
 		t.Bug, t.Release, len(t.Logged), count(len(t.Quoted), "quoted message"))
 }

@@ -16,7 +16,8 @@ const first = 5
 // Markdown returns a bug's page.
 func Markdown(x catalogue.Bug) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n`%s` (made by `make docs` from [its file](../../catalogue/bugs/%s.yaml))\n\n", x.Title, x.ID, x.ID)
+	fmt.Fprintf(&b, "# %s\n\n`%s` (made by `make docs` from [its file](../../catalogue/bugs/%s.yaml))\n\n",
+		x.Title, x.ID, x.ID)
 	for _, s := range sections(x) {
 		text := s.text
 		if s.label == "upstream" {

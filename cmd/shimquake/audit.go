@@ -43,7 +43,8 @@ func auditCommand() *cobra.Command {
 		Use:   "audit",
 		Short: "Find leaks of containerd on this node, without changing anything",
 		Long: `Audit finds every containerd on the node (systemd's, k3s', rke2's, docker's, one in a container) and
-compares its lists with the node: shims, sockets, bundles, mounts, cgroups, network namespaces, runc's state, CRI's lists.
+compares its lists with the node: shims, sockets, bundles, mounts, cgroups, network namespaces, runc's state and CRI's
+lists.
 It prints a row for each object without an owner, with a matching bug of the version and a remedy.
 
 It only reads: it sends no signal, writes nothing, makes no call that changes state, and connects to no shim. Each call

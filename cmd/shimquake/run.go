@@ -143,8 +143,10 @@ machine cannot run it). The worst of all cases counts.`,
 	c.Flags().IntVar(&f.scripts, "scripts", 0, fmt.Sprintf(
 		"also run all scripts of this many steps, 1 to %d, of a task and of a pod",
 		scripts.Longest))
-	c.Flags().BoolVar(&f.kills, "kills", false, "with --scripts: run the scripts in which containerd or the shim is killed once")
-	c.Flags().BoolVar(&f.known, "known", false, "count a case as held if it shows just the bug that it is known to show (bad)")
+	c.Flags().BoolVar(&f.kills, "kills", false,
+		"with --scripts: run the scripts in which containerd or the shim is killed once")
+	c.Flags().BoolVar(&f.known, "known", false,
+		"count a case as held if it shows just the bug that it is known to show (bad)")
 	c.Flags().StringVar(&f.shard, "shard", "", "with --scripts: a part of the scripts, such as 1/4")
 	return c
 }

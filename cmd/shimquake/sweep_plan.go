@@ -32,10 +32,14 @@ func (f *sweepFlags) make(ctx context.Context, r *runner.Runner) (plan.Plan, err
 // scripts of a task, 455 of a pod. sweptKills is with a kill: 49 scripts.
 const sweptScripts, sweptKills = 3, 2
 
-// holdPlain runs the cases without a fault and the scripts, which must hold. It prints
-// the cases that this machine cannot run.
+// holdPlain runs the cases without a fault and the scripts, which must hold. A sweep of
+// some points runs no scripts: they would take longer than the sweep. It prints the cases
+// that this machine cannot run.
 func (f *sweepFlags) holdPlain(ctx context.Context, r *runner.Runner, o plan.Options) error {
-	all := slices.Concat(scripts.All(sweptScripts), scripts.EnumerateKills(sweptKills))
+	var all []harness.Case
+	if o.WithDefaults().Narrowed() == "" {
+		all = slices.Concat(scripts.All(sweptScripts), scripts.EnumerateKills(sweptKills))
+	}
 	unable, err := plan.HoldPlain(ctx, r, o, all, f.parallel)
 	for _, v := range unable {
 		fmt.Fprintf(stderr, "not run without a fault: %s: %s\n", v.Case.Name, quote.Line(v.Why()))

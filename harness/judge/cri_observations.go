@@ -154,7 +154,9 @@ func faultless(because func(*harness.History, stateReport) string) func(*harness
 }
 
 // must has the state that must be reported in place of the reason.
-func must(state string, because func(*harness.History, stateReport) string) func(*harness.History, stateReport) string {
+func must(
+	state string, because func(*harness.History, stateReport) string,
+) func(*harness.History, stateReport) string {
 	return func(h *harness.History, r stateReport) string {
 		if because(h, r) == "" {
 			return ""

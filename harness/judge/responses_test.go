@@ -97,14 +97,12 @@ func scriptedPod(change func(*harness.History)) func(*harness.History) {
 			}
 			h.Calls = append(h.Calls, call)
 		}
-		for _, o := range []harness.Observed{
+		h.Observed = append(h.Observed, []harness.Observed{
 			{Step: 1, At: at(3), Of: "pod", Field: harness.FieldState, Value: criview.Ready},
 			{Step: 2, At: at(6), Of: "c0", Field: harness.FieldState, Value: "CONTAINER_CREATED"},
 			{Step: 3, At: at(20), Of: "c0", Field: harness.FieldList, Value: criview.Running},
 			{Step: 7, At: at(43), Of: "c0", Field: harness.FieldList},
-		} {
-			h.Observed = append(h.Observed, o)
-		}
+		}...)
 		change(h)
 	}
 }

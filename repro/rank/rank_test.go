@@ -40,12 +40,13 @@ func TestReasons(t *testing.T) {
 		why                Why
 		clears             bool
 	}{
-		"a symptom":                         {orphan("a"), "containerd-8981", "v2.3.7", Explains, true},
-		"an occasional symptom":             {orphan("a") + twice, "shim-connection-broken", "v2.3.7", MayLeave, true},
-		"an occasional symptom alone":       {twice, "shim-connection-broken", "v2.3.7", Unexplained, false},
-		"another release":                   {orphan("a"), "containerd-8981", "v2.4.2", OtherOne, false},
-		"an untested release":               {orphan("a"), "containerd-8981", "v1.5.18", NotLooked, true},
-		"its issue":                         {orphan("a") + "as in containerd#8981", "containerd-8981", "v2.3.7", Named, true},
+		"a symptom":                   {orphan("a"), "containerd-8981", "v2.3.7", Explains, true},
+		"an occasional symptom":       {orphan("a") + twice, "shim-connection-broken", "v2.3.7", MayLeave, true},
+		"an occasional symptom alone": {twice, "shim-connection-broken", "v2.3.7", Unexplained, false},
+		"another release":             {orphan("a"), "containerd-8981", "v2.4.2", OtherOne, false},
+		"an untested release":         {orphan("a"), "containerd-8981", "v1.5.18", NotLooked, true},
+		"its issue": {
+			orphan("a") + "as in containerd#8981", "containerd-8981", "v2.3.7", Named, true},
 		"its trigger":                       {orphan("k8s.io") + slow, "containerd-7496", "v1.7.2", Needs, true},
 		"a condition that it does not need": {orphan("a") + killed, "containerd-8981", "v2.3.7", Unneeded, true},
 		"another trigger": {twice + "Killed process 7 (containerd-shim)", "exit-of-a-shut-down-shim", "v2.3.7",

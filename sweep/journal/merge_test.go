@@ -112,7 +112,8 @@ func TestAShardWithoutACaseIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.Shard = plan.Shard{I: 5, Of: 8}
-	if _, err := Create(t.TempDir(), h); err == nil || !strings.Contains(err.Error(), "5/8 has no case: the plan has only 4") {
+	if _, err := Create(t.TempDir(), h); err == nil ||
+		!strings.Contains(err.Error(), "5/8 has no case: the plan has only 4") {
 		t.Errorf("begun: %v", err)
 	}
 	dir := spoilt(t, shardOf(t, 1, 8), func(s string) string {

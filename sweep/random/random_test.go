@@ -130,7 +130,8 @@ func TestDrawsReachEverything(t *testing.T) {
 			seen[f.Word()], seen[f.Path], seen[f.Point.String()] = true, true, true
 		}
 	}
-	for _, want := range []string{"1", "2", "3", "4", "task", "grouped", "script", "kill", "crash", "error", "create", "start", "exit"} {
+	for _, want := range []string{"1", "2", "3", "4", "task", "grouped", "script", "kill", "crash", "error",
+		"create", "start", "exit"} {
 		if !seen[want] {
 			t.Errorf("%s was never drawn", want)
 		}

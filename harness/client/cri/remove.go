@@ -81,7 +81,9 @@ func (c *Client) removeSandbox(ctx context.Context, id string, spare func(id str
 // removeSandboxItself removes a sandbox. containerd stops it, and removes the containers
 // in it.
 func (c *Client) removeSandboxItself(ctx context.Context, id string) error {
-	err := ignoreNotFound(c.call(ctx, "RemovePodSandbox", "", func(ctx context.Context, rt api.RuntimeServiceClient) error {
+	err := ignoreNotFound(c.call(ctx, "RemovePodSandbox", "", func(
+		ctx context.Context, rt api.RuntimeServiceClient,
+	) error {
 		_, err := rt.RemovePodSandbox(ctx, &api.RemovePodSandboxRequest{PodSandboxId: id})
 		return err
 	}))
