@@ -53,9 +53,9 @@ func sweepCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sweep",
 		Short: "Run every point with every action, and report the findings",
-		Long: `Sweep first runs cases without a fault and, without --points, all scripts of three steps. They must hold.
-Then it traces the workloads and runs a case for each point that they pass and each action. It groups the
-findings into clusters.
+		Long: `Sweep first runs cases without a fault and, without --points and --plan-only, all scripts of three
+steps. They must hold. Then it traces the workloads and runs a case for each point that they pass and
+each action. It groups the findings into clusters.
 
 It fails for:
   - a case that does not hold without a fault

@@ -33,11 +33,11 @@ func (f *sweepFlags) make(ctx context.Context, r *runner.Runner) (plan.Plan, err
 const sweptScripts, sweptKills = 3, 2
 
 // holdPlain runs the cases without a fault and the scripts, which must hold. A sweep of
-// some points runs no scripts: they would take longer than the sweep. It prints the cases
-// that this machine cannot run.
+// some points runs no scripts: they would take longer than the sweep. Nor does a plan,
+// which several machines share. It prints the cases that this machine cannot run.
 func (f *sweepFlags) holdPlain(ctx context.Context, r *runner.Runner, o plan.Options) error {
 	var all []harness.Case
-	if o.WithDefaults().Narrowed() == "" {
+	if o.WithDefaults().Narrowed() == "" && !f.planOnly {
 		all = slices.Concat(scripts.All(sweptScripts), scripts.EnumerateKills(sweptKills))
 	}
 	unable, err := plan.HoldPlain(ctx, r, o, all, f.parallel)

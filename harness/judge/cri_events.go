@@ -141,13 +141,23 @@ func bare(h *harness.History) (found []finding.Finding) {
 		case e.Type == criview.Deleted, !ofPod && !ofContainer: // or it is a bystander's
 		case e.Bare:
 			lacks(fact.FieldSandbox)
-		case ofContainer && e.State == "":
+		case ofContainer && e.State == "" && !removing(h, e):
 			lacks(fact.FieldState)
 		case e.Of != nil && lacksSibling(h, e):
 			lacks(fact.FieldSibling)
 		}
 	}
 	return found
+}
+
+// removing reports whether the removal of an event's container had begun when the event
+// was made. RemoveContainer ends a running container, and containerd may look for its
+// state after the removal (handleContainerExit of v2.4.2).
+func removing(h *harness.History, e criview.Event) bool {
+	return slices.ContainsFunc(h.Calls, func(c harness.Call) bool {
+		return c.Verb == "RemoveContainer" && !e.Created.Before(c.At) &&
+			slices.ContainsFunc(h.Instances, func(i harness.Instance) bool { return i.ID == e.ID && i.Name == c.Of })
+	})
 }
 
 // beforehand is the longest time from containerd's look at a container to the event that

@@ -29,3 +29,17 @@ func TestAnEventTellsOfAllContainers(t *testing.T) {
 		}
 	}
 }
+
+// The event of an end that comes from a removal may lack the state of its container.
+func TestAnEventOfARemovalMayLackTheState(t *testing.T) {
+	h := clean()
+	h.Case.Plan, h.Instances[0].ID, h.Instances[0].Name = nil, "id", "c0"
+	h.Calls = []harness.Call{{Verb: "RemoveContainer", Of: "c0", At: at(50)}}
+	h.CRI = &harness.CRISeen{Done: []harness.CRIDone{{Verb: "CreateContainer", ID: "id", At: at(10)}}}
+	for ms, want := range map[int]int{40: 1, 60: 0} {
+		h.CRI.Events = []criview.Event{{Type: criview.Stopped, ID: "id", Created: at(ms)}}
+		if got := bare(&h); len(got) != want {
+			t.Errorf("an event at %d ms: %d findings, want %d", ms, len(got), want)
+		}
+	}
+}
