@@ -248,7 +248,7 @@ func (h hasty) Run(ctx context.Context, c harness.Case) harness.Verdict {
 // A few real plans of several faults on the newest release. Every leaked shim must be
 // known to the catalogue.
 func TestRandomPlansOnTheNewestRelease(t *testing.T) {
-	cases, plans := &runner.Runner{Residues: catalogue.Residues(), Evidence: t.TempDir() + "/evidence", Brief: true}, 40
+	cases, plans := &runner.Runner{Residues: catalogue.Residues(), Evidence: t.TempDir() + "/evidence", Brief: true}, 16
 	if err := cases.Prepare(t.Context(), ""); runner.IsUnsupported(err) {
 		t.Skip(err)
 	} else if err != nil {
