@@ -124,7 +124,7 @@ func statusTimes(h *harness.History, i harness.Instance, s criview.Status) (foun
 	finished := window{field: fact.FieldFinished, reported: s.Finished, to: s.Seen, mustBe: exited,
 		until: "CRI has said so"}
 	finished.from, finished.after = livedUntil(h, i)
-	if by := endedBy(h, i); reportedTrue(h, i, "", uint32(s.ExitCode)) && !by.IsZero() && by.Before(s.Seen) {
+	if by := endedBy(h, i); (process{h, i, nil}).reportedTrue(uint32(s.ExitCode)) && !by.IsZero() && by.Before(s.Seen) {
 		finished.to, finished.until = by, "a shim has reaped it at the latest"
 	}
 	all := []window{

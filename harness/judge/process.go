@@ -156,8 +156,3 @@ func (p process) reportedTrue(status uint32) bool {
 	t, ran, err := p.truth()
 	return ran && err == nil && t.Status == status
 }
-
-// reportedTrue reports whether a status is the true status of a container's init.
-func reportedTrue(h *harness.History, i harness.Instance, _ string, status uint32) bool {
-	return process{h, i, nil}.reportedTrue(status)
-}
