@@ -42,6 +42,19 @@ const (
 	done, no, absent, lost = harness.Done, harness.Refused, harness.NotFound, harness.Lost
 )
 
+// follows expects the impossible operations, by their indices.
+func follows(t *testing.T, ops []Op, want string) {
+	t.Helper()
+	found, ok := Follow(ops)
+	var got []string
+	for _, i := range found {
+		got = append(got, fmt.Sprint(i.Op))
+	}
+	if !ok || strings.Join(got, " ") != want {
+		t.Errorf("impossible are %q, want %q (followed: %v)", got, want, ok)
+	}
+}
+
 // Each response that no order of events allows is found, and only that.
 func TestFollow(t *testing.T) {
 	begun := []Op{call(0, 1, "create", c0, done), call(2, 3, "start", c0, done)}
@@ -88,16 +101,7 @@ func TestFollow(t *testing.T) {
 			call(8, 9, "restart", c0, done), call(10, 11, "delete", c0, absent)}, ""},
 		"a restart keeps what runs": {[]Op{call(4, 5, "restart", c0, done), sees(6, c0, "")}, "3"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			found, ok := Follow(slices.Concat(begun, tt.ops))
-			var got []string
-			for _, i := range found {
-				got = append(got, fmt.Sprint(i.Op))
-			}
-			if !ok || strings.Join(got, " ") != tt.want {
-				t.Errorf("impossible are %q, want %q (followed: %v)", got, tt.want, ok)
-			}
-		})
+		t.Run(name, func(t *testing.T) { follows(t, slices.Concat(begun, tt.ops), tt.want) })
 	}
 }
 
@@ -158,20 +162,11 @@ func TestFollowPods(t *testing.T) {
 		"a lost stop may have happened": {[]Op{call(6, -1, "StopContainer", c0, lost), sees(8, c0, running),
 			sees(9, c0, exited)}, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			found, ok := Follow(slices.Concat(begun, tt.ops))
-			var got []string
-			for _, i := range found {
-				got = append(got, fmt.Sprint(i.Op))
-			}
-			if !ok || strings.Join(got, " ") != tt.want {
-				t.Errorf("impossible are %q, want %q (followed: %v)", got, tt.want, ok)
-			}
-		})
+		t.Run(name, func(t *testing.T) { follows(t, slices.Concat(begun, tt.ops), tt.want) })
 	}
 }
 
-// Releases differ in what they answer to a create in a stopped pod.
+// The response to a create in a stopped pod depends on the release.
 func TestCreateInAStoppedPod(t *testing.T) {
 	for release, want := range map[string]harness.Response{
 		"v1.7.35": absent, "v2.0.14": done, "v2.2.5": done, "v2.2.6": no, "v2.3.2": done, "v2.3.3": no, "v2.4.2": no,

@@ -1,7 +1,6 @@
 package scripts
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -10,11 +9,13 @@ import (
 	"github.com/shimquake/shimquake/harness/script"
 )
 
-// Every script of a pod can be run, and each is another.
-func TestPods(t *testing.T) {
-	for length, want := range map[int]int{1: 10, 2: 79, 3: 455} {
+// counts expects so many scripts of each length. Every script can be run, and no two have
+// one name.
+func counts(t *testing.T, scripts func(int) []harness.Case, want map[int]int) {
+	t.Helper()
+	for length, want := range want {
 		seen := map[string]bool{}
-		cases := Pods(length)
+		cases := scripts(length)
 		for _, c := range cases {
 			if err := c.Check(); err != nil || seen[c.Name] {
 				t.Fatalf("%s: %v", c, err)
@@ -27,21 +28,14 @@ func TestPods(t *testing.T) {
 	}
 }
 
-// Every script can be run, and each is another.
+// Every script of a pod can be run, and each has a name of its own.
+func TestPods(t *testing.T) {
+	counts(t, Pods, map[int]int{1: 10, 2: 79, 3: 455})
+}
+
+// Every script of a task can be run, and each has a name of its own.
 func TestEnumerate(t *testing.T) {
-	for length, want := range map[int]int{1: 22, 2: 104, 3: 596, 4: 2905} {
-		seen := map[string]bool{}
-		cases := Enumerate(length)
-		for _, c := range cases {
-			if err := c.Check(); err != nil || seen[c.Name] {
-				t.Fatalf("%s: %v", c, err)
-			}
-			seen[c.Name] = true
-		}
-		if len(cases) != want {
-			t.Errorf("%d scripts of length %d, want %d", len(cases), length, want)
-		}
-	}
+	counts(t, Enumerate, map[int]int{1: 22, 2: 104, 3: 596, 4: 2905})
 	again := Enumerate(2)
 	for n, c := range Enumerate(2) {
 		if back, err := harness.ParseCase("c", []byte(c.String())); err != nil || back.String() != again[n].String() {
@@ -52,22 +46,11 @@ func TestEnumerate(t *testing.T) {
 
 // In each script with a kill there is one kill, and it is the fault of the plan.
 func TestEnumerateKills(t *testing.T) {
-	for length, want := range map[int]int{1: 4, 2: 49, 3: 524, 4: 3625} {
-		seen := map[string]bool{}
-		cases := EnumerateKills(length)
-		for _, c := range cases {
-			steps, err := c.Workload.Steps()
-			if err := errors.Join(err, c.Check()); err != nil || seen[c.Name] {
-				t.Fatalf("%s: %v", c, err)
-			}
-			if len(c.Plan) != 1 || !steps.Uses(script.At) ||
-				c.Plan[0].At.State() != Mark {
-				t.Fatalf("no kill happens in\n%s", c)
-			}
-			seen[c.Name] = true
-		}
-		if len(cases) != want {
-			t.Errorf("%d scripts of length %d, want %d", len(cases), length, want)
+	counts(t, EnumerateKills, map[int]int{1: 4, 2: 49, 3: 524, 4: 3625})
+	for _, c := range EnumerateKills(3) {
+		steps, err := c.Workload.Steps()
+		if err != nil || len(c.Plan) != 1 || !steps.Uses(script.At) || c.Plan[0].At.State() != Mark {
+			t.Fatalf("no kill happens in\n%s (%v)", c, err)
 		}
 	}
 }
