@@ -131,7 +131,7 @@ func TestArmWhileConnected(t *testing.T) {
 	}
 	p.send(probe.FromProcess{Ack: m.Generation})
 	within(t, func() { <-done })
-	if p.ask(other).Do != "lose" || p.ask(entry).Do != "off" {
+	if p.ask(other).Do != "loseResult" || p.ask(entry).Do != "off" {
 		t.Error("the new plan does not decide")
 	}
 }
@@ -150,7 +150,7 @@ func TestGarbage(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 		q, _ := connect(t, path, 2, nil) // other processes are still served
-		if q.ask(entry).Do != "lose" {
+		if q.ask(entry).Do != "loseResult" {
 			t.Error("the next process is not served")
 		}
 	}
@@ -284,7 +284,7 @@ func TestHelloDoesNotChangeThePlan(t *testing.T) {
 	own := append(make(Plan, 0, 4), Crash(entry, 1))
 	c, path := listen(t, nil)
 	c.setPlan(own)
-	if _, armed := connect(t, path, 1, map[string]string{other: "1*lose"}); len(armed) != 2 {
+	if _, armed := connect(t, path, 1, map[string]string{other: "1*loseResult"}); len(armed) != 2 {
 		t.Errorf("armed %v", armed)
 	}
 	if after := own[:2][1]; after.At != (Point{}) {

@@ -12,9 +12,9 @@ import (
 // Fault is an action at a point. A fault with a pause has the steps that the harness
 // takes while the process waits.
 type Fault struct {
-	At    Point
-	Do    term.Term
-	While []Step
+	At        Point
+	Do        term.Term
+	Meanwhile []Step
 }
 
 // Plan has all faults of a case.
@@ -22,9 +22,9 @@ type Plan []Fault
 
 func (f Fault) String() string {
 	s := f.At.String() + " " + f.Do.String()
-	if len(f.While) > 0 {
-		steps := make([]string, len(f.While))
-		for i, st := range f.While {
+	if len(f.Meanwhile) > 0 {
+		steps := make([]string, len(f.Meanwhile))
+		for i, st := range f.Meanwhile {
 			steps[i] = st.String()
 		}
 		s += " [" + strings.Join(steps, ", ") + "]"
@@ -79,9 +79,9 @@ func (f Fault) Check() error {
 			return err
 		}
 	}
-	if pauses != (len(f.While) > 0) {
+	if pauses != (len(f.Meanwhile) > 0) {
 		if pauses {
-			return fmt.Errorf("%s: a pause needs steps to take while it holds (while: [kill containerd, release])", f.At)
+			return fmt.Errorf("%s: a pause needs steps to take while it holds (meanwhile: [kill containerd, release])", f.At)
 		}
 		return fmt.Errorf("%s: steps need a pause to run in (do: 1*pause)", f.At)
 	}
@@ -128,7 +128,7 @@ func PauseAt(at string, steps ...Step) Fault { return PauseNth(at, 1, steps...) 
 // PauseNth holds the n-th hit of a point while the steps run.
 func PauseNth(at string, n int, steps ...Step) Fault {
 	f := nth(at, n, term.Pause)
-	f.While = steps
+	f.Meanwhile = steps
 	return f
 }
 

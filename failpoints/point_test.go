@@ -105,7 +105,7 @@ func TestParseStep(t *testing.T) {
 		{"kill shim", Step{Verb: "kill", Who: "shim"}, ""},
 		{"  await   removal ", Step{Verb: "await", Who: "removal"}, ""},
 		{"start containerd", Step{Verb: "start", Who: "containerd"}, ""},
-		{"wait 1500ms", Step{Verb: "wait", For: 1500 * time.Millisecond}, ""},
+		{"sleep 1500ms", Step{Verb: "sleep", For: 1500 * time.Millisecond}, ""},
 		{"release", Step{Verb: "release"}, ""},
 		{"", Step{}, "an empty step"},
 		{"kil shim", Step{}, `did you mean "kill"?`},
@@ -114,10 +114,10 @@ func TestParseStep(t *testing.T) {
 		{"kill shim now", Step{}, "one of shim"},
 		{"start shim", Step{}, "object"},
 		{"release shim", Step{}, "stands alone"},
-		{"wait", Step{}, "expected a duration"},
-		{"wait long", Step{}, "expected a duration"},
-		{"wait -1s", Step{}, "expected a duration"},
-		{"wait 2h", Step{}, "up to 1h"},
+		{"sleep", Step{}, "expected a duration"},
+		{"sleep long", Step{}, "expected a duration"},
+		{"sleep -1s", Step{}, "expected a duration"},
+		{"sleep 2h", Step{}, "up to 1h"},
 	} {
 		got, err := ParseStep(test.text)
 		if got != test.want || (err != nil) != (test.says != "") || err != nil && !strings.Contains(err.Error(), test.says) {
@@ -127,8 +127,8 @@ func TestParseStep(t *testing.T) {
 }
 
 func FuzzParseStep(f *testing.F) {
-	for _, s := range []string{"kill shim", "await removal", "wait 2s", "release", "cont containerd",
-		"wait 0.0000000001s"} {
+	for _, s := range []string{"kill shim", "await removal", "sleep 2s", "release", "cont containerd",
+		"sleep 0.0000000001s"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -175,7 +175,7 @@ func TestFaultCheck(t *testing.T) {
 		}
 		f := Fault{At: MustPoint(test.at), Do: do}
 		if test.while != "" {
-			f.While = Steps(test.while)
+			f.Meanwhile = Steps(test.while)
 		}
 		err = f.Check()
 		if (err != nil) != (test.says != "") || err != nil && !strings.Contains(err.Error(), test.says) {
@@ -193,10 +193,10 @@ func TestConstructors(t *testing.T) {
 	}{
 		{Error(at, 2, "x"), at + " 2*error(x)"},
 		{Error(at, 0, "x"), at + " error(x)"},
-		{Once(at, term.Lose), at + " 1*lose"},
+		{Once(at, term.Lose), at + " 1*loseResult"},
 		{Crash(at, 1), at + " 1*crash"},
 		{Crash(at, 3), at + " 2*off->1*crash"},
-		{PauseAt(at, Steps("kill shim", "wait 2s")...), at + " 1*pause [kill shim, wait 2s]"},
+		{PauseAt(at, Steps("kill shim", "sleep 2s")...), at + " 1*pause [kill shim, sleep 2s]"},
 		{Kill("proc:shim:running"), "proc:shim:running 1*kill"},
 		{SlowSyscall("sys:shim:umount2:exited", 2*time.Second), "sys:shim:umount2:exited delay(2000)"},
 		{Pressure("io:root:exited", "4MiB/s,60MiB"), "io:root:exited 1*pressure(4MiB/s,60MiB)"},

@@ -11,8 +11,8 @@ import (
 
 // Step is an action of the harness while a process is paused at a point.
 type Step struct {
-	Verb string // cancel, await, ask, kill, stop, cont, start, wait, release
-	Who  string // client, removal, exit, shim, containerd, task, sandbox
+	Verb string // cancel, await, ask, kill, stop, cont, start, sleep, release
+	Who  string // call, removal, exit, shim, containerd, task, sandbox
 	For  time.Duration
 }
 
@@ -29,10 +29,10 @@ func (s Step) String() string {
 // objects are the objects of each verb.
 var objects = map[string][]string{
 	// Cancels the context of the client's call in flight.
-	"cancel": {"client"},
+	"cancel": {"call"},
 	// Waits until the client's call in flight has ended, until the client has removed
 	// everything, or until the first container's payload has recorded its exit.
-	"await": {"client", "removal", "exit"},
+	"await": {"call", "removal", "exit"},
 	// Asks for the state of the first container, and needs a response. It would fail at a
 	// point that holds the response.
 	"ask": {"task"},
@@ -42,13 +42,13 @@ var objects = map[string][]string{
 	"cont": {"shim", "containerd"},
 	// After kill containerd. Without it, containerd is started when the steps end.
 	"start": {"containerd"},
-	"wait":  nil,
+	"sleep": nil,
 	// Releases the paused process. Without it, the process is released when the steps
 	// end.
 	"release": nil,
 }
 
-// ParseStep parses a step such as "kill shim", "wait 2s" or "release".
+// ParseStep parses a step such as "kill shim", "sleep 2s" or "release".
 func ParseStep(s string) (Step, error) {
 	words := strings.Fields(s)
 	if len(words) == 0 {
@@ -60,14 +60,14 @@ func ParseStep(s string) (Step, error) {
 	}
 	st := Step{Verb: words[0]}
 	switch {
-	case st.Verb == "wait" && len(words) == 2:
+	case st.Verb == "sleep" && len(words) == 2:
 		d, err := time.ParseDuration(words[1])
 		if err != nil || d <= 0 || d > time.Hour {
-			return Step{}, fmt.Errorf("step %q: expected a duration up to 1h, such as wait 2s", s)
+			return Step{}, fmt.Errorf("step %q: expected a duration up to 1h, such as sleep 2s", s)
 		}
 		st.For = d
-	case st.Verb == "wait":
-		return Step{}, fmt.Errorf("step %q: expected a duration, such as wait 2s", s)
+	case st.Verb == "sleep":
+		return Step{}, fmt.Errorf("step %q: expected a duration, such as sleep 2s", s)
 	case len(who) == 0 && len(words) == 1:
 	case len(words) == 2 && slices.Contains(who, words[1]):
 		st.Who = words[1]

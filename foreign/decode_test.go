@@ -18,7 +18,7 @@ func TestReaderHasALimit(t *testing.T) {
 		long bool
 	}{{"", 0, false}, {"x", 0, true}, {"12345", 5, false}, {"123456", 5, true}, {strings.Repeat("x", 1<<20), 5, true}} {
 		for name, from := range map[string]io.Reader{
-			"at once": strings.NewReader(tt.text), "by bytes": iotest.OneByteReader(strings.NewReader(tt.text)),
+			"mark once": strings.NewReader(tt.text), "by bytes": iotest.OneByteReader(strings.NewReader(tt.text)),
 			"with the end": iotest.DataErrReader(strings.NewReader(tt.text)),
 		} {
 			got, err := io.ReadAll(foreign.NewReader("the text", from, tt.most))

@@ -69,9 +69,9 @@ type Workload struct {
 	// CallTimeout is the timeout of each call of the client, up to 1h. Default: 10s for the
 	// task API (dockerd), 2m for CRI (kubelet's runtime-request-timeout).
 	CallTimeout time.Duration `yaml:"callTimeout,omitempty"`
-	// Deadline is the time limit of the lifecycle, and of the removal after it. Up to 1h
+	// TimeLimit is the time limit of the lifecycle, and of the removal after it. Up to 1h
 	// each. Default: 60s each.
-	Deadline time.Duration `yaml:"deadline,omitempty"`
+	TimeLimit time.Duration `yaml:"timeLimit,omitempty"`
 	// Settle is the time between the client's last call and the search for leaks, up to
 	// 1h. Default: 6s. containerd's timeout for the cleanup after a dead shim is 5s
 	// (shim.cleanup in [timeouts]).
@@ -132,8 +132,8 @@ func (w Workload) WithDefaults() Workload {
 			w.CallTimeout = 2 * time.Minute
 		}
 	}
-	if w.Deadline == 0 {
-		w.Deadline = time.Minute
+	if w.TimeLimit == 0 {
+		w.TimeLimit = time.Minute
 	}
 	if w.Settle == 0 {
 		w.Settle = 6 * time.Second
@@ -186,7 +186,7 @@ func (c Case) problems() (all []fieldError) {
 	for _, d := range []struct {
 		key string
 		is  time.Duration
-	}{{"callTimeout", w.CallTimeout}, {"deadline", w.Deadline}, {"settle", w.Settle}} {
+	}{{"callTimeout", w.CallTimeout}, {"timeLimit", w.TimeLimit}, {"settle", w.Settle}} {
 		if d.is < 0 {
 			add("workload."+d.key, fmt.Errorf("%s %s: expected a duration such as 2s", d.key, d.is))
 		}

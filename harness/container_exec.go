@@ -20,13 +20,13 @@ func (w Workload) Drains(c Call) time.Duration {
 		return 0
 	}
 	k := w.Containers[of.Container]
-	if !of.IsExec() && k.Unread || of.IsExec() && k.Execs[of.Exec].Background {
+	if !of.IsExec() && k.Unread || of.IsExec() && k.Execs[of.Exec].LeavesChild {
 		return IODrain
 	}
 	return 0
 }
 
-func (e ExecSpec) isBackground() bool { return e.Background }
+func (e ExecSpec) isBackground() bool { return e.LeavesChild }
 
 // checkBesides returns an error if the workload's client or shim cannot do this.
 func (c Container) checkBesides(w Workload) error {

@@ -171,7 +171,7 @@ const (
 	// ByTruth: the real exit status of a payload is not known.
 	ByTruth ProblemKind = "truth"
 	// ByLook: the oracle could not look, because of the harness.
-	ByLook ProblemKind = "look"
+	ByLook ProblemKind = "inventory"
 	// ByHarness: the harness itself failed, hung, or lacked space or memory.
 	ByHarness ProblemKind = "harness"
 	// ByEnd: the user interrupted the run.

@@ -110,7 +110,7 @@ type SandboxSeen struct {
 type Round struct {
 	// Number counts from 1.
 	Number int        `json:"number"`
-	Look   Look       `json:"look"`
+	Look   Look       `json:"inventory"`
 	Listed *CRIListed `json:"listed,omitempty"`
 }
 

@@ -74,8 +74,8 @@ type Exec struct {
 	Stays bool `json:"stays,omitempty"`
 	// Triggered reports that it exits by itself at an `end` step of the script.
 	Triggered bool `json:"triggered,omitempty"`
-	// Background reports that it leaves a child, which holds its output.
-	Background bool `json:"background,omitempty"`
+	// LeavesChild reports that it leaves a child, which holds its output.
+	LeavesChild bool `json:"leavesChild,omitempty"`
 	// Absent reports that its command does not exist: its start must be refused.
 	Absent bool `json:"absent,omitempty"`
 	// Signal is the number of the signal that ends it, or 0 if none does. Signalled is the

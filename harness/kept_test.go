@@ -28,7 +28,7 @@ import (
 func aKept() Kept {
 	at, status := time.Unix(1_000_000, 42).UTC(), uint32(7)
 	h := History{
-		Case: Case{Name: "x", Workload: Workload{API: CRI, Containers: []Container{{Exit: 7}}, Deadline: time.Minute},
+		Case: Case{Name: "x", Workload: Workload{API: CRI, Containers: []Container{{Exit: 7}}, TimeLimit: time.Minute},
 			Plan: failpoints.Plan{
 				failpoints.PauseAt("rpc:shim:Task.Create:entry", failpoints.Steps("kill containerd", "release")...),
 			}},

@@ -90,7 +90,7 @@ func (p caseParser) checkLists(ct caseText) (errs []error) {
 	check("plan", "faults", len(ct.Plan))
 	check("bad", "entries", len(ct.Bad))
 	for i, f := range ct.Plan[:min(len(ct.Plan), mostListed)] {
-		check(fmt.Sprintf("plan[%d].while", i), "steps", len(f.While))
+		check(fmt.Sprintf("plan[%d].meanwhile", i), "steps", len(f.Meanwhile))
 	}
 	for i, b := range ct.Bad[:min(len(ct.Bad), mostListed)] {
 		check(fmt.Sprintf("bad[%d].by", i), "matches", len(b.By))

@@ -31,9 +31,9 @@ type caseText struct {
 }
 
 type faultText struct {
-	At    string   `yaml:"at"`
-	Do    freeText `yaml:"do"`
-	While []string `yaml:"while,omitempty,flow"`
+	At        string   `yaml:"at"`
+	Do        freeText `yaml:"do"`
+	Meanwhile []string `yaml:"meanwhile,omitempty,flow"`
 }
 
 type badText struct {
@@ -175,8 +175,8 @@ func (c Case) text() caseText {
 	}
 	for _, f := range c.Plan {
 		ft := faultText{At: f.At.String(), Do: freeText(f.Do.String())}
-		for _, s := range f.While {
-			ft.While = append(ft.While, s.String())
+		for _, s := range f.Meanwhile {
+			ft.Meanwhile = append(ft.Meanwhile, s.String())
 		}
 		ct.Plan = append(ct.Plan, ft)
 	}
@@ -232,12 +232,12 @@ func (p caseParser) fault(ft faultText, path string) (f failpoints.Fault, errs [
 	case err != nil:
 		errs = append(errs, p.at(path+".do", err))
 	}
-	for i, s := range ft.While {
+	for i, s := range ft.Meanwhile {
 		st, err := failpoints.ParseStep(s)
 		if err != nil {
-			errs = append(errs, p.at(fmt.Sprintf("%s.while[%d]", path, i), err))
+			errs = append(errs, p.at(fmt.Sprintf("%s.meanwhile[%d]", path, i), err))
 		}
-		f.While = append(f.While, st)
+		f.Meanwhile = append(f.Meanwhile, st)
 	}
 	return f, errs
 }

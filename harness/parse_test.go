@@ -28,7 +28,7 @@ workload:
 plan:
   - at: rpc:shim:Task.Shutdown:entry
     do: 1*pause
-    while: [cancel client, wait 2s, release]
+    meanwhile: [cancel call, sleep 2s, release]
 bad:
   - releases: "< 2.4.0"
     by: [shim]
@@ -46,7 +46,7 @@ func TestParseCase(t *testing.T) {
 			Containers:  []Container{{Exit: 7}, {Signal: "SIGTERM"}},
 		},
 		Plan: failpoints.Plan{
-			failpoints.PauseAt("rpc:shim:Task.Shutdown:entry", failpoints.Steps("cancel client", "wait 2s", "release")...),
+			failpoints.PauseAt("rpc:shim:Task.Shutdown:entry", failpoints.Steps("cancel call", "sleep 2s", "release")...),
 		},
 		Bad: []Bad{{Releases: "< 2.4.0", By: finding.MustMatches("shim"), Issue: "containerd#8981"}},
 	}
@@ -71,10 +71,10 @@ func TestParseCaseErrors(t *testing.T) {
 		{"a point's kind", "rpc:shim", "rcp:shim", 12, 9, `did you mean "rpc"?`},
 		{"an action", "1*pause", "1*puase", 13, 9, `pause`},
 		{"an action that the point does not take", "1*pause", "1*kill", 13, 9, "takes off, crash, error"},
-		{"a pause without steps", "    while: [cancel client, wait 2s, release]\n", "", 13, 9, "a pause needs steps"},
-		{"a step's verb", "cancel client", "cancle client", 14, 13, `did you mean "cancel"?`},
-		{"a step's object", "cancel client", "cancel clint", 14, 13, `did you mean "client"?`},
-		{"a step's duration", "wait 2s", "wait 2", 14, 28, "expected a duration"},
+		{"a pause without steps", "    meanwhile: [cancel call, sleep 2s, release]\n", "", 13, 9, "a pause needs steps"},
+		{"a step's verb", "cancel call", "cancle call", 14, 17, `did you mean "cancel"?`},
+		{"a step's object", "cancel call", "cancel clint", 14, 17, `known: call`},
+		{"a step's duration", "sleep 2s", "sleep 2", 14, 30, "expected a duration"},
 		{"a duration", "500ms", "500", 7, 16, `callTimeout "500": expected a duration`},
 		{"a negative duration", "500ms", "-1s", 7, 16, "expected a duration"},
 		{"a type", "exit: 7", "exit: seven", 9, 13, "want a number"},
@@ -146,7 +146,7 @@ func TestParseCaseReportsAllErrors(t *testing.T) {
 		lines []int
 	}{
 		"keys": {"nam: x\nworkload:\n  apii: task\nplan:\n- aat: x\n", []int{1, 3, 5}},
-		"values": {"name: x\nworkload: {deadline: soon}\nplan:\n- at: rpc:shim:Task.Crate:entry\n  do: 1*errror(x)\n",
+		"values": {"name: x\nworkload: {timeLimit: soon}\nplan:\n- at: rpc:shim:Task.Crate:entry\n  do: 1*errror(x)\n",
 			[]int{2, 4, 5}},
 		"fields": {"name: X\nworkload:\n  api: crii\n  settle: 2h\n", []int{1, 3, 4}},
 		"steps":  {"name: x\nworkload:\n  api: cri\n  restart: true\n  rest: 2s\n", []int{4, 5}},
@@ -190,12 +190,12 @@ func aFault(api API) *rapid.Generator[failpoints.Fault] {
 		if strings.Contains(f.Do.String(), "pause") {
 			steps := rapid.SliceOfN(
 				rapid.SampledFrom(
-					[]string{"cancel client", "await removal", "kill shim", "start containerd", "wait 1.5s", "release"},
+					[]string{"cancel call", "await removal", "kill shim", "start containerd", "sleep 1.5s", "release"},
 				),
 				1,
 				4,
 			)
-			f.While = failpoints.Steps(steps.Draw(t, "steps")...)
+			f.Meanwhile = failpoints.Steps(steps.Draw(t, "steps")...)
 		}
 		return f
 	}).Filter(func(f failpoints.Fault) bool { return (f.At.Who != "sandbox" || api == CRI) && f.Check() == nil })
@@ -219,7 +219,7 @@ var enums = map[string][]string{
 	"segfault":   {"", string(SegfaultCore), string(SegfaultBare)},
 	"network":    {"", string(NodeNetwork), string(PodNetwork)},
 	"fakeshim":   {"", "plain", "exit=137,events=twice"},
-	"script":     {"create c0", "start all", "at running", "kill c0 SIGKILL", "wait all &", "join", "restart containerd"},
+	"script":     {"create c0", "start all", "mark running", "kill c0 SIGKILL", "wait all &", "join", "restart containerd"},
 }
 
 // fill draws the fields of a struct, in any order. It leaves out each value that the

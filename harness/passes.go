@@ -137,7 +137,7 @@ var paths = map[string]string{
 	"delete": "delete", "remove": "delete",
 	"StopPodSandbox": "delete", "RemoveContainer": "delete",
 	"RemovePodSandbox": "delete", "ListPodSandbox": "delete", "ListContainers": "delete",
-	"look": asking,
+	"inventory": asking,
 }
 
 // PathOf returns the path of a client's call: create, start, exit or delete. It returns

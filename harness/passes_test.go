@@ -77,7 +77,7 @@ func TestPathAt(t *testing.T) {
 	h := History{
 		Calls: []Call{
 			{Who: "client", Verb: "create", At: at(10)}, {Who: "client", Verb: "start", At: at(20)},
-			{Who: "oracle", Verb: "look", At: at(30)}, {Who: "client", Verb: "delete", At: at(40)},
+			{Who: "oracle", Verb: "inventory", At: at(30)}, {Who: "client", Verb: "delete", At: at(40)},
 		},
 		Deaths: []daemon.Death{{At: at(45), BackIn: 5 * time.Millisecond}},
 	}

@@ -22,9 +22,9 @@ type ExecSpec struct {
 	Signal string `yaml:"signal,omitempty" json:"signal,omitempty"`
 	// Stays lets it run until something else ends it, at the latest its container.
 	Stays bool `yaml:"stays,omitempty" json:"stays,omitempty"`
-	// Background makes it leave a child that holds its output, as sh -c 'sleep 60 &' does.
+	// LeavesChild makes it leave a child that holds its output, as sh -c 'sleep 60 &' does.
 	// By the task API its Delete takes IODrain, and needs a callTimeout of twice that.
-	Background bool `yaml:"background,omitempty" json:"background,omitempty"`
+	LeavesChild bool `yaml:"leavesChild,omitempty" json:"leavesChild,omitempty"`
 	// NoSuchCommand gives it a missing command, which runc refuses.
 	NoSuchCommand bool `yaml:"noSuchCommand,omitempty" json:"noSuchCommand,omitempty"`
 }

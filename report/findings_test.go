@@ -19,7 +19,7 @@ const (
 
 func cluster(state State) string {
 	return `{"type":"cluster","id":"shim-2","state":"` + string(state) +
-		`","key":"k1","title":"a shim","says":["at x"],"cases":["case-4","case-2"],"replay":"other"}` + "\n"
+		`","key":"k1","title":"a shim","says":["mark x"],"cases":["case-4","case-2"],"replay":"other"}` + "\n"
 }
 
 func read(t *testing.T, text string) ([]Finding, error) {
@@ -35,7 +35,7 @@ func TestFindings(t *testing.T) {
 	want := Finding{
 		Key:      "k1",
 		Title:    "a shim",
-		Says:     []string{"at x"},
+		Says:     []string{"mark x"},
 		Cases:    2,
 		Version:  "v2.4.2",
 		Replay:   "run it",

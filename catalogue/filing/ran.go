@@ -87,9 +87,9 @@ func faultWords(f failpoints.Fault) string {
 		at = fmt.Sprintf("a statement of %s in %s", f.At.What, f.At.Who)
 	}
 	at += ": " + do
-	if len(f.While) > 0 {
+	if len(f.Meanwhile) > 0 {
 		var steps []string
-		for _, s := range f.While {
+		for _, s := range f.Meanwhile {
 			steps = append(steps, "`"+s.String()+"`")
 		}
 		at += ", with these steps until it goes on: " + strings.Join(steps, ", ")

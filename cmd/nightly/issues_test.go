@@ -32,7 +32,7 @@ func reported(t *testing.T, all ...report.Cluster) string {
 func leaks(state report.State, n int) (all []report.Cluster) {
 	for i := range n {
 		all = append(all, report.Cluster{ID: fmt.Sprintf("shim-%d", i), Key: fmt.Sprintf("k%d", i), State: state,
-			Title: fmt.Sprintf("leak shim: %d", i), Says: []string{"at x"}, Replay: "shimquake run x.yaml"})
+			Title: fmt.Sprintf("leak shim: %d", i), Says: []string{"mark x"}, Replay: "shimquake run x.yaml"})
 	}
 	return all
 }
@@ -64,7 +64,7 @@ func TestAFindingHasOneIssue(t *testing.T) {
 		t.Fatalf("%s%d issues", out, len(f.issues))
 	}
 	i := f.issues[0]
-	for _, want := range []string{"leak shim: 0", "at x", "shimquake run x.yaml", "https://run/1"} {
+	for _, want := range []string{"leak shim: 0", "mark x", "shimquake run x.yaml", "https://run/1"} {
 		if !strings.Contains(i.Body, want) {
 			t.Errorf("%q is not in\n%s", want, i.Body)
 		}

@@ -83,7 +83,7 @@ func (q *pointsQuery) list(cmd *cobra.Command, w io.Writer) error {
 	for _, s := range statements {
 		var takes []string
 		if s.Call {
-			takes = append(takes, "error lose")
+			takes = append(takes, "error loseResult")
 		}
 		if s.Ctx {
 			takes = append(takes, "cancel deadline")

@@ -30,7 +30,7 @@ func Fn[F any](n int, f F) F {
 var errorType = reflect.TypeFor[error]()
 
 // wrap returns a function like f that reports its call, and fails on demand. With error,
-// f is not called. With lose, f is called and its results are lost.
+// f is not called. With loseResult, f is called and its results are lost.
 func (t *statementTable) wrap(n int, f reflect.Value) any {
 	if f.Kind() != reflect.Func || f.IsNil() || f.Type().NumOut() == 0 || f.Type().Out(f.Type().NumOut()-1) != errorType {
 		return nil

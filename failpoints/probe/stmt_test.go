@@ -80,7 +80,7 @@ func TestFn(t *testing.T) {
 	}{
 		{"off", 1, 2, ""},
 		{"error", 0, 0, "no space"},
-		{"lose", 1, 0, "the call's result was lost (shimquake)"},
+		{"loseResult", 1, 0, "the call's result was lost (shimquake)"},
 	} {
 		t.Run(test.do, func(t *testing.T) {
 			s := &script{answers: map[string]Decision{names[0]: {Do: test.do, Arg: "no space"}}}

@@ -159,7 +159,7 @@ func ExecCommand(i *harness.Instance, e harness.Exec) []string {
 	case e.Triggered:
 		return []string{payload.Program, "exit", fmt.Sprint(e.Want),
 			"-trigger", filepath.Join(MountedTruth, i.Record(e)+endFile)}
-	case e.Background:
+	case e.LeavesChild:
 		return []string{payload.Program, "hold-stdout", fmt.Sprint(e.Want)}
 	case e.Signal != 0:
 		args := []string{payload.Program, "wait", "-exit", fmt.Sprint(e.Want)} // at SIGUSR1

@@ -15,7 +15,7 @@ func (in *Injector) onPause(p failpoints.Pause) {
 	in.record.Note("harness", "%s (pid %d) is paused at %s", p.Hit.Who, p.Hit.PID, p.Fault.At)
 	cancel, done := in.InFlight()
 	down := false
-	for _, s := range p.Fault.While {
+	for _, s := range p.Fault.Meanwhile {
 		if err := in.step(in.ctx, s, p, cancel, done); err != nil {
 			in.failed(s, err)
 		}
@@ -44,7 +44,7 @@ func (in *Injector) step(
 	case "release":
 		p.Release()
 		return nil
-	case "wait":
+	case "sleep":
 		t := time.NewTimer(s.For)
 		defer t.Stop()
 		select {

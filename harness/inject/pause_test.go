@@ -51,7 +51,7 @@ func paused(t *testing.T, steps ...string) *fake {
 // fails. There are no processes here to which a signal could be sent.
 func TestContainerdIsStartedWhenTheStepsEnd(t *testing.T) {
 	for _, last := range []string{
-		"release", "wait 1ms", "cancel client", "await client", "await removal", "await exit", "kill shim", "stop shim",
+		"release", "sleep 1ms", "cancel call", "await call", "await removal", "await exit", "kill shim", "stop shim",
 		"cont shim", "ask task", "kill task", "kill sandbox", "start containerd", "stop containerd", "cont containerd",
 		"kill containerd",
 	} {
@@ -71,7 +71,7 @@ func TestStepsThatKillNothingStartNothing(t *testing.T) {
 	in := New(t.Context(), harness.Case{}, Target{Daemon: d,
 		InFlight: func() (func(), <-chan struct{}) { return nil, nil }}, &record.Recorder{})
 	in.onPause(failpoints.Pause{
-		Fault:   failpoints.PauseAt("rpc:shim:Task.Delete:entry", failpoints.Steps("wait 1ms", "release")...),
+		Fault:   failpoints.PauseAt("rpc:shim:Task.Delete:entry", failpoints.Steps("sleep 1ms", "release")...),
 		Release: func() {},
 	})
 	if d.n != 0 {

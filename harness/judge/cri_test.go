@@ -288,7 +288,7 @@ func TestCRIRules(t *testing.T) {
 		}, "leak sandbox task=none"},
 		"CRI cannot list": {func(h *harness.History) { h.CRI.Listed.Err = failed("Unknown", "broken") },
 			"liveness containerd what=listing"},
-		"nobody could ask it": {func(h *harness.History) { h.CRI.Listed.Err = &callerr.Failed{Text: "down"} }, "look"},
+		"nobody could ask it": {func(h *harness.History) { h.CRI.Listed.Err = &callerr.Failed{Text: "down"} }, "inventory"},
 
 		"no event of an end": {without(criview.Stopped, "c0"),
 			"event cri-event event=missing topic=CONTAINER_STOPPED_EVENT"},

@@ -90,7 +90,7 @@ func effectsOfPlan(h *harness.History) (all []effect) {
 		}
 		do, hasNoHits := f.Do.At(1).Action, !f.At.Kind.Probed()
 		stops := func(who string) bool {
-			return slices.ContainsFunc(f.While, func(s failpoints.Step) bool {
+			return slices.ContainsFunc(f.Meanwhile, func(s failpoints.Step) bool {
 				return s.Verb == "stop" && (who == "" || s.Who == who)
 			})
 		}
@@ -145,7 +145,7 @@ func killedByTerm(do term.Action) bool { return do == term.Crash || do == term.P
 // toShims reports whether a fault is done to a shim, or to any process.
 func toShims(f failpoints.Fault) bool {
 	return !slices.Contains([]string{"containerd", "task"}, f.At.Who) ||
-		slices.ContainsFunc(f.While, func(s failpoints.Step) bool { return s.Who == "shim" })
+		slices.ContainsFunc(f.Meanwhile, func(s failpoints.Step) bool { return s.Who == "shim" })
 }
 
 // diedWithin returns when containerd died while it was stopped, or the zero time.

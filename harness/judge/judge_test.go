@@ -139,7 +139,7 @@ func TestRules(t *testing.T) {
 		"a second use that the machine cannot": {func(h *harness.History) {
 			h.Reuse = &harness.Reuse{Err: failed("Unknown", "mount")}
 			h.Reference = &harness.Reference{Outcome: harness.Invalid}
-		}, "look"},
+		}, "inventory"},
 		"a leak, and the fault did not fire": {func(h *harness.History) {
 			h.Firings[0].Count, h.After.Inventory.FIFOs = 0, []string{"/f"}
 		}, "leak fifo"},
@@ -173,11 +173,11 @@ func TestRules(t *testing.T) {
 		"it hangs because it was asked to": {func(h *harness.History) {
 			h.After = hung()
 			h.Case.Plan = stopped()
-		}, "look"},
+		}, "inventory"},
 		"the world cannot be read": {func(h *harness.History) {
 			h.After = &harness.Look{Asked: failed("Internal",
 				"gone")}
-		}, "look"},
+		}, "inventory"},
 		"it is slow to answer": {func(h *harness.History) {
 			h.After.Answer.Err = failed("DeadlineExceeded",
 				"late")
@@ -185,10 +185,10 @@ func TestRules(t *testing.T) {
 		"it does not collect its garbage": {uncollected("DeadlineExceeded"), "liveness containerd what=collection"},
 		"it does not while its disk is slow": {also(uncollected("DeadlineExceeded"), func(h *harness.History) {
 			h.Case.Plan = failpoints.Plan{failpoints.Pressure("io:root:running", "4MiB/s,60MiB")}
-		}), "look"},
+		}), "inventory"},
 		"it does not while it stands still": {also(uncollected("DeadlineExceeded"), func(h *harness.History) {
 			h.Case.Plan = stopped()
-		}), "look"},
+		}), "inventory"},
 		"a leaked shim": {leave(inventory.Process{PID: 42, Start: 1,
 			Shim: &inventory.ShimArgs{ID: "c0", Namespace: "shimquake"}}), "leak shim task=none bundle=gone"},
 		"a dead shim's socket, known": {func(h *harness.History) {
@@ -248,7 +248,7 @@ func TestRules(t *testing.T) {
 		},
 			"leak fifo"},
 		"its second use cannot be looked " +
-			"at": {func(h *harness.History) { h.Reuse.After = &harness.Look{Asked: failed("Internal", "x")} }, "look"},
+			"at": {func(h *harness.History) { h.Reuse.After = &harness.Look{Asked: failed("Internal", "x")} }, "inventory"},
 		"a wrong exit that comes late": {lateExit(41, 137), "exit exit-code by=TaskExit status=made-up-137"},
 		"the exit of the second life":  {lateExit(61, 0), ""},
 		"containerd ends by itself": {func(h *harness.History) {

@@ -16,8 +16,8 @@ func TestWhatHasNotSettledMissesNothing(t *testing.T) {
 		h.Problems = problem(harness.ByLook, "wait for the last events: x")
 	}
 	judged(t, map[string]row{
-		"no event has come":   {unsettled, "look"},
-		"and nobody reported": {func(h *harness.History) { unsettled(h); h.Reported = nil }, "look"},
+		"no event has come":   {unsettled, "inventory"},
+		"and nobody reported": {func(h *harness.History) { unsettled(h); h.Reported = nil }, "inventory"},
 		"what was reported is wrong": {func(h *harness.History) {
 			unsettled(h)
 			h.Reported[1].Status = 0

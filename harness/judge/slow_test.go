@@ -69,7 +69,7 @@ func loaded(load float64) func(*harness.History) { return func(h *harness.Histor
 
 // background has the container's exec leave a child behind.
 func background(h *harness.History) {
-	h.Case.Workload.Containers = []harness.Container{{Exit: 7, Execs: []harness.ExecSpec{{Exit: 9, Background: true}}}}
+	h.Case.Workload.Containers = []harness.Container{{Exit: 7, Execs: []harness.ExecSpec{{Exit: 9, LeavesChild: true}}}}
 }
 
 // lastOfExec has the last call be about an exec.

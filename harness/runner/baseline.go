@@ -14,7 +14,7 @@ import (
 // takeBaseline takes the inventory that the later one is compared with. Its calls pass
 // points of containerd, too. If a fault breaks such a call, it is repeated.
 func (x *run) takeBaseline() error {
-	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.Deadline)
+	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.TimeLimit)
 	defer cancel()
 	begun := time.Now()
 	var before inventory.Inventory

@@ -14,7 +14,7 @@ func TestAPauseAtTheFirstBoot(t *testing.T) {
 		steps []string
 		want  harness.Outcome
 	}{
-		{[]string{"wait 1ms", "release"}, harness.Held},
+		{[]string{"sleep 1ms", "release"}, harness.Held},
 		{[]string{"kill shim", "release"}, harness.Invalid}, // there is none yet
 		{[]string{"kill containerd", "release"}, harness.Invalid},
 	} {

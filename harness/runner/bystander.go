@@ -75,9 +75,9 @@ func (x *run) endBystanders() {
 		return
 	}
 	x.record.Note("harness", "ends bystanders")
-	timeout := min(x.Workload.Deadline, endTimeout)
+	timeout := min(x.Workload.TimeLimit, endTimeout)
 	if x.RootDisk() > 0 {
-		timeout = x.Workload.Deadline // the bystander's umount2 is slow, too
+		timeout = x.Workload.TimeLimit // the bystander's umount2 is slow, too
 	}
 	ctx, cancel := context.WithTimeout(x.ctx, timeout)
 	defer cancel()

@@ -31,14 +31,14 @@ func TestAnInterruptedRunIsInvalid(t *testing.T) {
 	plain := clients[harness.TaskAPI]
 	t.Cleanup(func() { clients[harness.TaskAPI] = plain })
 	not := func() {}
-	for _, at := range []string{"lifecycle", "look", "use again"} {
+	for _, at := range []string{"lifecycle", "inventory", "use again"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		r := &Runner{Residues: catalogue.Residues(), Evidence: t.TempDir()}
 		hook := interrupted{run: not, reuse: not}
 		switch at {
 		case "lifecycle":
 			hook.run = cancel
-		case "look":
+		case "inventory":
 			r.Sabotage = func(context.Context, Scene) error { cancel(); return nil }
 		default:
 			hook.reuse = cancel

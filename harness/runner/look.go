@@ -215,7 +215,7 @@ func (x *run) yield(wait func()) {
 
 // flushEvents waits until the events that containerd has received have arrived here.
 func (x *run) flushEvents() error {
-	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.Deadline)
+	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.TimeLimit)
 	defer cancel()
 	c, _, err := x.up(ctx)
 	if err == nil {

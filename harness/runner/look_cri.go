@@ -41,7 +41,7 @@ func (x *run) lookAtCRI() {
 	if !ok {
 		return
 	}
-	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.Deadline)
+	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.TimeLimit)
 	defer cancel()
 	listed := lister.List(ctx)
 	lister.TryNames(ctx)
@@ -78,7 +78,7 @@ func (x *run) lookMeanwhile(before *inventory.Inventory) harness.Look {
 	if before != nil {
 		return x.lookAt(*before)
 	}
-	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.Deadline)
+	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.TimeLimit)
 	defer cancel()
 	scene, err := x.sceneUp(ctx)
 	if err != nil {

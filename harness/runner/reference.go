@@ -98,8 +98,8 @@ func inTime(r *harness.Reference, calls []harness.Call, w harness.Workload) *har
 	case r.Outcome != harness.Held:
 	case slowest.Took > w.CallTimeout/4:
 		busy(slowest.Verb, slowest.Took, w.CallTimeout)
-	case all > w.Deadline/4:
-		busy("all its calls", all, w.Deadline)
+	case all > w.TimeLimit/4:
+		busy("all its calls", all, w.TimeLimit)
 	}
 	return r
 }

@@ -30,8 +30,8 @@ func TestAReferenceThatHeldByLuckShowsNothing(t *testing.T) {
 		"calls of a bystander": {
 			slices.Repeat([]harness.Call{{Who: "pod", Verb: "create", Took: 2 * time.Second}}, 8), harness.Held},
 	} {
-		w := harness.Workload{CallTimeout: 10 * time.Second, Deadline: time.Minute, Script: []string{"soak 11s"},
-			Containers: []harness.Container{{Execs: []harness.ExecSpec{{Exit: 9, Background: true}}}}}
+		w := harness.Workload{CallTimeout: 10 * time.Second, TimeLimit: time.Minute, Script: []string{"soak 11s"},
+			Containers: []harness.Container{{Execs: []harness.ExecSpec{{Exit: 9, LeavesChild: true}}}}}
 		got := inTime(&harness.Reference{Outcome: harness.Held}, tt.calls, w)
 		if got.Outcome != tt.want || (got.Why != "") != (tt.want != harness.Held) {
 			t.Errorf("%s: %+v", name, got)

@@ -12,12 +12,12 @@ import (
 // client has removed all pods. The client removes it later.
 func TestAPodOfACallThatWasGivenUpIsNoLeak(t *testing.T) {
 	f := failpoints.Once("stmt:containerd:cri.criService.RunPodSandbox:defer-func#7", term.Pause)
-	for _, text := range []string{"cancel client", "await client", "wait 300ms", "release"} {
+	for _, text := range []string{"cancel call", "await call", "sleep 300ms", "release"} {
 		step, err := failpoints.ParseStep(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.While = append(f.While, step)
+		f.Meanwhile = append(f.Meanwhile, step)
 	}
 	v := runCase(t, harness.Case{Name: "given-up", Workload: harness.Workload{API: harness.CRI},
 		Plan: failpoints.Plan{f}})

@@ -64,7 +64,7 @@ func (x *run) withPlugins(ask func(context.Context) error) error {
 
 // limited calls f with the time limit of the workload.
 func (x *run) limited(f func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.Deadline)
+	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.TimeLimit)
 	defer cancel()
 	return f(ctx)
 }

@@ -6,12 +6,12 @@ import "slices"
 // removes the containers, as dockerd does.
 var Tasks = []string{
 	"create all",
-	"at created",
+	"mark created",
 	"start all",
-	"at running",
+	"mark running",
 	"end all",
 	"wait all",
-	"at exited",
+	"mark exited",
 	"delete all",
 }
 
@@ -20,12 +20,12 @@ var Tasks = []string{
 var Pod = []string{
 	"run pod",
 	"create all",
-	"at created",
+	"mark created",
 	"start all",
-	"at running",
+	"mark running",
 	"end all",
 	"wait all",
-	"at exited",
+	"mark exited",
 }
 
 // WithRunning is the lifecycle of tasks with steps between the start and the end of the
@@ -38,5 +38,5 @@ func WithRunning(steps ...string) []string {
 // runs, and the others have ended and are not deleted.
 func Restarting() []string {
 	return slices.Concat(Tasks[:4], []string{"end all but c0", "wait all but c0", "restart containerd",
-		"end c0", "wait c0", "at exited", "delete all"})
+		"end c0", "wait c0", "mark exited", "delete all"})
 }

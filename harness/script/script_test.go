@@ -8,9 +8,9 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	text := []string{"create all", "at created", "start c0 c1", "kill c0/e0 SIGKILL &", "join",
+	text := []string{"create all", "mark created", "start c0 c1", "kill c0/e0 SIGKILL &", "join",
 		"add c0/e0", "wait all but c1", "install v2.3.7 elsewhere", "restart containerd", "delete all"}
-	want := []string{"create c0 c1", "at created", "start c0 c1", "kill c0/e0 SIGKILL &", "join",
+	want := []string{"create c0 c1", "mark created", "start c0 c1", "kill c0/e0 SIGKILL &", "join",
 		"add c0/e0", "wait c0", "install v2.3.7 elsewhere", "restart containerd", "delete c1 c0"}
 	s, err := Parse(Task, text, []int{1, 0})
 	if err != nil || !slices.Equal(s.Lines(), want) {
@@ -23,8 +23,8 @@ func TestParse(t *testing.T) {
 }
 
 func TestParseOfAPod(t *testing.T) {
-	text := []string{"run pod", "create all", "look", "repeat 2 start c0; end c0 &;  join", "soak 6s", "remove c0 pod"}
-	want := []string{"run pod", "create c0 c1", "look", "start c0", "end c0 &", "join", "start c0", "end c0 &", "join",
+	text := []string{"run pod", "create all", "inventory", "repeat 2 start c0; end c0 &;  join", "soak 6s", "remove c0 pod"}
+	want := []string{"run pod", "create c0 c1", "inventory", "start c0", "end c0 &", "join", "start c0", "end c0 &", "join",
 		"soak 6s", "remove c0 pod"}
 	s, err := Parse(CRI, text, []int{1, 0})
 	if err != nil || !slices.Equal(s.Lines(), want) {
@@ -76,7 +76,7 @@ func TestParseErrors(t *testing.T) {
 		"add c0":                     {4, `known: c0/e0`},
 		"kill c0 SIGKIL":             {8, `"SIGKILL"`},
 		"kill c0":                    {5, `signal "c0" is unknown`},
-		"at runnig":                  {3, `"running"`},
+		"mark runnig":                {5, `"running"`},
 		"restart shim":               {8, "containerd"},
 		"install":                    {0, "needs a release"},
 		"install 2.3":                {8, "v2.3.7"},
@@ -110,7 +110,7 @@ func TestALongScriptIsRefused(t *testing.T) {
 // No text of a script makes the parser panic, and what it reads it reads again.
 func FuzzParse(f *testing.F) {
 	f.Add("create all\nstart c0\nwait c0 &\njoin")
-	f.Add("kill c0/e0 SIGKILL\nat running\nrestart containerd\ndelete all but c0")
+	f.Add("kill c0/e0 SIGKILL\nmark running\nrestart containerd\ndelete all but c0")
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := Parse(Task, strings.Split(text, "\n"), []int{2, 0, 1})
 		if err != nil {

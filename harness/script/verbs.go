@@ -59,7 +59,7 @@ const (
 
 // The names of verbs that others than a client's table know.
 const (
-	At   = "at"
+	Mark = "mark"
 	Join = "join"
 	Exec = "exec"
 	// Install is known by what a case needs to be built for it.
@@ -93,11 +93,11 @@ var Verbs = []Verb{
 	{Name: "listen", By: CRI, Does: "start another client of the events, which disconnects at the first event"},
 	{Name: "reuse-pid", By: Task, On: OnBoth, Does: "start another process with the pid of a process that has ended"},
 	{Name: "soak", By: both, Arg: DurationArg, Does: "let the containers run for that time"},
-	{Name: "look", By: CRI, Does: "take an inventory, and compare it with the previous one"},
+	{Name: "inventory", By: CRI, Does: "take an inventory, and compare it with the previous one"},
 	{Name: "restart", By: both, Arg: DaemonArg, Does: "restart containerd, and wait until it answers"},
 	{Name: Install, By: both, Arg: ReleaseArg,
 		Does: "replace containerd's programs with this release: later starts run them"},
-	{Name: At, By: both, Arg: MarkArg, Does: "name this moment: faults of the plan can happen here"},
+	{Name: Mark, By: both, Arg: MarkArg, Does: "name this moment: faults of the plan can happen here"},
 	{Name: Join, By: both, Does: "wait until all concurrent steps have ended"},
 }
 

@@ -80,7 +80,7 @@ func NeededBy(c harness.Case) (out []read.What) {
 		for _, cl := range f.Do.Clauses() {
 			add(neededByAction(f.At, cl))
 		}
-		for _, s := range f.While {
+		for _, s := range f.Meanwhile {
 			switch s.Verb + " " + s.Who {
 			case "kill containerd":
 				add(read.ContainerdDied)
@@ -88,7 +88,7 @@ func NeededBy(c harness.Case) (out []read.What) {
 				add(read.ShimDied)
 			case "kill sandbox":
 				add(read.PauseDied)
-			case "cancel client":
+			case "cancel call":
 				add(read.ClientGaveUp)
 			}
 		}

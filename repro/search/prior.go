@@ -69,7 +69,7 @@ func (c clues) prior(s plan.Spec) int {
 			n += near
 		}
 	}
-	if f.Word() == "lose" { // a call that fails after its work is rare
+	if f.Word() == "loseResult" { // a call that fails after its work is rare
 		n += unlikely
 	}
 	if s.Unsteady {

@@ -43,7 +43,7 @@ var _ = Describe("a case that shows nothing", Label("control"), func() {
 	})
 	It("is invalid when the workload fails although no fault has happened", spec.Quick, func(ctx context.Context) {
 		w := exits(harness.TaskAPI)
-		w.CallTimeout, w.Deadline = 1, soon // no client is that quick
+		w.CallTimeout, w.TimeLimit = 1, soon // no client is that quick
 		invalid(ctx, harness.Case{Name: "control-broken", Workload: w}, "before any fault had happened")
 	})
 	It("is invalid when a control cannot be planted", spec.Quick, func(ctx context.Context) {

@@ -20,7 +20,7 @@ var _ = Describe("an init that ends during its Create", Label("exit-code"), func
 	It("is reported", spec.Quick, func(ctx context.Context) {
 		v := spec.Holds(ctx, harness.Case{
 			Name: "exit-in-create", Workload: harness.Workload{Containers: []harness.Container{{Signal: "SIGKILL"}}},
-			Plan: failpoints.Plan{failpoints.PauseAt(created, failpoints.Steps("kill task", "wait 300ms", "release")...)},
+			Plan: failpoints.Plan{failpoints.PauseAt(created, failpoints.Steps("kill task", "sleep 300ms", "release")...)},
 		})
 		Expect(v.Reported).To(ContainElement(And(
 			HaveField("Observer", exit.ByTaskExit), HaveField("Status", uint32(137)))))

@@ -21,9 +21,9 @@ var _ = Describe("a pod that keeps running", Label("exit-code", "cri"), func() {
 		func(ctx context.Context) {
 			v := spec.Holds(ctx, harness.Case{Name: "exit-crash-loop", Workload: harness.Workload{
 				API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}, {Exit: 5}},
-				Script: []string{"run pod", "create c2", "start c2", "look",
-					"repeat 3 create c0 c1; at created; start c0 c1; at running; end c1; wait c0 c1; at exited; " +
-						"remove c0 c1; look", "end c2", "wait c2"},
+				Script: []string{"run pod", "create c2", "start c2", "inventory",
+					"repeat 3 create c0 c1; mark created; start c0 c1; mark running; end c1; wait c0 c1; mark exited; " +
+						"remove c0 c1; inventory", "end c2", "wait c2"},
 			}})
 			expectRounds(v, 3, 1)
 			Expect(v.Truths).To(HaveEach(HaveField("Status", BeElementOf(uint32(7), uint32(137), uint32(5)))))
@@ -45,7 +45,7 @@ var _ = Describe("a pod that keeps running", Label("exit-code", "cri"), func() {
 				Workload: harness.Workload{API: harness.CRI, Debug: true,
 					Containers: []harness.Container{{Signal: "SIGKILL"}}, Script: crashLoop(4)},
 				Plan: plan(failpoints.PauseAt("rpc:containerd:Task.Kill:entry", failpoints.Steps(
-					"kill containerd", "kill task", "wait 4s", "start containerd")...)),
+					"kill containerd", "kill task", "sleep 4s", "start containerd")...)),
 				Bad: []harness.Bad{{Releases: ">= 1.7.0", Issue: "cri-forgets-an-exit", By: spec.CRISaysUnknown,
 					May: finding.MustMatches("event event=late topic=/tasks/exit after=/tasks/delete")}}})
 			Expect(v.Reported).To(ContainElement(And(
@@ -61,8 +61,8 @@ var _ = Describe("a pod that keeps running", Label("exit-code", "cri"), func() {
 
 // crashLoop returns the steps of so many rounds.
 func crashLoop(rounds int) []string {
-	return []string{"run pod", "look", fmt.Sprintf(
-		"repeat %d create all; at created; start all; at running; end all; wait all; at exited; remove all; look", rounds)}
+	return []string{"run pod", "inventory", fmt.Sprintf(
+		"repeat %d create all; mark created; start all; mark running; end all; wait all; mark exited; remove all; inventory", rounds)}
 }
 
 // expectRounds expects an inventory of each round: a crash loop that ends early would

@@ -46,8 +46,8 @@ var _ = Describe("a pod with a network of its own", Label("cri", "network"), fun
 
 	It("leaves none when its removal fails once, after a restart of containerd", spec.Quick, func(ctx context.Context) {
 		w := pod()
-		w.Script = []string{"run pod", "create all", "at created", "start all", "at running", "restart containerd",
-			"end all", "wait all", "at exited"}
+		w.Script = []string{"run pod", "create all", "mark created", "start all", "mark running", "restart containerd",
+			"end all", "wait all", "mark exited"}
 		spec.Holds(ctx, harness.Case{Name: "network-tear-down-fails", Workload: w, Plan: failpoints.Plan{
 			{At: failpoints.MustPoint(tearDown), Do: term.Of(term.Clause{Count: 1, Action: term.Error, Arg: "injected"})}}})
 	})

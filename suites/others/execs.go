@@ -21,9 +21,9 @@ import (
 func with(k harness.Container) harness.Workload {
 	k.Execs = []harness.ExecSpec{{Exit: 3}, {Stays: true}}
 	w := one(harness.TaskAPI, k)
-	w.Script = []string{"create all", "at created", "start all", "exec c0/e1", "at running",
+	w.Script = []string{"create all", "mark created", "start all", "exec c0/e1", "mark running",
 		"exec c0/e0", "wait c0/e0", "delete c0/e0", "end all", "wait all", "wait c0/e1", "delete c0/e1",
-		"at exited", "delete all"}
+		"mark exited", "delete all"}
 	return w
 }
 
@@ -77,7 +77,7 @@ var _ = Describe("an exec", Label("others", "exec"), func() {
 		func(ctx context.Context) {
 			v := spec.Holds(ctx, harness.Case{
 				Name: "others-exec-refused-by-the-dead", Workload: withExec(harness.Container{Exit: 7}, harness.ExecSpec{Exit: 3}),
-				Plan: failpoints.Plan{failpoints.PauseAt(runcExec, failpoints.Steps("kill task", "wait 500ms", "release")...)},
+				Plan: failpoints.Plan{failpoints.PauseAt(runcExec, failpoints.Steps("kill task", "sleep 500ms", "release")...)},
 			})
 			for _, by := range []exit.Observer{exit.ByWait, exit.ByDelete, exit.ByTaskExit} {
 				Expect(v.Reported).To(ContainElement(And(HaveField("Exec", ""), HaveField("Observer", by),
@@ -95,13 +95,13 @@ var _ = Describe("an exec", Label("others", "exec"), func() {
 	// That is the second Delete if containerd ended during the first.
 	It("is reported after a SIGKILL of containerd at its end, and a restart 8 s later", func(ctx context.Context) {
 		workload := withExec(harness.Container{Exit: 7}, harness.ExecSpec{Signal: "SIGTERM"})
-		workload.CallTimeout, workload.Deadline = 30*time.Second, time.Minute
+		workload.CallTimeout, workload.TimeLimit = 30*time.Second, time.Minute
 		const exited = 5 // events: create, start, exec-added, exec-started, exit
 		v := spec.Holds(ctx, harness.Case{Name: "others-exec-ends-while-down", Workload: workload, Plan: failpoints.Plan{
 			failpoints.PauseNth("rpc:containerd:Events.Forward:entry", exited,
-				failpoints.Steps("kill containerd", "wait 8s", "start containerd")...),
+				failpoints.Steps("kill containerd", "sleep 8s", "start containerd")...),
 			{At: failpoints.MustPoint("rpc:containerd:Task.Delete:entry"),
-				Do: term.Of(term.Clause{Count: 2, Action: term.Pause}), While: failpoints.Steps("wait 5s", "release")},
+				Do: term.Of(term.Clause{Count: 2, Action: term.Pause}), Meanwhile: failpoints.Steps("sleep 5s", "release")},
 		}})
 		Expect(v.Reported).To(ContainElement(And(HaveField("Exec", "e0"), HaveField("Observer", exit.ByTaskExit))))
 	})
@@ -129,8 +129,8 @@ func writes(api harness.API) harness.Workload {
 // execSync returns a pod with a container that runs during the step of an exec.
 func execSync(step string, k harness.Container) harness.Workload {
 	w := one(harness.CRI, k)
-	w.Script = []string{"run pod", "create c0", "at created", "start c0", "at running", step, "end c0", "wait c0",
-		"at exited"}
+	w.Script = []string{"run pod", "create c0", "mark created", "start c0", "mark running", step, "end c0", "wait c0",
+		"mark exited"}
 	return w
 }
 
@@ -196,7 +196,7 @@ var _ = Describe("ExecSync", Label("others", "exec", "cri"), func() {
 			writes(harness.CRI), thirdStart()),
 		Entry("its client has gone away while it was deleted", "delete-cancelled",
 			writes(harness.CRI), failpoints.PauseAt("rpc:containerd:Task.Delete:entry",
-				failpoints.Steps("cancel client", "release")...)),
+				failpoints.Steps("cancel call", "release")...)),
 		Entry("a shim that is slow to kill it", "kill-slow", timedExec(),
 			slow("rpc:shim:Task.Kill:entry")),
 		Entry("its Kill has failed", "kill-fails", timedExec(),

@@ -141,7 +141,7 @@ var _ = Describe("the Delete of a task", Label("others", "task"), func() {
 	It("returns when its id can be used again", spec.Quick, func(ctx context.Context) {
 		v := spec.Holds(ctx, harness.Case{
 			Name: "others-delete-awaits", Workload: one(harness.TaskAPI, harness.Container{Exit: 7}),
-			Plan: failpoints.Plan{failpoints.PauseAt(forgets, failpoints.Steps("wait 1s", "release")...)},
+			Plan: failpoints.Plan{failpoints.PauseAt(forgets, failpoints.Steps("sleep 1s", "release")...)},
 		})
 		Expect(v.History.Firings).To(HaveLen(1))
 		released := v.History.Firings[0].At.Add(time.Second)

@@ -40,7 +40,7 @@ var _ = Describe("a standard input", Label("others", "exec", "stdin"), func() {
 		// unreported.
 		Entry("containerd was SIGKILLed during its CloseIO", spec.Quick, "close-killed", func() failpoints.Fault {
 			f := secondCloseIO("rpc:shim:Task.CloseIO:entry", term.Pause, "")
-			f.While = failpoints.Steps("kill containerd", "start containerd", "release")
+			f.Meanwhile = failpoints.Steps("kill containerd", "start containerd", "release")
 			return f
 		}()),
 		Entry("its first CloseIO has failed", "close-fails",

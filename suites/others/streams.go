@@ -24,10 +24,10 @@ var stayed = And(HaveField("Broke", BeZero()), HaveField("Ended", Not(BeZero()))
 // brokenStreams is a pod whose clients close their connections to its container.
 func brokenStreams() harness.Workload {
 	w := one(harness.CRI, harness.Container{Exit: 7, Stdin: lines, Execs: []harness.ExecSpec{{Exit: 3}}})
-	w.Script = []string{"run pod", "create c0", "at created", "start c0", "at running",
+	w.Script = []string{"run pod", "create c0", "mark created", "start c0", "mark running",
 		"exec c0/e0 &", "write c0/e0 1750", "disconnect c0/e0", "join",
 		"attach c0/a0", "write c0/a0 1750", "disconnect c0/a0", "attach c0/a1", "attach c0/a2", "soak 30ms",
-		"write c0/a2 5250", "end c0", "disconnect c0/a1", "wait c0", "at exited"}
+		"write c0/a2 5250", "end c0", "disconnect c0/a1", "wait c0", "mark exited"}
 	return w
 }
 

@@ -55,7 +55,7 @@ func second(c term.Clause) failpoints.Fault {
 // held is a pause at the second Shutdown, the sandbox's, while these steps run.
 func held(steps ...string) failpoints.Fault {
 	f := second(term.Clause{Action: term.Pause})
-	f.While = failpoints.Steps(steps...)
+	f.Meanwhile = failpoints.Steps(steps...)
 	return f
 }
 
@@ -112,7 +112,7 @@ var _ = Describe("a pod whose shim's last Shutdown, of its sandbox", Label("cri"
 			spec.Slow,
 			"deadline",
 			pod(5*time.Second),
-			held("await client", "await removal", "release"),
+			held("await call", "await removal", "release"),
 			ignored,
 		),
 		Entry("was held while containerd was SIGKILLed", spec.Quick, Label("crash"), "containerd-killed", pod(0),

@@ -39,14 +39,14 @@ func pod(timeout time.Duration) harness.Workload {
 	return harness.Workload{
 		API:         harness.CRI,
 		CallTimeout: timeout,
-		Deadline:    3 * time.Minute,
+		TimeLimit:   3 * time.Minute,
 		Containers:  []harness.Container{{Exit: 7}},
 	}
 }
 
 // task returns a container whose client's calls have that timeout.
 func task(timeout time.Duration) harness.Workload {
-	return harness.Workload{CallTimeout: timeout, Deadline: 2 * time.Minute, Containers: []harness.Container{{Exit: 7}}}
+	return harness.Workload{CallTimeout: timeout, TimeLimit: 2 * time.Minute, Containers: []harness.Container{{Exit: 7}}}
 }
 
 func pressure(rates string) failpoints.Plan {

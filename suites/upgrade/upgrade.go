@@ -24,11 +24,11 @@ func subject() string { return cmp.Or(os.Getenv(spec.SubjectEnv), containerd.Def
 
 // through are two containers that run while releases follow each other.
 func through(releases ...string) harness.Workload {
-	steps := []string{"create all", "at created", "start all", "at running"}
+	steps := []string{"create all", "mark created", "start all", "mark running"}
 	for _, r := range releases {
 		steps = append(steps, "install "+r, "restart containerd")
 	}
-	steps = append(steps, "create c2", "start c2", "end all", "wait all", "at exited", "delete all")
+	steps = append(steps, "create c2", "start c2", "end all", "wait all", "mark exited", "delete all")
 	return harness.Workload{Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}, {Exit: 3}}, Script: steps}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // heldWhileBack are the steps of a call that is held while the client retries: long
 // enough for the retry to be in the same call.
-const heldWhileBack = "cancel client,await client,wait 100ms,release"
+const heldWhileBack = "cancel call,await call,sleep 100ms,release"
 
 // isEvents reports whether a hit is in the service for forwarded events.
 func isEvents(p plan.Pass) bool { return p.Point.Service() == "Events" }
@@ -39,7 +39,7 @@ func (w *pairing) retry() ([]plan.Spec, error) {
 // held returns a case in which a hit is held while these steps run.
 func held(p plan.Pass, workload, steps string, steady func(plan.Pass) bool) plan.Spec {
 	s := plan.Single(p, "pause", workload)
-	s.Faults[0].While = steps
+	s.Faults[0].Meanwhile = steps
 	s.Unsteady = !steady(p)
 	return s
 }
@@ -70,7 +70,7 @@ func (w *pairing) concurrentDeletes() ([]plan.Spec, error) {
 		}
 		seen[p.Point]++
 		if n := seen[p.Point]; n == 1 || n == 2 && p.Moment == plan.AtMethod {
-			out = append(out, held(p, "deleters", "await client,release", steady))
+			out = append(out, held(p, "deleters", "await call,release", steady))
 		}
 	}
 	return out, nil

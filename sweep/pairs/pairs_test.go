@@ -124,13 +124,13 @@ func TestClientsPairs(t *testing.T) {
 		}
 		got = append(got, fmt.Sprintf("%s of %s", c.Plan, s.Workload))
 	}
-	back := " 1*pause [cancel client, await client, release] of task"
-	whileHeld := " 1*pause [cancel client, await client, wait 100ms, release] of task"
-	other := " 1*pause [await client, release] of deleters"
+	back := " 1*pause [cancel call, await call, release] of task"
+	whileHeld := " 1*pause [cancel call, await call, sleep 100ms, release] of task"
+	other := " 1*pause [await call, release] of deleters"
 	want := []string{
 		creates + back, creates + whileHeld, deletes + back, deletes + whileHeld, held + back,
 		answers + back, answers + whileHeld,
-		deletes + other, held + other, deletes + " 1*off->1*pause [await client, release] of deleters",
+		deletes + other, held + other, deletes + " 1*off->1*pause [await call, release] of deleters",
 		loads + other, answers + other,
 	}
 	if !slices.Equal(got, want) {

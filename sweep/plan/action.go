@@ -89,7 +89,7 @@ func (p Pass) faults(action string) []string {
 	case action == "error" && method:
 		return []string{"error(" + errorText + ")"}
 	case action == "error":
-		return []string{"error(" + errorText + ")", "lose"}
+		return []string{"error(" + errorText + ")", "loseResult"}
 	}
 	return []string{action}
 }

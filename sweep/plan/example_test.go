@@ -34,7 +34,7 @@ func ExampleNew() {
 	// rpc:shim:Task.Shutdown:entry crash, delete of task
 	// rpc:shim:Task.Shutdown:entry error(injected by shimquake), delete of task
 	// stmt:containerd:runtime.Bundle.Delete:err-os.Remove error(injected by shimquake), delete of task
-	// stmt:containerd:runtime.Bundle.Delete:err-os.Remove lose, delete of task
+	// stmt:containerd:runtime.Bundle.Delete:err-os.Remove loseResult, delete of task
 }
 
 // A case of several faults; the last is the one that a plan varies.

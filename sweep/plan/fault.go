@@ -19,9 +19,9 @@ type Fault struct {
 	Action string `json:"do"`
 	// Path names the client's step at that time: create, start, exit, delete or load.
 	Path string `json:"path"`
-	// While are the steps of a pause, joined by commas. Default: the client cancels its
+	// Meanwhile are the steps of a pause, joined by commas. Default: the client cancels its
 	// call, and waits until it has ended.
-	While string `json:"while,omitempty"`
+	Meanwhile string `json:"meanwhile,omitempty"`
 }
 
 // String returns the point, the hit if it is not the first, the action and the path, for
@@ -66,16 +66,16 @@ func (f Fault) Fault() (failpoints.Fault, error) {
 		return failpoints.Fault{}, err
 	}
 	out := failpoints.Fault{At: f.Point, Do: do}
-	steps := f.While
+	steps := f.Meanwhile
 	if steps == "" && f.Word() == string(term.Pause) { // the client cancels its call, as after a timeout
-		steps = "cancel client,await client,release"
+		steps = "cancel call,await call,release"
 	}
 	for text := range strings.FieldsFuncSeq(steps, func(r rune) bool { return r == ',' }) {
 		step, err := failpoints.ParseStep(text)
 		if err != nil {
 			return out, err
 		}
-		out.While = append(out.While, step)
+		out.Meanwhile = append(out.Meanwhile, step)
 	}
 	return out, nil
 }

@@ -86,7 +86,7 @@ func New(o Options, traces []Traces) (Plan, error) {
 			}
 		}
 	}
-	p.Specs = Distinct(p.Specs) // error gives lose, too
+	p.Specs = Distinct(p.Specs) // error gives loseResult, too
 	return p.Sealed(), p.check("plan")
 }
 

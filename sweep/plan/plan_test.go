@@ -66,7 +66,7 @@ func TestPlan(t *testing.T) {
 		}, []string{
 			caught + " crash, create of task", caught + " (hit 3) crash, delete of task", called + " crash, create of task"}},
 		"an error is two faults at a statement": {Options{Actions: []string{"error"}, Who: []string{"daemon"}}, []string{
-			called + " error(x), create of task", called + " lose, create of task"}},
+			called + " error(x), create of task", called + " loseResult, create of task"}},
 		"an error is one fault at a method": {Options{
 			Hits: "path", Actions: []string{"error"}, Who: []string{"shim"},
 		}, []string{

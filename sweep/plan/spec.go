@@ -84,12 +84,12 @@ func (s Spec) Key() string {
 	last := s.Last()
 	text := fmt.Sprintf("%s %d %s %s %s", last.Point, last.Nth, last.Action, last.Path, s.Workload)
 	for _, f := range s.Faults[:len(s.Faults)-1] {
-		text += strings.TrimSuffix(" "+f.String()+" "+f.While, " ")
+		text += strings.TrimSuffix(" "+f.String()+" "+f.Meanwhile, " ")
 	}
 	if s.Own != nil {
 		text += " " + strings.Join(s.Own.Script, "; ")
 	}
-	return strings.TrimSuffix(text+" "+last.While, " ")
+	return strings.TrimSuffix(text+" "+last.Meanwhile, " ")
 }
 
 // Order returns a number by which a sweep orders its cases. It spreads the neighbours

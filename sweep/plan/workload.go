@@ -30,8 +30,8 @@ const rest = 6 * time.Second
 
 // podRestart restarts containerd while the first of two containers runs, and the other
 // has ended.
-var podRestart = []string{"run pod", "create all", "at created", "start all", "at running", "end c1", "wait c1",
-	"restart containerd", "end c0", "wait c0", "at exited"}
+var podRestart = []string{"run pod", "create all", "mark created", "start all", "mark running", "end c1", "wait c1",
+	"restart containerd", "end c0", "wait c0", "mark exited"}
 
 // Scripts that several workloads or a test use.
 var (
@@ -53,13 +53,13 @@ var workloads = []workload{
 		Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
 	{name: "exec", like: "task", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, Execs: []harness.ExecSpec{{Exit: 3}, {Stays: true}}}},
-		Script: []string{"create all", "at created", "start all", "exec c0/e1", "at running",
+		Script: []string{"create all", "mark created", "start all", "exec c0/e1", "mark running",
 			"exec c0/e0", "wait c0/e0", "delete c0/e0", "end all", "wait all", "wait c0/e1", "delete c0/e1",
-			"at exited", "delete all"}}},
+			"mark exited", "delete all"}}},
 	{name: "exec-shared", like: "task exec", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, SharedPID: true, Execs: []harness.ExecSpec{{Stays: true}}}},
-		Script: []string{"create all", "at created", "start all", "exec c0/e0", "at running", "end all", "wait all",
-			"wait c0/e0", "delete c0/e0", "at exited", "delete all"}}},
+		Script: []string{"create all", "mark created", "start all", "exec c0/e0", "mark running", "end all", "wait all",
+			"wait c0/e0", "delete c0/e0", "mark exited", "delete all"}}},
 	{name: "exec-signal", like: "task exec", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, Execs: []harness.ExecSpec{{Signal: "SIGTERM"}}}},
 		Script:     script.WithRunning("exec c0/e0", "end c0/e0", "wait c0/e0", "delete c0/e0")}},
@@ -85,15 +85,15 @@ var workloads = []workload{
 	{name: "segfault", like: "task", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Segfault: harness.SegfaultCore}}}},
 	{name: "waiters", like: "task", asked: true, Workload: harness.Workload{
-		Deadline: 20 * time.Second, Containers: []harness.Container{{Exit: 7}},
-		Script: []string{"create all", "at created", "start all", "wait all &", "at running", "end all", "wait all", "join",
-			"wait all", "at exited", "delete all"}}},
+		TimeLimit: 20 * time.Second, Containers: []harness.Container{{Exit: 7}},
+		Script: []string{"create all", "mark created", "start all", "wait all &", "mark running", "end all", "wait all", "join",
+			"wait all", "mark exited", "delete all"}}},
 	{name: "again", like: "task", asked: true, Workload: harness.Workload{
 		NoRestart: true, Containers: []harness.Container{{Exit: 7}},
 		Script: []string{"create c0", "start c0", "end c0", "wait c0", "delete c0",
-			"create c0", "at created", "start c0", "at running", "end c0", "wait c0", "at exited", "delete c0"}}},
+			"create c0", "mark created", "start c0", "mark running", "end c0", "wait c0", "mark exited", "delete c0"}}},
 	{name: "many", like: "restart grouped", asked: true, Workload: harness.Workload{
-		Grouped: true, Deadline: 2 * time.Minute, Containers: slices.Repeat([]harness.Container{{Exit: 7}}, 36),
+		Grouped: true, TimeLimit: 2 * time.Minute, Containers: slices.Repeat([]harness.Container{{Exit: 7}}, 36),
 		Script: script.Restarting()}},
 	{name: "restart", Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 3}, {Exit: 7}}, Script: script.Restarting()}},
@@ -107,32 +107,32 @@ var workloads = []workload{
 		API: harness.CRI, Containers: []harness.Container{{Signal: "SIGTERM"}}}},
 	{name: "execsync", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Lines: 7000, Execs: []harness.ExecSpec{{Exit: 3}}}},
-		Script: []string{"run pod", "create c0", "at created", "start c0", "at running", "execsync c0/e0", "end c0",
-			"wait c0", "at exited"}}},
+		Script: []string{"run pod", "create c0", "mark created", "start c0", "mark running", "execsync c0/e0", "end c0",
+			"wait c0", "mark exited"}}},
 	{name: "loop", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Signal: "SIGKILL"}},
-		Script: []string{"run pod", "look",
-			"repeat 2 create c0; at created; start c0; at running; end c0; wait c0; at exited; remove c0; look"}}},
+		Script: []string{"run pod", "inventory",
+			"repeat 2 create c0; mark created; start c0; mark running; end c0; wait c0; mark exited; remove c0; inventory"}}},
 	{name: "stays", like: "cri loop", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Signal: "SIGKILL"}, {Exit: 7}},
-		Script: []string{"run pod", "create c1", "start c1", "look",
-			"repeat 2 create c0; at created; start c0; at running; end c0; wait c0; at exited; remove c0; look",
+		Script: []string{"run pod", "create c1", "start c1", "inventory",
+			"repeat 2 create c0; mark created; start c0; mark running; end c0; wait c0; mark exited; remove c0; inventory",
 			"end c1", "wait c1"}}},
 	{name: "stops", like: "cri stop", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{
 			{Exit: 7}, {Signal: "SIGTERM", IgnoresTerm: true}, {Signal: "SIGKILL"}, {Signal: "SIGKILL"},
 			{Signal: payload.StopSignal}, {Signal: "SIGTERM"}, {Signal: "SIGKILL"}},
-		Script: []string{"run pod", "create all", "at created", "start all", "at running",
+		Script: []string{"run pod", "create all", "mark created", "start all", "mark running",
 			"stop c1 &", "soak 500ms", "cancel c1", "end c1 &", "soak 50ms", "end c0 c2 c3 c4 c5", "join",
-			"wait all but c6", "at exited"}}},
+			"wait all but c6", "mark exited"}}},
 	{name: "logs", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Lines: 7000}}}},
 	{name: "churn", like: "cri loop execsync restart-pod", asked: true, Workload: harness.Workload{
-		API: harness.CRI, Deadline: 2 * time.Minute,
+		API: harness.CRI, TimeLimit: 2 * time.Minute,
 		Containers: []harness.Container{{Exit: 7, Execs: []harness.ExecSpec{{Exit: 3}}}},
-		Script: []string{"run pod", "look", "create c0", "at created", "start c0", "at running", "restart containerd",
-			"execsync c0/e0", "end c0", "wait c0", "at exited", "remove c0", "look",
-			"repeat 11 create c0; start c0; at running; execsync c0/e0; end c0; wait c0; at exited; remove c0; look"}}},
+		Script: []string{"run pod", "inventory", "create c0", "mark created", "start c0", "mark running", "restart containerd",
+			"execsync c0/e0", "end c0", "wait c0", "mark exited", "remove c0", "inventory",
+			"repeat 11 create c0; start c0; mark running; execsync c0/e0; end c0; wait c0; mark exited; remove c0; inventory"}}},
 	{name: "oom-pod", like: "cri", asked: true, Workload: harness.Workload{API: harness.CRI,
 		Containers: []harness.Container{{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}}}},
 	{name: "net", like: "cri", asked: true, Workload: harness.Workload{
@@ -142,8 +142,8 @@ var workloads = []workload{
 		Script: podRestart}},
 	{name: "rest-pod", like: "cri restart-pod", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Exit: 3}},
-		Script: []string{"run pod", "create all", "at created", "start c0", "at running", "restart containerd",
-			"soak " + rest.String(), "start c1", "end all", "wait all", "at exited"}}},
+		Script: []string{"run pod", "create all", "mark created", "start c0", "mark running", "restart containerd",
+			"soak " + rest.String(), "start c1", "end all", "wait all", "mark exited"}}},
 	{name: "beside-restart", like: "cri restart-pod", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Bystander: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}, Script: podRestart}},
 	{name: "beside-pod", like: "cri", asked: true, Workload: harness.Workload{
@@ -211,7 +211,7 @@ func (s Spec) Same(c harness.Workload) bool {
 
 func clientsPart(w harness.Workload) harness.Workload {
 	w = w.WithDefaults()
-	w.CallTimeout, w.Deadline, w.Settle, w.Thorough = 0, 0, 0, false
+	w.CallTimeout, w.TimeLimit, w.Settle, w.Thorough = 0, 0, 0, false
 	var kinds []harness.Container
 	for _, c := range w.Containers {
 		c.Exit, c.Signal = 0, ""

@@ -83,7 +83,7 @@ var kinds = []kind{
 		has: func(p prefix) bool { return p.starts }},
 	{name: "exec-terminated", from: model.Running, exec: harness.ExecSpec{Signal: "SIGTERM"},
 		has: func(p prefix) bool { return p.starts && p.counted.Has("kill", exec) }},
-	{name: "exec-background", from: model.Running, exec: harness.ExecSpec{Exit: 9, Background: true},
+	{name: "exec-background", from: model.Running, exec: harness.ExecSpec{Exit: 9, LeavesChild: true},
 		has: func(p prefix) bool { return p.starts && p.counted.Has("delete", exec) }},
 	{name: "exec-absent", from: model.Running, exec: harness.ExecSpec{NoSuchCommand: true},
 		has: func(p prefix) bool { return p.starts }},
@@ -98,7 +98,7 @@ func (p prefix) can(c harness.Container) bool {
 	switch {
 	case (p.early || p.exits()) && c.Stdin > 0: // a process that ends at once reads no input
 		return false
-	case p.early && c.Signal != "", p.exec.Background && writes:
+	case p.early && c.Signal != "", p.exec.LeavesChild && writes:
 		return false
 	case p.killed == "shim" && c.Stdin > 0: // it ends with its shim, and its exit status is lost
 		return false
@@ -173,7 +173,7 @@ func (p prefix) kill(process string) (prefix, bool) {
 	if p.killed != "" || process == "shim" && p.config.Task.State == model.None {
 		return p, false
 	}
-	at := script.Step{Verb: script.At, Arg: Mark}
+	at := script.Step{Verb: script.Mark, Arg: Mark}
 	p.killed = process
 	p.counted = append(slices.Clone(p.counted), at)
 	p.all = append(slices.Clone(p.all), at)
@@ -269,7 +269,7 @@ func (p prefix) makeCase(w harness.Workload) harness.Case {
 	}
 	for _, s := range p.counted {
 		word := s.Verb
-		if word == script.At {
+		if word == script.Mark {
 			word = p.killed + "-killed"
 		}
 		if len(s.Of) > 0 && s.Of[0].IsExec() {
@@ -279,7 +279,7 @@ func (p prefix) makeCase(w harness.Workload) harness.Case {
 	}
 	w.Containers[0].Execs = []harness.ExecSpec{p.exec}
 	w.Containers[0].Stays = !p.early && !p.all.Has("end", task)
-	if p.exec.Background {
+	if p.exec.LeavesChild {
 		w.CallTimeout = 2 * harness.IODrain
 	}
 	w.Script = []string{"create all"}

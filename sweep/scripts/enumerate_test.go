@@ -49,7 +49,7 @@ func TestEnumerateKills(t *testing.T) {
 	counts(t, EnumerateKills, map[int]int{1: 4, 2: 49, 3: 524, 4: 3625})
 	for _, c := range EnumerateKills(3) {
 		steps, err := c.Workload.Steps()
-		if err != nil || len(c.Plan) != 1 || !steps.Uses(script.At) || c.Plan[0].At.State() != Mark {
+		if err != nil || len(c.Plan) != 1 || !steps.Uses(script.Mark) || c.Plan[0].At.State() != Mark {
 			t.Fatalf("no kill happens in\n%s (%v)", c, err)
 		}
 	}

@@ -37,7 +37,7 @@ func Long(killed string) *rapid.Generator[harness.Workload] {
 			}
 		}
 		at := rapid.IntRange(0, len(p.all)).Draw(t, "mark")
-		p.all = slices.Insert(slices.Clone(p.all), at, script.Step{Verb: script.At, Arg: Mark})
+		p.all = slices.Insert(slices.Clone(p.all), at, script.Step{Verb: script.Mark, Arg: Mark})
 		fitting := slices.DeleteFunc(slices.Clone(all), func(r row) bool { return !p.can(r.workload().Containers[0]) })
 		return p.makeCase(rapid.SampledFrom(fitting).Draw(t, "properties").workload()).Workload
 	})

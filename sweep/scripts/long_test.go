@@ -25,7 +25,7 @@ func TestLong(t *testing.T) {
 			if s.Concurrent {
 				concurrent++
 			}
-			if s.Verb == script.At {
+			if s.Verb == script.Mark {
 				marks++
 			}
 		}

@@ -55,7 +55,7 @@ func covers(s plan.Spec, c harness.Case) bool {
 	}
 	for i, f := range s.Faults {
 		fault, err := f.Fault()
-		if err != nil || fault.At != c.Plan[i].At || !slices.Equal(fault.While, c.Plan[i].While) ||
+		if err != nil || fault.At != c.Plan[i].At || !slices.Equal(fault.Meanwhile, c.Plan[i].Meanwhile) ||
 			!sameTerm(fault, c.Plan[i]) {
 			return false
 		}

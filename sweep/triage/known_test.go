@@ -139,7 +139,7 @@ func TestCovers(t *testing.T) {
 	}
 	longer := other
 	longer.Faults = append([]plan.Fault(nil), other.Faults...)
-	longer.Faults[1].While = "await client,release"
+	longer.Faults[1].Meanwhile = "await call,release"
 	for name, s := range map[string]plan.Spec{
 		"another workload": plan.Single(at("Delete:entry"), "error(x)", "grouped").Then(at("Delete:exit"), "pause"),
 		"one fault":        plan.Single(at("Delete:entry"), "error(x)", "task"),

@@ -268,7 +268,7 @@ func TestWhatCanBeExcused(t *testing.T) {
 	// Another action fires at the same hit of the point at its second try only, or at its
 	// first.
 	p.Specs[0].Faults[0].Point = p.Specs[2].Faults[0].Point
-	p.Specs[0].Faults[0].Action = "lose"
+	p.Specs[0].Faults[0].Action = "loseResult"
 	missed := journal.Result{I: 0, Outcome: harness.Invalid, Why: "not fired: did not fire", Unfired: true, Tries: 8}
 	for tries, want := range map[int]int{0: 3, 2: 0} {
 		fired.Tries = tries

@@ -11,22 +11,22 @@ type Action string
 
 // The actions.
 const (
-	Off      Action = "off"      // no effect.
-	Crash    Action = "crash"    // the process sends SIGKILL to itself.
-	Error    Action = "error"    // the call fails: with a code (NotFound), an errno (ENOSPC) or a text.
-	Lose     Action = "lose"     // the handler runs, its reply is dropped.
-	Cancel   Action = "cancel"   // the call continues with a cancelled context.
-	Deadline Action = "deadline" // the call continues with a context whose deadline has passed.
-	Panic    Action = "panic"    // the goroutine panics with the argument as its text.
-	Close    Action = "close"    // the connection is closed.
-	Hang     Action = "hang"     // the call blocks until its context ends.
-	Delay    Action = "delay"    // the call is held for the argument's milliseconds, whatever its context says.
-	Pause    Action = "pause"    // held until the harness releases it; dropped if its context has ended.
-	Kill     Action = "kill"     // SIGKILL from outside.
-	Stop     Action = "stop"     // SIGSTOP from outside.
-	Cont     Action = "cont"     // SIGCONT from outside.
-	Reboot   Action = "reboot"   // a node restarts: processes, mounts, cgroups and files of /run are gone.
-	Pressure Action = "pressure" // writes are limited to B/s and a neighbour dirties pages: pressure(4MiB/s,60MiB)
+	Off      Action = "off"        // no effect.
+	Crash    Action = "crash"      // the process sends SIGKILL to itself.
+	Error    Action = "error"      // the call fails: with a code (NotFound), an errno (ENOSPC) or a text.
+	Lose     Action = "loseResult" // the handler runs, its reply is dropped.
+	Cancel   Action = "cancel"     // the call continues with a cancelled context.
+	Deadline Action = "deadline"   // the call continues with a context whose deadline has passed.
+	Panic    Action = "panic"      // the goroutine panics with the argument as its text.
+	Close    Action = "close"      // the connection is closed.
+	Hang     Action = "hang"       // the call blocks until its context ends.
+	Delay    Action = "delay"      // the call is held for the argument's milliseconds, whatever its context says.
+	Pause    Action = "pause"      // held until the harness releases it; dropped if its context has ended.
+	Kill     Action = "kill"       // SIGKILL from outside.
+	Stop     Action = "stop"       // SIGSTOP from outside.
+	Cont     Action = "cont"       // SIGCONT from outside.
+	Reboot   Action = "reboot"     // a node restarts: processes, mounts, cgroups and files of /run are gone.
+	Pressure Action = "pressure"   // writes are limited to B/s and a neighbour dirties pages: pressure(4MiB/s,60MiB)
 )
 
 // Moment is the kind of hits at which an action at a statement is decided and counted.

@@ -97,7 +97,7 @@ func (p *parser) clause() (Clause, error) {
 		c.Count = int(n)
 	}
 	start = p.pos
-	c.Action = Action(p.run(func(b byte) bool { return b >= 'a' && b <= 'z' }))
+	c.Action = Action(p.run(func(b byte) bool { return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' }))
 	t, known := c.Action.syntax()
 	if !known {
 		p.pos = start

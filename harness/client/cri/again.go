@@ -17,7 +17,7 @@ import (
 // aside calls f outside the workload: events in containerd meanwhile are on no path of
 // the workload.
 func (c *Client) aside(f func()) {
-	call := harness.Call{Who: "oracle", Verb: "look", At: time.Now()}
+	call := harness.Call{Who: "oracle", Verb: "inventory", At: time.Now()}
 	f()
 	call.Took = time.Since(call.At)
 	c.Record.Call(call)

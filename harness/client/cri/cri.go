@@ -116,10 +116,10 @@ func (c *Client) learn(ctx context.Context, i *harness.Instance) {
 // Run goes through the lifecycle and removes the pod. The removal has its own deadline,
 // so a hung call cannot use up its time.
 func (c *Client) Run(ctx context.Context) error {
-	life, cancel := context.WithTimeout(ctx, c.Case.Workload.Deadline)
+	life, cancel := context.WithTimeout(ctx, c.Case.Workload.TimeLimit)
 	defer cancel()
 	c.play(life)
-	ctx, cancel = context.WithTimeout(ctx, c.Case.Workload.Deadline)
+	ctx, cancel = context.WithTimeout(ctx, c.Case.Workload.TimeLimit)
 	defer cancel()
 	c.NoteGone(ctx, c.instances)
 	err := client.Until(ctx, func(ctx context.Context) error {
@@ -171,7 +171,7 @@ func (c *Client) rt(ctx context.Context) (api.RuntimeServiceClient, error) {
 // container. A brief run has no container, because only a reserved name can get in the
 // way.
 func (c *Client) Reuse(ctx context.Context, briefly bool) (harness.Use, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.Case.Workload.Deadline)
+	ctx, cancel := context.WithTimeout(ctx, c.Case.Workload.TimeLimit)
 	defer cancel()
 	i := &harness.Instance{Name: c.instances[0].Name}
 	second := c.another(i)

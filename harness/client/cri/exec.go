@@ -49,7 +49,7 @@ func (c *Client) runExec(ctx context.Context, of script.Object, sync *harness.Ex
 	i := c.current(of)
 	spec := i.Spec.Execs[of.Exec]
 	e := &harness.Exec{Name: fmt.Sprintf("e%d", of.Exec), Want: spec.Want(), Absent: spec.NoSuchCommand,
-		Background: spec.Background, Sync: sync}
+		LeavesChild: spec.LeavesChild, Sync: sync}
 	e.Held = spec.Stays && !e.Timed() && !e.Orphaned()
 	if err := c.Expect(i.Record(*e)); err != nil {
 		c.Record.Problem(harness.ByHarness, err)
@@ -96,7 +96,7 @@ func (c *Client) leftSince(ctx context.Context, had inventory.Belongings, i *har
 	_, err = look()
 	if err == nil && len(left) > 0 {
 		timeout := cleanupTimeout
-		if e.Background {
+		if e.LeavesChild {
 			timeout += harness.IODrain
 		}
 		ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -179,7 +179,7 @@ const leaveAfter = 10
 // its child holds the output. ctx ends with the call.
 func (c *Client) leave(ctx context.Context, i *harness.Instance, e *harness.Exec, goAway func()) {
 	record, topic, beats := i.Record(*e), event.TopicExecStart, leaveAfter
-	if e.Background {
+	if e.LeavesChild {
 		topic, beats = event.TopicExit, 0
 	}
 	client.AwaitExec(ctx, c.Events, i.ID, topic)

@@ -36,7 +36,7 @@ func (c *Client) play(ctx context.Context) {
 		"disconnect": c.onStream(c.disconnect),
 		"cancel":     c.cancelStep,
 		"soak":       c.soakStep,
-		"look":       c.lookStep,
+		"inventory":  c.lookStep,
 		"listen":     c.listenStep,
 		"restart":    c.restartStep,
 		"install":    c.installStep,

@@ -44,7 +44,7 @@ func (p *Player) Play(ctx context.Context) {
 		ctx := client.OfStep(ctx, n+1)
 		switch {
 		case ctx.Err() != nil:
-		case step.Verb == script.At:
+		case step.Verb == script.Mark:
 			p.at(ctx, step.Arg, reached[step.Arg])
 			reached[step.Arg] = true
 			continue

@@ -42,7 +42,7 @@ func played(t *testing.T, text string, failing ...string) (calls, notes []string
 	}
 	var r record.Recorder
 	session := client.NewSession(client.Params{Record: &r, State: func(_ context.Context, state string) {
-		calls = append(calls, "at "+state)
+		calls = append(calls, "mark "+state)
 	}, Fired: func() bool { return false }})
 	session.CallTimeout = time.Minute
 	p := Player{Session: session, Script: steps, Verbs: verbs}
@@ -57,8 +57,8 @@ func TestPlay(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text, failing, want string
 	}{
-		"in order": {"create all\nat created\nstart c0\nkill c0 SIGKILL\ndelete all", "",
-			"create c0, create c1, at created, start c0, kill c0 SIGKILL, delete c1, delete c0"},
+		"in order": {"create all\nmark created\nstart c0\nkill c0 SIGKILL\ndelete all", "",
+			"create c0, create c1, mark created, start c0, kill c0 SIGKILL, delete c1, delete c0"},
 		"what was not created": {"create all\nstart all\nwait all\ndelete all", "create c0",
 			"create c0, create c1, start c1, wait c1, delete c1"},
 		"what was not started": {"create c0\nstart c0\nend c0\nwait c0\ndelete c0", "start c0",
@@ -68,8 +68,8 @@ func TestPlay(t *testing.T) {
 		"a second start is refused": {"add c0/e0\nstart c0/e0\nwait c0/e0", "",
 			"add c0/e0, start c0/e0, wait c0/e0"},
 		"what was created in the end": {"create c0\ncreate c0\nwait c0", "", "create c0, create c0, wait c0"},
-		"a moment that comes again":   {"at running\nstart c0\nat running", "", "at running, start c0"},
-		"what is in no pod":           {"run pod\ncreate c0\nat created\nwait c0", "run pod", "run pod, at created"},
+		"a moment that comes again":   {"mark running\nstart c0\nmark running", "", "mark running, start c0"},
+		"what is in no pod":           {"run pod\ncreate c0\nmark created\nwait c0", "run pod", "run pod, mark created"},
 		"an exec in what does not run": {"run pod\ncreate c0\nstart c0\nexecsync c0/e0\nremove c0", "start c0",
 			"run pod, create c0, start c0, remove c0"},
 		"what was not removed": {"run pod\ncreate c0\nremove c0\ncreate c0\nwait c0", "remove c0",
@@ -77,7 +77,7 @@ func TestPlay(t *testing.T) {
 		"what was removed, and not created again": {
 			"run pod\ncreate c0\nremove c0\ncreate c0\nremove c0\ncreate c1", "",
 			"run pod, create c0, remove c0, create c0, remove c0, create c1"},
-		"what ends before a join": {"wait c0 &\njoin\nat exited", "", "wait c0, at exited"},
+		"what ends before a join": {"wait c0 &\njoin\nmark exited", "", "wait c0, mark exited"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			calls, _ := played(t, tt.text, tt.failing)

@@ -57,7 +57,7 @@ func (c *Client) mayBe(err error) bool {
 // newExec adds another use of an exec's id.
 func (c *Client) newExec(i *harness.Instance, of script.Object) *harness.Exec {
 	spec := i.Spec.Execs[of.Exec]
-	e := harness.Exec{ID: execID(of), Want: spec.Want(), Absent: spec.NoSuchCommand, Background: spec.Background,
+	e := harness.Exec{ID: execID(of), Want: spec.Want(), Absent: spec.NoSuchCommand, LeavesChild: spec.LeavesChild,
 		Signal: int(harness.Signals[spec.Signal]), Begun: time.Now()}
 	e.Held = spec.Stays && !c.steps.Has("kill", of)
 	e.Stays = spec.Stays && !e.Held

@@ -24,7 +24,7 @@ func (r *reader) create(fifos string) cio.Creator {
 // output returns a reader for a container's exec, or for its init if exec is nil.
 func (c *Client) output(i *harness.Instance, exec *harness.Exec) *reader {
 	silent := i.Spec.Lines == 0 && i.Spec.Stdin == 0 && !i.Spec.TTY
-	if exec != nil && (exec.Held || silent && !exec.Background) || exec == nil && silent {
+	if exec != nil && (exec.Held || silent && !exec.LeavesChild) || exec == nil && silent {
 		return nil
 	}
 	r := &reader{Reader: client.Reader{Slow: i.Spec.Lines > 0 && !i.Spec.Unread, Unread: i.Spec.Unread,

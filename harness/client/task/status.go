@@ -19,7 +19,7 @@ func (c *Client) lookAtTask(ctx context.Context, i *harness.Instance) {
 	if i.Waited.IsZero() {
 		return
 	}
-	call := harness.Call{Who: "oracle", Verb: "look", Of: i.ID, At: time.Now()}
+	call := harness.Call{Who: "oracle", Verb: "inventory", Of: i.ID, At: time.Now()}
 	err := c.askState(ctx, i)
 	call.Took, call.Err = time.Since(call.At), callerr.Of(err)
 	c.Record.Call(call)

@@ -71,14 +71,14 @@ func namespaced(ctx context.Context) context.Context {
 // Run plays the script and removes everything. Each has a deadline of its own, so that a
 // call that hangs takes no time from the removal.
 func (c *Client) Run(ctx context.Context) error {
-	life, cancel := context.WithTimeout(namespaced(ctx), c.Case.Workload.Deadline)
+	life, cancel := context.WithTimeout(namespaced(ctx), c.Case.Workload.TimeLimit)
 	defer cancel()
 	p := play.Player{Session: c.Session, Script: c.steps, Verbs: c.verbs()}
 	if c.queries() {
 		p.Query = c.query
 	}
 	p.Play(life)
-	ctx, cancel = context.WithTimeout(namespaced(ctx), c.Case.Workload.Deadline)
+	ctx, cancel = context.WithTimeout(namespaced(ctx), c.Case.Workload.TimeLimit)
 	defer cancel()
 	for of := range c.standIns {
 		c.endStandIn(ctx, of)
@@ -112,7 +112,7 @@ func (c *Client) isUsedAgain(i *harness.Instance) bool {
 // block the id for any shim. With briefly, Reuse only creates and deletes the container
 // and the snapshot.
 func (c *Client) Reuse(ctx context.Context, briefly bool) (harness.Use, error) {
-	ctx, cancel := context.WithTimeout(namespaced(ctx), c.Case.Workload.Deadline)
+	ctx, cancel := context.WithTimeout(namespaced(ctx), c.Case.Workload.TimeLimit)
 	defer cancel()
 	i := &harness.Instance{Name: c.instances[0].Name, ID: c.instances[0].ID}
 	second, of := newClient(c.Session, c.OtherRuntime), script.Container(0)

@@ -96,7 +96,7 @@ func (k *killed) row(round int) string {
 // that are left after the timeout.
 func (k *killed) awaitGone(ctx context.Context) (left []string, took string, err error) {
 	begun := time.Now()
-	last := "at once"
+	last := "mark once"
 	err = poll(ctx, timeout, func() (bool, error) {
 		left, err = k.traces()
 		if len(left) > 0 {
