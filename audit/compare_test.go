@@ -132,6 +132,13 @@ func TestCompare(t *testing.T) {
 			v.Complete, v.Daemons, v.Bundles = false, nil, nil
 			v.Processes[1].Cwd += deleted
 		}, []string{"shim certain p1 task=not-asked bundle=gone socket=listening children=some"}},
+		{"a container that containerd has forgotten is the child of another process", func(v *View) {
+			v.Processes = append(v.Processes, Process{PID: 60, Inner: 60, Parent: 1, State: "S"})
+			v.Processes[3].Parent, v.Processes[1].Children = 60, []int{podInit}
+			forget(v, c1)
+		}, []string{
+			"process certain c1 owner=container task=none parent=process",
+		}},
 		{"the shim was killed, and its container runs on", func(v *View) {
 			v.Processes = slices.Delete(v.Processes, 1, 2)
 			v.Processes[1].Parent, v.Processes[2].Parent = 1, 1

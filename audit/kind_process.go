@@ -64,6 +64,7 @@ func (c *comparison) forgotten() []Suspect {
 	return out
 }
 
+// parentOf returns the value of the fact parent (oracle/fact) for a process.
 func (c *comparison) parentOf(p *Process) string {
 	parent := c.byPID[p.Parent]
 	switch {
@@ -72,7 +73,7 @@ func (c *comparison) parentOf(p *Process) string {
 	case parent == nil || parent.Inner == 1:
 		return "init"
 	}
-	return "other"
+	return "process"
 }
 
 // zombies returns the children that a shim does not reap.
