@@ -33,7 +33,8 @@ type Case struct {
 	Bad []Bad
 }
 
-// API is the API through which the client uses containerd.
+// API is the client's API: containerd's own, used as dockerd does (`task`) or as ctr does
+// (`ctr`), or CRI as kubelet does (`cri`). Default: task.
 type API string
 
 // The APIs.
@@ -59,40 +60,42 @@ const (
 // container that exits with 0, by the task API.
 type Workload struct {
 	API API `yaml:"api,omitempty"`
-	// Containers are the containers, up to 100. Default: one with exit status 0.
+	// Containers lists the containers, up to 100. Default: one with exit status 0.
 	Containers []Container `yaml:"containers,omitempty"`
-	// Script has the steps of the client (see package script).
-	// Default: each container is created, started, ended, waited for and deleted.
+	// Script lists the steps of the client (package script). Default: create, start, end,
+	// wait and delete, for each container.
 	Script []string `yaml:"script,omitempty"`
-	// Grouped puts all containers behind one shim, as in a pod.
+	// Grouped makes one shim serve all containers, as in a pod.
 	Grouped bool `yaml:"grouped,omitempty"`
-	// CallTimeout is the timeout of each call of the client, up to 1h. Default: 10s for the
-	// task API (dockerd), 2m for CRI (kubelet's runtime-request-timeout).
+	// CallTimeout is the timeout of each call of the client, up to 1h. Default: 10s with
+	// the task API (dockerd), 2m with CRI (kubelet's runtime-request-timeout).
 	CallTimeout time.Duration `yaml:"callTimeout,omitempty"`
-	// TimeLimit is the time limit of the lifecycle, and of the removal after it. Up to 1h
-	// each. Default: 60s each.
+	// TimeLimit is the time limit of the script, and also that of the removal of
+	// everything afterwards. Up to 1h each. Default: 60s each.
 	TimeLimit time.Duration `yaml:"timeLimit,omitempty"`
 	// Settle is the time between the client's last call and the search for leaks, up to
-	// 1h. Default: 6s. containerd's timeout for the cleanup after a dead shim is 5s
+	// 1h. Default: 6s, because containerd may take 5s for the cleanup after a dead shim
 	// (shim.cleanup in [timeouts]).
 	Settle time.Duration `yaml:"settle,omitempty"`
-	// Thorough restarts containerd and uses the first id again with runc's shim. This costs
-	// another lifecycle. CRI cases always do it, because a leak can make a restart fail.
+	// Thorough restarts containerd after the removal of everything, and then runs a whole
+	// lifecycle with the first container's id and runc's shim. A CRI case with a fault
+	// always restarts containerd, because a leak can make the restart fail.
 	Thorough bool `yaml:"thorough,omitempty"`
-	// NoRestart uses the first id again without a restart of containerd. So an entry in
-	// containerd's memory can block the id.
+	// NoRestart omits the restart of containerd before the first container's id is used
+	// again. So an entry in containerd's memory can block the id.
 	NoRestart bool `yaml:"noRestart,omitempty"`
-	// Fakeshim runs the workload on shims/fakeshim with these misbehaviours, in place of the
-	// runc shim. Task API only. "plain" is the shim without misbehaviours.
+	// Fakeshim replaces runc's shim with shims/fakeshim, which has these misbehaviours
+	// (shims/fakeshim/behaviour). With "plain" it has none. Task API only.
 	Fakeshim string `yaml:"fakeshim,omitempty"`
-	// Network is node or pod. With pod each pod has a network namespace of its own, and a
-	// CNI plugin records each call (fixtures/cni). CRI only. Default: node.
+	// Network is the network of pods: the node's (`node`), or one for each pod from CNI
+	// (`pod`). With pod a CNI plugin records each call (fixtures/cni). CRI only. Default:
+	// node.
 	Network Network `yaml:"network,omitempty"`
 	// Debug sets the log level of containerd and its shims to debug. They make further
 	// sockets at that level. Default: info.
 	Debug bool `yaml:"debug,omitempty"`
 	// Bystander runs another task, and with CRI also another pod, that no fault targets.
-	// Nothing may affect them: see History.Bystanders. Their hits are not counted.
+	// Nothing may affect them: see History.Bystanders. Hits in them do not count.
 	Bystander bool `yaml:"bystander,omitempty"`
 }
 

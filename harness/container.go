@@ -37,61 +37,65 @@ const (
 type Container struct {
 	// Exit is the exit status of the payload.
 	Exit int `yaml:"exit,omitempty"`
-	// Signal is sent by the client in place of an Exit: SIGKILL (137), SIGTERM (143) or
-	// SIGUSR1 (138). SIGUSR1 is the stop signal of an image, so it needs CRI.
+	// Signal is the signal with which the client ends the payload, in place of `exit`:
+	// SIGKILL (137), SIGTERM (143) or SIGUSR1 (138). SIGUSR1 is the stop signal of an
+	// image, so it needs CRI.
 	Signal string `yaml:"signal,omitempty"`
-	// Segfault makes the payload die of SIGSEGV (139): core with a core, bare without. It
-	// takes the place of Exit.
+	// Segfault makes the payload die of SIGSEGV (139), with a core dump (`core`) or
+	// without one (`bare`). It takes the place of `exit`.
 	Segfault Segfault `yaml:"segfault,omitempty"`
-	// NoSuchCommand names a missing command, which runc refuses. The task cannot be created.
-	// It excludes all other keys, and is not for the first container with Restart.
+	// NoSuchCommand gives the container a command that does not exist, so runc refuses
+	// it. It excludes all other keys, because the payload never runs.
 	NoSuchCommand bool `yaml:"noSuchCommand,omitempty"`
-	// HoldStdout leaves a child that holds the standard output.
+	// HoldStdout makes the payload leave a child that keeps its stdout open.
 	HoldStdout bool `yaml:"holdStdout,omitempty"`
-	// Floods writes to the standard output without end. CRI only: a client of the task API
-	// reads output only with Lines.
+	// Floods makes the payload write to its stdout without end. CRI only: a client of the
+	// task API reads output only with `lines`.
 	Floods bool `yaml:"floods,omitempty"`
-	// IgnoresTerm makes the payload ignore SIGTERM. After StopGrace it is killed: by CRI's
-	// StopContainer itself, by the client of the task API as `docker stop` does. It needs
-	// signal: SIGTERM.
+	// IgnoresTerm makes the payload ignore SIGTERM. After StopGrace CRI's StopContainer
+	// kills it. With the task API the client kills it, as `docker stop` does. It needs
+	// `signal: SIGTERM`.
 	IgnoresTerm bool `yaml:"ignoresTerm,omitempty"`
-	// Children is the number of processes that the payload leaves behind. Only SIGKILL or
-	// the end of their PID namespace ends them.
+	// Children is the number of child processes that still run when the payload exits.
+	// Only SIGKILL or the end of their PID namespace ends them.
 	Children int `yaml:"children,omitempty"`
-	// SharedPID shares the PID namespace of the node, or of the pod with CRI. Children
-	// outlive the init there, and must be killed.
+	// SharedPID runs the payload in the PID namespace of the node, or with CRI of its
+	// pod. Children outlive the container's init there, so the shim must kill them.
 	SharedPID bool `yaml:"sharedPID,omitempty"`
-	// Stays lets the container of a script run until something else ends it.
+	// Stays makes the payload run until a step, a fault or the stop of its pod ends it.
+	// It needs a script.
 	Stays bool `yaml:"stays,omitempty"`
-	// TTY gives the container a terminal, and its shim holds the other end. By the task
-	// API its execs have one, too. The client reads the terminals, and resizes them. With
-	// CRI the bystander has a terminal if the first container has one.
+	// TTY gives the container a terminal, of which its shim holds the other end. With the
+	// task API its execs have one, too. The client reads the terminals, and resizes them.
+	// With CRI the bystander has a terminal if the first container has one.
 	TTY bool `yaml:"tty,omitempty"`
-	// Lines is the number of numbered lines that the payload writes to each of its outputs
-	// before its end, all at once. Its execs write them, too. The client reads them from
-	// FIFOs. With CRI it reads the container's log and the response of ExecSync. Up to
-	// 20000.
+	// Lines is the number of numbered lines that the payload writes to both stdout and
+	// stderr, all at once, before it exits. Its execs write them, too. The client reads
+	// them from FIFOs. With CRI it reads the container's log and the response of
+	// ExecSync. Up to 20000.
 	Lines int `yaml:"lines,omitempty"`
-	// Log makes the shim write Lines to a file or to a logger (binary) in place of FIFOs.
-	// The container and each exec have their own. Task API only. A file has at most
-	// LogFileLines, so that the two streams do not mix.
+	// Log makes the shim write `lines` to a file (`file`) or to a logger program
+	// (`binary`), in place of FIFOs. The container and each exec have their own. Task API
+	// only. A file has at most LogFileLines, so that the two streams do not mix.
 	Log Log `yaml:"log,omitempty"`
-	// Unread leaves the Lines unread until the deletion, as after the death of a client. The
-	// shim waits for a reader for IODrain, and then deletes the container. Task API only,
-	// with at most UnreadLines and a callTimeout of twice IODrain. No other output is read.
+	// Unread makes the client read none of the `lines` before it deletes the task, as if
+	// the client had died. The shim waits for a reader for IODrain, and then deletes the
+	// container. Task API only, with at most UnreadLines and a callTimeout of twice
+	// IODrain. No other output is read.
 	Unread bool `yaml:"unread,omitempty"`
-	// Stdin is the number of numbered lines that the client writes to the standard input
-	// of the payload and of its execs. They copy their input to their output, and exit at
-	// its end. The client writes it in two parts, as two clients that attach one after the
-	// other, and closes it by CloseIO. By CRI the steps of a script write it. Up to 20000.
+	// Stdin is the number of numbered lines that the client writes to the stdin of the
+	// payload and of each exec. They copy their input to their output, and exit at its
+	// end. The client writes it in two parts, as two clients that attach one after the
+	// other, and closes it by CloseIO. By CRI the steps of a script write it. Up to
+	// 20000.
 	Stdin int `yaml:"stdin,omitempty"`
-	// Memory limits the container's memory to 16 to 256 MiB, without swap. Default: no limit
-	// of its own. Not with fakeshim.
+	// Memory is the container's memory limit, 16 to 256 MiB without swap. Default: no
+	// limit. Not with fakeshim.
 	Memory int `yaml:"memory,omitempty"`
-	// Execs are the execs that the steps of a script run, up to 4: c0/e0, c0/e1, ...
+	// Execs lists the execs that a script can run, up to 4: c0/e0, c0/e1, ...
 	Execs []ExecSpec `yaml:"execs,omitempty"`
-	// OOM is the process that exceeds Memory: init or child. The kernel kills it, at the end
-	// of the container or before.
+	// OOM is the process that exceeds `memory`, so that the kernel kills it: init or
+	// child.
 	OOM OOM `yaml:"oom,omitempty"`
 }
 

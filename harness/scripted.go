@@ -14,18 +14,19 @@ import (
 
 // ExecSpec is an exec of a container that the steps of a script run.
 type ExecSpec struct {
-	// Exit is its exit status. It exits at its `end` step, or at once if the script has
-	// none.
+	// Exit is the exit status of the exec. It exits at its `end` step, or at once if the
+	// script has none.
 	Exit int `yaml:"exit,omitempty" json:"exit,omitempty"`
-	// Signal is the signal that its `end` step sends, in place of an Exit: SIGTERM or
-	// SIGUSR1.
+	// Signal is the signal that the `end` step of the exec sends, in place of `exit`:
+	// SIGTERM or SIGUSR1.
 	Signal string `yaml:"signal,omitempty" json:"signal,omitempty"`
-	// Stays lets it run until something else ends it, at the latest its container.
+	// Stays makes the exec run until a step, a fault or the end of its container ends it.
 	Stays bool `yaml:"stays,omitempty" json:"stays,omitempty"`
-	// LeavesChild makes it leave a child that holds its output, as sh -c 'sleep 60 &' does.
-	// By the task API its Delete takes IODrain, and needs a callTimeout of twice that.
+	// LeavesChild makes the exec leave a child that keeps its output open, as sh -c
+	// 'sleep 60 &' does. With the task API its Delete takes IODrain, and needs a
+	// callTimeout of twice that.
 	LeavesChild bool `yaml:"leavesChild,omitempty" json:"leavesChild,omitempty"`
-	// NoSuchCommand gives it a missing command, which runc refuses.
+	// NoSuchCommand gives the exec a command that does not exist, so runc refuses it.
 	NoSuchCommand bool `yaml:"noSuchCommand,omitempty" json:"noSuchCommand,omitempty"`
 }
 

@@ -11,8 +11,9 @@ import (
 
 // alive: containerd boots, lists its objects, responds to a simple request in time,
 // collects garbage on request, and restarts within its bound. The client removes
-// everything within its deadline, and can use the first id again. A harness that cannot
-// ask is a problem, and no finding.
+// everything within its deadline, and can use the first container's id again. If the
+// harness could not take its inventory, but containerd neither refused nor hung, the run
+// is invalid.
 func alive(h *harness.History) ([]finding.Finding, []harness.Problem) {
 	found, problems := removed(h), []harness.Problem(nil)
 	f, p := responds(h, h.After)

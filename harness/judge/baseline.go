@@ -13,8 +13,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// baseline: the workload works as long as nothing is broken. Where it does on another
-// release, this one is broken; where that is not known, the case shows nothing.
+// baseline: no call fails before the first fault. A failed call is a finding if the
+// default release can run the workload on this machine. Otherwise the run is invalid.
 func baseline(h *harness.History) (found []finding.Finding, out []harness.Problem) {
 	for n, u := range unprovoked(h) {
 		if h.MachineCan() {

@@ -15,9 +15,10 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// bystanders: a fault in one container does not affect another container. Calls about a
-// bystander get a response in time. It runs until a client ends it, with its own status,
-// which is reported once and correctly. None of its lines is lost.
+// bystanders: a fault in one container does not affect another container. Each call for a
+// bystander gets a response in time. A bystander runs until its client ends it. Its exit
+// status is its own, and is reported once and correctly. None of its output lines is
+// lost.
 func bystanders(h *harness.History) (found []finding.Finding, problems []harness.Problem) {
 	if h.Case.Workload.Bystander && len(h.Bystanders) == 0 && !h.Done.IsZero() {
 		return nil, problem(harness.ByHarness, "the case has bystanders, and none was seen")

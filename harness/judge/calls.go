@@ -15,11 +15,11 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// calls: a Wait returns after the exit, and a request for a state gets a response while
-// another call takes long. A start of a command that does not exist is refused. ExecSync
-// returns the exit, or an error after its timeout, and leaves nothing. A deleted exec is
-// unknown. A signal for a process that ended does not reach the next process with its
-// pid. After a fault that may have broken it, a call is not judged.
+// calls: Wait returns after the exit. State gets a response while another call takes
+// long. containerd refuses to start a command that does not exist. ExecSync returns the
+// exit status, or an error after its timeout, and leaves nothing. containerd does not
+// have a deleted exec any more. A signal for a process that has ended does not reach the
+// next process with its pid. A call that a fault may have broken is not judged.
 func calls(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	found = append(waitsForever(h), notAnswered(h)...)
 	for _, in := range h.StandIns {

@@ -11,22 +11,23 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// crashes: containerd and shims do not end by themselves, and exit with 0 soon after
-// SIGTERM. The harness starts containerd again after each end, and containerd makes up
-// the reports of a dead shim. So without this rule a panic would look harmless. A
-// containerd that never booted is broken if the default release runs the workload here.
+// crashes: containerd exits only on request or by a fault, and with 0 soon after SIGTERM.
+// A shim exits with 0, and does not ignore SIGTERM. A containerd that never responds is a
+// finding only if the default release can run the workload on this machine.
 func crashes(h *harness.History) ([]finding.Finding, []harness.Problem) {
-	return slices.Concat(containerdEnds(h), shimEnds(h)), nil
+	return slices.Concat(containerdExits(h), shimExits(h)), nil
 }
 
-// stopBound is how long containerd may take to end after SIGTERM. It takes some 10 ms.
+// stopBound is how long containerd may take to exit after SIGTERM. It takes some 10 ms.
 // systemd waits 90 s and then kills it.
 const stopBound = 10 * time.Second
 
-// containerdEnds returns the wrong ends of containerd.
-func containerdEnds(h *harness.History) (found []finding.Finding) {
+// containerdExits returns a finding for each exit of containerd that no fault caused and
+// that was not requested, had a wrong status or came late. Other rules do not find a
+// panic, because the harness restarts containerd after each exit.
+func containerdExits(h *harness.History) (found []finding.Finding) {
 	if neverBooted(h) && !h.MachineCan() {
-		return nil // a problem says that it does not boot here
+		return nil // harness.ByBoot already reports that no containerd starts on this machine
 	}
 	add := func(fs fact.Facts) {
 		found = append(found, finding.Finding{Invariant: finding.Liveness, Class: finding.ClassDaemon, Facts: fs})
@@ -63,13 +64,14 @@ func containerdEnds(h *harness.History) (found []finding.Finding) {
 }
 
 // unpublished is the exit status of a shim before v2.0 that lost events. It could not
-// send them within 5 s of the end of its service ("publisher not closed").
+// send them within 5 s after its service had ended ("publisher not closed").
 const unpublished = 1
 
-// shimEnds returns the wrong ends of shims, and the shims that ignored SIGTERM. The
-// shutdown of a node waits 90 s for such a shim. Faults in shims are not judged, because
-// a shim that starts another shim also ends it.
-func shimEnds(h *harness.History) (found []finding.Finding) {
+// shimExits returns a finding for each shim that exited with another status than 0, or
+// ignored SIGTERM. The shutdown of a node waits 90 s for such a shim. If a fault targeted
+// any shim, no exit status is judged, because `shim start` also kills the shim that it
+// started.
+func shimExits(h *harness.History) (found []finding.Finding) {
 	for _, e := range h.Exits {
 		n := slices.IndexFunc(h.Hits, func(hit failpoints.Hit) bool { return hit.Who == "shim" && hit.PID == e.PID })
 		if e.Code == 0 || n < 0 || e.Code == unpublished && !h.Case.Faultless() ||
@@ -94,7 +96,7 @@ func shimEnds(h *harness.History) (found []finding.Finding) {
 // panicked is the exit status of a Go program that panics.
 const panicked = "2"
 
-// isCrash reports whether a finding is about a containerd that ended by itself or never
+// isCrash reports whether a finding is about a containerd that exited wrongly or never
 // responded, or about a shim that panicked.
 func isCrash(f finding.Finding) bool {
 	return f.Facts[fact.What] == fact.Death ||
@@ -102,12 +104,12 @@ func isCrash(f finding.Finding) bool {
 		f.Facts[fact.What] == fact.Boot && f.Class == finding.ClassDaemon
 }
 
-// neverBooted reports whether containerd ended at each start, or did not respond, before
+// neverBooted reports whether containerd exited at each start, or did not respond, before
 // any fault happened.
 func neverBooted(h *harness.History) bool {
 	boot := func(p harness.Problem) bool { return p.Kind == harness.ByBoot }
 	return h.Reached == harness.Prepared && slices.ContainsFunc(h.Problems, boot) && !h.AnyFired()
 }
 
-// neverAnswered reports whether containerd was started, and neither ended nor responded.
+// neverAnswered reports whether containerd was started, and neither exited nor responded.
 func neverAnswered(h *harness.History) bool { return neverBooted(h) && len(h.Deaths) == 0 }

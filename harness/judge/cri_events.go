@@ -20,9 +20,9 @@ import (
 // before it removes.
 const eventGrace = time.Second
 
-// criEvents: CRI's container events arrive once and in order, with the exit code of
-// ContainerStatus. Events that were due without a subscriber may be missing. A second
-// client gets the same events.
+// criEvents: CRI's container events arrive once and in order, with the exit code that
+// ContainerStatus has. An event may be missing if it was due while containerd was down. A
+// second client of GetContainerEvents gets the same events.
 func criEvents(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil || !settled(h) || h.CRI.NoEvents && hasNoCRIEvents(h.Version) {
 		return nil, nil

@@ -16,9 +16,10 @@ const stillReserved = "is reserved for"
 // reserved the name.
 const noImage = "failed to resolve image"
 
-// criNames: after a fault, the names of removed pods and of containers that could not be
-// created are free without a restart. Names are in containerd's memory only. A restart
-// reserves the names of existing containers again, so that each stays unique.
+// criNames: after a fault, the name of a removed pod, or of a container that could not be
+// created, is free again without a restart. containerd reserves names in its memory only.
+// A restarted containerd reserves the names of existing containers again, so that each
+// name stays unique.
 func criNames(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil

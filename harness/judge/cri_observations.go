@@ -14,10 +14,10 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// observations: each state that CRI reports of a pod or a container is possible. Its
-// times are true, its exit code and reason belong together, and all of them stay. Lists
-// name the existing objects. Rule responses judges the states and lists behind the steps
-// of a script without a fault.
+// observations: each state that CRI reports for a pod or a container is possible at that
+// time. Its times are right, and its exit code and reason match. A time, exit code or
+// reason does not change in a later response. CRI's lists have the objects that
+// containerd has.
 func observations(h *harness.History) (found []finding.Finding, problems []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil

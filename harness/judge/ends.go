@@ -16,8 +16,8 @@ import (
 
 // ends: each process ends as its workload says, unless the client, a fault or the death
 // of its shim killed it. A stop by CRI waits for the grace period. When the shim reports
-// the exit of an init, it has killed the init's children. Without this rule every end
-// would be the truth for the reports.
+// the exit of an init, it has killed the init's children. The rule `exits` compares
+// reports with the real end, so only this rule finds a wrong real end.
 func ends(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return outlived(h), nil

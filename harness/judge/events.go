@@ -15,10 +15,10 @@ import (
 )
 
 // events: create, start, exit and delete of each container and sandbox arrive once and in
-// order, and so do the events of each exec. Without a subscriber an event may be lost.
-// Each event has the time at which its shim prepared it. An OOM event arrives exactly if
-// the kernel killed a process for lack of memory. No event is about a process that never
-// began.
+// order. So do the events of each exec. An event may be lost if the harness was not
+// subscribed. An event has the time of its shim's first attempt to send it. An OOM event
+// arrives if the kernel OOM-killed a process of the container, and only then. No event is
+// about a process that never started.
 func (known excuses) events(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil

@@ -13,10 +13,12 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// exits: every report of an exit has the true status, the pid of the process and one
-// possible time. Without a fault every reporter reports each exit; after a fault at least
-// one reporter does if containerd is up. The second use of an id is reported as itself.
-// No wrong status arrives late, when everything has settled.
+// exits: every report of an exit has the real status, the pid of the process, and a time
+// at which it can have ended. All reports of an exit have the same time. Without a fault
+// Wait, Delete, the task's state, the events and CRI's status all report each exit. After
+// a fault at least one does, if containerd is up. Reports about the second use of an id
+// have no data of the first. Events that arrive after the final inventory are judged,
+// too.
 func exits(h *harness.History) ([]finding.Finding, []harness.Problem) {
 	if !looked(h) {
 		return nil, nil

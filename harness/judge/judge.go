@@ -26,15 +26,15 @@ type excuses []residue.Known
 // rules are in the order in which their findings are reported.
 var rules = func(known excuses) []rule {
 	return []rule{
-		// A run that shows nothing:
+		// Is the run valid?
 		proofs, baseline,
-		// When the client is done, and everything has settled:
+		// After the client's last call, when nothing changes any more:
 		responses, alive, known.leaks, ends, known.events, exits, calls, streams,
 		// The responses, lists and events of CRI:
 		observations, criNames, criEvents, networks,
-		// Other containers:
+		// Bystanders (containers that no fault targets):
 		bystanders,
-		// At all times:
+		// During the whole run:
 		crashes, logged, slow,
 	}
 }

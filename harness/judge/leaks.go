@@ -15,11 +15,11 @@ import (
 	"github.com/shimquake/shimquake/oracle/residue"
 )
 
-// leaks: everything that is left was there before, or is a known residue, and everything
-// that was there before is still there. containerd knows the container of each running
-// process. A removed container leaves nothing in its running pod, and the second use of
-// an id leaves nothing either. A restart of containerd takes nothing from a running
-// container.
+// leaks: each object that exists after the run existed before it, or is a known residue.
+// Each object that existed before still exists. containerd knows the container of each
+// running process. A removed container leaves nothing in its running pod, and the second
+// use of an id leaves nothing either. A restarted containerd removes no file or mount of
+// a running container.
 func (known excuses) leaks(h *harness.History) (found []finding.Finding, problems []harness.Problem) {
 	if looked(h) {
 		found = append(known.left(h), compare.Vanished(*h.Before, *h.After.Inventory)...)

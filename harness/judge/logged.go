@@ -27,8 +27,8 @@ const (
 	spinBound     = 200_000
 )
 
-// logged: containerd does not flood its log, and logs no fatal line without a fault. An
-// endless loop is often visible only there.
+// logged: containerd logs no message very often, and without a fault no fatal message. An
+// endless loop is often visible only in the log.
 func logged(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	bound := logBound + logsOfACall*len(h.Calls) + logsOfAStart*len(h.Deaths)
 	for _, l := range h.Logged {

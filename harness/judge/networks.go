@@ -13,9 +13,10 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// networks: CNI's calls alternate between ADD and DEL, and CRI reports the address of
-// CNI. A DEL comes after the request to stop the pod, and before the end of its network
-// namespace. The rule leaks requires the final DEL.
+// networks: containerd does not call CNI's ADD twice for a pod without a DEL in between.
+// CRI reports the IP address that CNI returned. The DEL comes after the request to stop
+// the pod, and while the pod's network namespace exists. The rule `leaks` requires the
+// final DEL.
 func networks(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil

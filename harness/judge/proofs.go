@@ -10,8 +10,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// proofs: every planned fault fired, and the run took the final inventory. For a fault
-// that did not fire, the points that were hit instead are reported.
+// proofs: every planned fault fired, and the harness took the final inventory. For a
+// fault that did not fire, the verdict lists the points that were hit instead.
 func proofs(h *harness.History) (_ []finding.Finding, missed []harness.Problem) {
 	if !looked(h) && len(h.Problems) == 0 { // another problem already says why it did not
 		missed = problem(harness.ByLook, "the history has no look at what was left, and no reason for that")

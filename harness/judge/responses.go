@@ -14,9 +14,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// responses: a possible state of the container allows each response to a step of a
-// script. It also allows each state and list that containerd reports behind a step. After
-// the first fault nothing is judged: the model knows no faults.
+// responses: containerd's response to each step is possible in a state that the container
+// can have at that time. So is each state and list that containerd reports after a step.
+// The rule ends at the first fault, because the model (harness/model) has no faults.
 func responses(h *harness.History) (found []finding.Finding, problems []harness.Problem) {
 	if h.Case.Workload.Fakeshim != "" {
 		return nil, nil

@@ -29,9 +29,10 @@ var quick = []string{
 	"ListPodSandbox", "StopPodSandbox", "RemovePodSandbox",
 }
 
-// slow: without a fault a successful call takes about as long as the other calls, if this
-// machine can run the case. No stop waits for another stop. Only this rule finds a call
-// that polls rarely, or waits until a timeout.
+// slow: without a fault, a successful call takes about as long as the other calls of its
+// case. No stop waits for another stop. A slow call is a finding only if the default
+// release can run the case on this machine. Only this rule finds a call that polls
+// rarely, or waits until a timeout.
 func slow(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	found = stopsHeldUp(h)
 	if !h.MachineCan() {

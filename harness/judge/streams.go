@@ -12,11 +12,11 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// streams: each line that a process wrote before its end is read once and in order. So is
-// each line of its input, and the process sees the end of its input after CloseIO and not
-// before. A client that attached by CRI gets the whole output, and its stream ends after
-// the container. The rule does not apply if a fault broke a process between writer and
-// reader.
+// streams: the client reads each line that a process wrote before its end, once and in
+// order. The process reads its input in the same way, and reads the end of its input
+// after CloseIO, not before. A client that attached by CRI reads the whole output, and
+// its stream ends after the container ends. The rule does not apply if a fault broke a
+// process between writer and reader.
 func streams(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil

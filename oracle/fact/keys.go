@@ -13,75 +13,81 @@ func (k Key) Values() []string { return slices.Clone(keys[k].values) }
 
 // The keys of facts. A new key needs a line in keys, too.
 const (
-	// The state of the subject's id.
-	Task      Key = iota // the status of the task in containerd.
-	Container            // the record of the container in containerd.
-	Bundle               // the bundle directory.
-	Socket               // the socket of the shim.
-	Shim                 // the shim; of an exit: at the time of the exit.
-	Process              // the process of the task's pid.
-	Holder               // the process that listens on a socket.
-	Create               // the end of the container's creation, of a cgroup or an event without a pid.
-	Lease                // the lease that keeps a snapshot.
-	Served               // the shim that last served a group, or two at once.
+	// The state of the objects with the id of the finding's subject.
+	Task      Key = iota // the status of the task in containerd; not-asked: containerd did not respond.
+	Container            // whether containerd has a record of the container.
+	// the bundle: hidden (its removal did not finish). For a leaked socket: names-it (a
+	// bundle has its address) or none-left (no bundle exists).
+	Bundle
+	Socket  // the socket of the shim; silent: no process listens on it.
+	Shim    // the shim; for an exit or an event: its state when the report was due.
+	Process // whether the process of the task exists.
+	Holder  // the process that listens on the socket.
+	Create  // the shim's Create of the container: cut-off (it failed), not-asked (no shim was called).
+	Lease   // the lease that keeps the snapshot.
+	// the last shim of a group (key `grouped`): neighbour (another container's own shim) or
+	// two-shims (two at once).
+	Served
 
 	// The container.
-	Role // the name of the container in the workload, or the sandbox.
+	Role // the name of the container in the workload, such as c0, or sandbox.
 
 	// A process.
-	Owner    // the container that the process belongs to.
-	Program  // the name of its program.
-	Parent   // its parent process.
-	Children // its child processes.
-	State    // the state that delays its end.
-	Helper   // the kind of a shim's short-lived helper process.
+	Owner    // whether the process belongs to a container.
+	Program  // the name of the process's program.
+	Parent   // the process's parent.
+	Children // whether the process has children.
+	State    // the process state that delays its exit.
+	Helper   // the command of a short-lived helper process of a shim.
 
 	// Files, mounts and cgroups.
-	Kind      // the kind of a file, a handle or a record of the metadata.
-	Path      // the path of a file, without the parts of one case.
-	Handle    // the target of a descriptor, or the function of a goroutine.
-	MountType // the type of a filesystem, such as overlay.
-	Size      // the change in size of a file that was there before.
-	Procs     // the processes in a cgroup.
-	Groups    // the cgroups in a cgroup.
-	Network   // the name of a network in the configuration of CNI.
-	Netns     // the mount of a pod's network namespace.
-	Expires   // a lease, or an object that it keeps, has a time of expiry.
+	Kind      // the kind of the file, handle or metadata record.
+	Path      // the path of the file, with placeholders for ids and numbers.
+	Handle    // the target of a descriptor, or the function in which a goroutine is.
+	MountType // the type of the filesystem, such as overlay.
+	Size      // the change in size of a file that existed before.
+	Procs     // whether the cgroup has processes.
+	Groups    // whether the cgroup has child cgroups.
+	Network   // the name of the CNI network.
+	Netns     // the mount of the pod's network namespace.
+	Expires   // the lease, or the lease that keeps the object, has an expiry time.
 
 	// A reported exit status.
-	By         // the reporter.
-	Status     // the kind of error in the report.
-	Reported   // the reported status.
-	True       // the real status.
-	Want       // the status that the workload asks for, or the response that the model expects.
+	By // the API that reported the exit or state, such as wait or cri-status.
+	// the error in the exit or its report; made-up-N: N was reported, but was not the real
+	// status.
+	Status
+	Reported   // the reported value.
+	True       // the real value.
+	Want       // the expected exit status or response.
 	Source     // the source of the real status.
 	SentBy     // the sender of the signal in the status.
-	Containerd // the state of containerd at the end of the container.
+	Containerd // the state of containerd when the report was due.
 
 	// An event.
-	Event  // the kind of error.
+	Event  // the error in the event.
 	Topic  // the topic of the event.
-	Of     // the process of the event, unless it is a container's init.
-	After  // the previous event or call.
-	Repeat // the difference from the first event of its kind.
-	Use    // the use of the container's id.
-	Last   // the shim had nothing more to send.
+	Of     // the process, if it is not the container's init.
+	After  // the event, call or timeout before the error.
+	Repeat // the difference between a repeated event and the first one.
+	Use    // second: the container's id was used before.
+	Last   // the event was the last one of its shim.
 
 	// A response of CRI.
-	Field  // the field of a status or of an event.
-	Is     // the kind of error in the field.
-	Listed // the only API that lists the object.
-	In     // the place of a leak, or the owner of a loss.
+	Field  // the wrong field of a status or an event.
+	Is     // the error in the field.
+	Listed // by-cri-alone (containerd does not have the object) or not-by-cri (CRI does not list it).
+	In     // the place of the leak; running-owner: a running container or pod lost the object.
 
 	// containerd, and calls of clients.
-	What    // the failed operation.
-	Object  // the object that could not be removed.
-	Call    // the last failed call of the client.
+	What    // the operation that failed.
+	Object  // the kind of object that the operation is for.
+	Call    // the client's call that failed.
 	Code    // the gRPC code of the error.
 	Message // the message of the error, without ids, numbers and times.
-	Exit    // the exit status of containerd.
-	Asked   // containerd got SIGTERM.
-	Output  // the kind of error in the output.
+	Exit    // the exit status of containerd or its shim.
+	Asked   // containerd got SIGTERM before it exited.
+	Output  // the error in the output.
 	Stream  // the output stream.
 
 	// Details of one case, for a person.
@@ -90,15 +96,15 @@ const (
 	ShimPID
 	ParentPID
 	ChildPIDs
-	Count // of processes in a cgroup, of equal findings, of surplus handles, of bytes.
+	Count // the number of processes in a cgroup, equal findings, surplus handles or bytes.
 	Most  // the upper limit of Count.
-	Stack // of a goroutine.
+	Stack // the stack of a goroutine.
 	Hierarchies
 	LeaseID
 	At
-	First // the status of the first event of two.
+	First // the first of two values, such as the status in the first of two events.
 	Apart
-	NotBefore // the earliest possible end.
+	NotBefore // the earliest possible exit.
 	NotAfter
 	Bound
 	Residue // the known residue that did not appear.
