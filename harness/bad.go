@@ -13,22 +13,23 @@ import (
 	"github.com/shimquake/shimquake/oracle/wording"
 )
 
-// Bad describes releases that are known to violate a case, and their findings. It
-// excuses nothing: `shimquake run` still calls such a verdict violated. The suites and
-// the nightly run over old releases compare their verdicts with it. So they report a
+// Bad describes releases that are known to violate a case, and their findings. It excuses
+// nothing: `shimquake run` still calls such a verdict violated. The suites and the
+// nightly runs over old releases compare their verdicts with it, so that they report a
 // release that became better or worse.
 type Bad struct {
-	// Releases is a range of semantic versions: "< 2.4.0".
+	// Releases is a range of semantic versions, such as "< 2.4.0".
 	Releases string
 	// By are the expected violations. The case must show each of them, and each of its
-	// violations must match one. Consequences of a leaked shim need no entry: the files that
-	// it keeps open and the id that it blocks (compare.Companions).
+	// violations must match one. The consequences of a leaked shim need no entry. These are
+	// the files that it keeps open and the id that it blocks (compare.Companions).
 	By []finding.Match
-	// OneOf makes one match of By enough, if chance decides which of them shows.
+	// OneOf means that one of By is enough, because chance decides which of them the run
+	// shows.
 	OneOf bool
-	// May are violations that may show in addition, because a race in containerd decides.
+	// May are violations that a run may also show, because of a race in containerd.
 	May []finding.Match
-	// Issue is the source of this knowledge: "containerd#8981", or words.
+	// Issue is the source of this knowledge, such as "containerd#8981", or a sentence.
 	Issue string
 }
 
@@ -37,7 +38,7 @@ func (b Bad) check() error {
 		return fmt.Errorf("bad: releases %q: %w", b.Releases, err)
 	}
 	if len(b.By) == 0 || b.Issue == "" {
-		return errors.New("bad: by (the violations, such as shim task=none) and issue are needed")
+		return errors.New("bad: add by (the violations, such as shim task=none) and issue")
 	}
 	for _, m := range slices.Concat(b.By, b.May) {
 		if _, err := finding.ParseMatch(m.String()); err != nil {
@@ -47,8 +48,8 @@ func (b Bad) check() error {
 	return nil
 }
 
-// BadOn returns the known violations of a release ("v2.3.7"), or nil if the case must
-// hold.
+// BadOn returns the known violations of a release, such as "v2.3.7". It returns nil if
+// the case must hold there.
 func (c Case) BadOn(version string) *Bad {
 	v, err := semver.NewVersion(version)
 	if err != nil {
@@ -64,8 +65,8 @@ func (c Case) BadOn(version string) *Bad {
 }
 
 // AsKnown compares the verdict with the known violations of the release, and returns the
-// difference as an error. It returns nil if a case without known violations held, or if
-// exactly the known violations showed.
+// difference as an error. It returns nil if the case held and has no known violations, or
+// if the run showed exactly the known ones.
 func (v Verdict) AsKnown() error {
 	bad := v.Case.BadOn(v.Version)
 	if bad == nil {
@@ -76,7 +77,7 @@ func (v Verdict) AsKnown() error {
 	}
 	if v.Outcome != Violated {
 		return fmt.Errorf(
-			"%s is known to violate this case (%s), but the verdict is %s: is the range %q still true?\n%s",
+			"%s is known to violate this case (%s), but the verdict is %s: check the range %q of its key bad\n%s",
 			v.Version,
 			bad.Issue,
 			v.Outcome,
@@ -87,7 +88,7 @@ func (v Verdict) AsKnown() error {
 	lacks, other := bad.Differences(v.Violations())
 	if len(lacks)+len(other) > 0 {
 		return fmt.Errorf(
-			"%s does not violate this case as known (%s): missing [%s], unexpected [%s]\n%s",
+			"%s violates this case in another way than known (%s): missing [%s], unexpected [%s]\n%s",
 			v.Version,
 			bad.Issue,
 			strings.Join(lacks, "; "),
@@ -124,7 +125,7 @@ func (b Bad) Differences(found []finding.Finding) (lacks, other []string) {
 	return lacks, other
 }
 
-// bad converts the text form.
+// bad returns the Bad that the text form describes.
 func (t badText) bad() (b Bad, err error) {
 	b.Releases, b.Issue, b.OneOf = string(t.Releases), string(t.Issue), t.OneOf
 	if b.By, err = parseMatches(t.By); err == nil {

@@ -73,7 +73,7 @@ func TestAsKnown(t *testing.T) {
 		{"with a leak of a container in its pod", byShim, "v2.3.7", Violated,
 			[]finding.Finding{inPod(of("p0", shim)), inPod(socket)}, ""},
 		{"and a wrong exit status", byShim, "v2.3.7", Violated, []finding.Finding{shim, made}, "unexpected [exit exit-code"},
-		{"held where it is known to be violated", byShim, "v2.3.7", Held, nil, "is the range"},
+		{"held where it is known to be violated", byShim, "v2.3.7", Held, nil, "check the range"},
 		{"invalid where it is known to be violated", byShim, "v2.3.7", Invalid, nil, "invalid"},
 		{"violated in another way", byShim, "v2.3.7", Violated, []finding.Finding{made}, "missing [shim]"},
 		{"companions of no shim", byExit, "v2.3.7", Violated, []finding.Finding{made, socket}, "unexpected [leak socket"},

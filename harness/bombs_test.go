@@ -78,7 +78,7 @@ func TestUnpackIsBounded(t *testing.T) {
 		t.Errorf("%.300v", err)
 	}
 	_, err = Unpack(bytes.NewReader(b.Bytes()), "x", Part{Len: int64(b.Len()) / 2})
-	if err == nil || !strings.Contains(err.Error(), "cut off") {
+	if err == nil || !strings.Contains(err.Error(), "incomplete") {
 		t.Errorf("%.300v", err)
 	}
 }

@@ -1,5 +1,6 @@
 // Package harness defines Cases and their verdicts. A case has a subject (containerd,
-// shim and runc), a workload (the client's steps) and a plan (the faults). A Runner
+// shim and runc), a workload (the client's steps) and a plan (the faults). A Runner runs
+// the case in a world: namespaces, a root file system and a containerd of its own. It
 // returns the Verdict, which is held, violated or invalid, with the evidence. Suites,
 // sweeps, the catalogue and the command line all run Cases; there is no other engine.
 package harness
@@ -17,19 +18,20 @@ import (
 	"github.com/shimquake/shimquake/spelling"
 )
 
-// Case is one experiment. A Case has a text form (YAML), see ParseCase and String.
+// Case is one experiment. ParseCase reads its text form (YAML), and String returns it.
 type Case struct {
 	// Name identifies the case in reports: lower-case words joined by dashes.
 	Name string
-	// About is a sentence about what the case shows.
+	// About says in a sentence what the case shows.
 	About string
-	// Issues are the numbers of containerd's issues that the case belongs to.
+	// Issues are the numbers of the containerd issues that the case is about.
 	Issues []int
-	// Containerd is the subject: a release, bin:DIR or src:DIR. Empty: the default release.
+	// Containerd is the containerd under test: a release, bin:DIR (binaries) or src:DIR (a
+	// source tree). Empty: the default release.
 	Containerd string
 	Workload   Workload
 	Plan       failpoints.Plan
-	// Bad are the releases that are known to violate the case.
+	// Bad lists the releases that are known to violate the case.
 	Bad []Bad
 }
 
@@ -40,9 +42,9 @@ type API string
 // The APIs.
 const (
 	TaskAPI API = "task" // containerd's own API, with a client that retries as dockerd does
-	// Ctr is containerd's own API as ctr uses it: the client removes containers only by the
-	// Go library. Its Task.Delete asks for the task's status first, and sends no request if
-	// there is no task.
+	// Ctr is containerd's own API as ctr uses it: the client removes containers only through
+	// containerd's Go client library. The library's Task.Delete asks for the task's status
+	// first, and sends no delete request if there is no task.
 	Ctr API = "ctr"
 	CRI API = "cri" // a pod, with a client that retries as kubelet does
 )
@@ -52,12 +54,13 @@ type Network string
 
 // The networks.
 const (
-	NodeNetwork Network = "node" // the world's own
+	NodeNetwork Network = "node" // the network namespace of the case's containerd
 	PodNetwork  Network = "pod"  // a network namespace of its own, set up by CNI
 )
 
-// Workload holds the client's steps: create, start, wait, delete. The zero value is one
-// container that exits with 0, by the task API.
+// Workload describes the containers and what the client does with them. The zero value is
+// one container that exits with 0. The client creates, starts, waits for and deletes it
+// through the task API.
 type Workload struct {
 	API API `yaml:"api,omitempty"`
 	// Containers lists the containers, up to 100. Default: one with exit status 0.
@@ -82,7 +85,7 @@ type Workload struct {
 	// always restarts containerd, because a leak can make the restart fail.
 	Thorough bool `yaml:"thorough,omitempty"`
 	// NoRestart omits the restart of containerd before the first container's id is used
-	// again. So an entry in containerd's memory can block the id.
+	// again. The use then fails if an entry in containerd's memory blocks the id.
 	NoRestart bool `yaml:"noRestart,omitempty"`
 	// Fakeshim replaces runc's shim with shims/fakeshim, which has these misbehaviours
 	// (shims/fakeshim/behaviour). With "plain" it has none. Task API only.
@@ -91,22 +94,23 @@ type Workload struct {
 	// (`pod`). With pod a CNI plugin records each call (fixtures/cni). CRI only. Default:
 	// node.
 	Network Network `yaml:"network,omitempty"`
-	// Debug sets the log level of containerd and its shims to debug. They make further
-	// sockets at that level. Default: info.
+	// Debug sets the log level of containerd and its shims to debug. At that level, the
+	// shims of some releases also create debug sockets. Default: info.
 	Debug bool `yaml:"debug,omitempty"`
 	// Bystander runs another task, and with CRI also another pod, that no fault targets.
-	// Nothing may affect them: see History.Bystanders. Hits in them do not count.
+	// Faults must not affect them: see History.Bystanders. Hits in bystanders do not count.
 	Bystander bool `yaml:"bystander,omitempty"`
 }
 
 // Controllers are the cgroup controllers that cases need.
 var Controllers = []Controller{
-	// A case with the fake shim needs it, too: it uses its id again with runc.
+	// A case with the fake shim also needs this controller, because it uses its id again
+	// with runc.
 	{"devices", "run containers", func(Case) bool { return true }},
 	// A pod's containers have CPU shares, and runc fails without the controller.
 	{"cpu", "run pods", func(c Case) bool { return c.Workload.API == CRI }},
 	{"freezer", "pause containers", func(c Case) bool {
-		steps, _ := c.Workload.Steps() // an error is a problem of the case
+		steps, _ := c.Workload.Steps() // Case.Check reports the error
 		return steps.Uses("pause")
 	}},
 	{"memory", "limit the memory of containers", func(c Case) bool {
@@ -144,7 +148,7 @@ func (w Workload) WithDefaults() Workload {
 	return w
 }
 
-// Check returns the errors of the case, before anything runs.
+// Check returns the errors of the case. It runs nothing.
 func (c Case) Check() error {
 	var errs []error
 	for _, p := range c.problems() {
@@ -153,7 +157,7 @@ func (c Case) Check() error {
 	return errors.Join(errs...)
 }
 
-// fieldError is an error of one field, with its path in the text form.
+// fieldError is an error of one field, with the field's key path in the text form.
 type fieldError struct {
 	path string
 	err  error
@@ -167,10 +171,10 @@ func (c Case) problems() (all []fieldError) {
 	}
 	w := c.Workload
 	if c.Name == "" || strings.Trim(c.Name, "abcdefghijklmnopqrstuvwxyz0123456789-.") != "" {
-		add("name", fmt.Errorf("name %q: lower-case letters, digits, dots and dashes are needed", c.Name))
+		add("name", fmt.Errorf("name %q: use only lower-case letters, digits, dots and dashes", c.Name))
 	}
 	if n := len(c.Name); n > mostName {
-		add("name", fmt.Errorf("the name has %d letters: up to %d", n, mostName))
+		add("name", fmt.Errorf("the name has %d letters: at most %d are allowed", n, mostName))
 	}
 	if apis := []string{string(TaskAPI), string(Ctr), string(CRI)}; w.API != "" && !slices.Contains(apis, string(w.API)) {
 		add("workload.api", spelling.Unknown("api", string(w.API), apis))
@@ -181,7 +185,7 @@ func (c Case) problems() (all []fieldError) {
 		}
 	}
 	if w.Fakeshim != "" && w.API == CRI {
-		add("workload.fakeshim", errors.New("fakeshim serves the task API only: leave out api: cri"))
+		add("workload.fakeshim", errors.New("fakeshim works with the task API only: remove api: cri"))
 	}
 	if _, err := behaviour.Parse(c.fakeshimWords()); w.Fakeshim != "" {
 		add("workload.fakeshim", err)
@@ -194,7 +198,7 @@ func (c Case) problems() (all []fieldError) {
 			add("workload."+d.key, fmt.Errorf("%s %s: expected a duration such as 2s", d.key, d.is))
 		}
 		if d.is > mostTime {
-			add("workload."+d.key, fmt.Errorf("%s %s: up to %s", d.key, d.is, mostTime))
+			add("workload."+d.key, fmt.Errorf("%s %s: at most %s is allowed", d.key, d.is, mostTime))
 		}
 	}
 	add("workload.network", w.checkNetwork())
@@ -202,10 +206,10 @@ func (c Case) problems() (all []fieldError) {
 	for i, f := range c.Plan {
 		add(fmt.Sprintf("plan[%d].do", i), f.Check())
 		if f.At.Who == "sandbox" && w.API != CRI {
-			add(fmt.Sprintf("plan[%d].at", i), fmt.Errorf("%s: only a CRI workload has a sandbox (api: cri)", f.At))
+			add(fmt.Sprintf("plan[%d].at", i), fmt.Errorf("%s: only a CRI workload has a sandbox: add api: cri", f.At))
 		}
 		if f.At.Who == "node" && w.Bystander {
-			add(fmt.Sprintf("plan[%d].at", i), fmt.Errorf("%s: a reboot ends bystanders, too: leave out bystander", f.At))
+			add(fmt.Sprintf("plan[%d].at", i), fmt.Errorf("%s: a reboot also ends the bystander: remove bystander", f.At))
 		}
 	}
 	for i, b := range c.Bad {
@@ -220,7 +224,7 @@ func (w Workload) checkNetwork() error {
 	case w.Network != "" && !slices.Contains(known, string(w.Network)):
 		return spelling.Unknown("network", string(w.Network), known)
 	case w.Network != "" && w.API != CRI:
-		return errors.New("network: only a pod has a network here: add api: cri")
+		return errors.New("network: only a pod has this key: add api: cri")
 	}
 	return nil
 }
@@ -233,7 +237,8 @@ func (c Case) fakeshimWords() string {
 	return c.Workload.Fakeshim
 }
 
-// RootDisk returns the size in MiB of the disk for containerd's root, or 0 for a tmpfs.
+// RootDisk returns the size in MiB of the disk for containerd's root directory. 0 means
+// that the directory is on a tmpfs.
 func (c Case) RootDisk() int {
 	for _, f := range c.Plan {
 		if f.At.Kind != failpoints.IO {
@@ -247,12 +252,13 @@ func (c Case) RootDisk() int {
 	return 0
 }
 
-// Holds reports whether a container's payload must wait before it ends. It waits for an
-// `end` step of a script, or for a fault of the running state.
+// Holds reports whether a container's payload must keep running until the client lets it
+// end. This is so if the script has an `end` step for it, or if a fault happens while it
+// runs.
 func (c Case) Holds(i *Instance) bool {
 	k := i.Spec
 	if c.Workload.Scripted() {
-		steps, _ := c.Workload.Steps() // an error is a problem of the case
+		steps, _ := c.Workload.Steps() // Case.Check reports the error
 		of, _ := ObjectNamed(i.Name)
 		return k.Stays || steps.Has("end", of)
 	}
@@ -272,12 +278,11 @@ func (c Case) Misbehaviours() []string {
 	return words
 }
 
-// Faultless reports whether the case has no faults and no misbehaviours, so that it must
-// go as a plain lifecycle.
+// Faultless reports whether the case has no faults and no misbehaviours of the fake shim.
 func (c Case) Faultless() bool { return len(c.Plan) == 0 && len(c.Misbehaviours()) == 0 }
 
-// OnlyProbed reports whether probes make all faults of the plan happen, so that their
-// times are among the hits.
+// OnlyProbed reports whether all faults of the plan happen in probes. The hits then have
+// the times of all faults.
 func (c Case) OnlyProbed() bool {
 	return !slices.ContainsFunc(c.Plan, func(f failpoints.Fault) bool { return !f.At.Kind.Probed() })
 }

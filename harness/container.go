@@ -13,33 +13,34 @@ import (
 	"github.com/shimquake/shimquake/spelling"
 )
 
-// OOM names the process of a container that the kernel OOM-kills.
+// OOM says which process of a container the kernel OOM-kills.
 type OOM string
 
 // The processes.
 const (
-	OOMInit  OOM = "init"  // the container ends with it, by SIGKILL (137)
-	OOMChild OOM = "child" // the container keeps running, and ends by its own exit
+	OOMInit  OOM = "init"  // the container ends, with status 137 (SIGKILL)
+	OOMChild OOM = "child" // the container keeps running, and exits later with its own status
 )
 
 // Segfault says whether a payload that dies of SIGSEGV leaves a core.
 type Segfault string
 
-// The ends by SIGSEGV.
+// The values of Segfault.
 const (
-	// SegfaultCore leaves a core in the world's folder of records. It leaves none if the
+	// SegfaultCore leaves a core file beside the payload's record. There is no file if the
 	// machine does not write cores to files (core_pattern) or forbids them (RLIMIT_CORE).
 	SegfaultCore Segfault = "core"
 	SegfaultBare Segfault = "bare" // no core
 )
 
-// Container is a container with a known exit status.
+// Container describes a container of the workload. Its payload is a program of the
+// harness that exits with a known status, and records what it does.
 type Container struct {
 	// Exit is the exit status of the payload.
 	Exit int `yaml:"exit,omitempty"`
 	// Signal is the signal with which the client ends the payload, in place of `exit`:
-	// SIGKILL (137), SIGTERM (143) or SIGUSR1 (138). SIGUSR1 is the stop signal of an
-	// image, so it needs CRI.
+	// SIGKILL (137), SIGTERM (143) or SIGUSR1 (138). SIGUSR1 needs CRI, because it is the
+	// stop signal of the payload's image.
 	Signal string `yaml:"signal,omitempty"`
 	// Segfault makes the payload die of SIGSEGV (139), with a core dump (`core`) or
 	// without one (`bare`). It takes the place of `exit`.
@@ -70,24 +71,25 @@ type Container struct {
 	// With CRI the bystander has a terminal if the first container has one.
 	TTY bool `yaml:"tty,omitempty"`
 	// Lines is the number of numbered lines that the payload writes to both stdout and
-	// stderr, all at once, before it exits. Its execs write them, too. The client reads
-	// them from FIFOs. With CRI it reads the container's log and the response of
-	// ExecSync. Up to 20000.
+	// stderr, all at once, before it exits. Each exec of the container writes as many. The
+	// client reads them from FIFOs. With CRI it reads the container's log and the response
+	// of ExecSync. Up to 20000.
 	Lines int `yaml:"lines,omitempty"`
-	// Log makes the shim write `lines` to a file (`file`) or to a logger program
-	// (`binary`), in place of FIFOs. The container and each exec have their own. Task API
-	// only. A file has at most LogFileLines, so that the two streams do not mix.
+	// Log makes the shim write `lines` to a file (`file`) or to a logger program (`binary`),
+	// in place of FIFOs. The container and each exec have a file or logger of their own.
+	// Task API only. With `file`, lines is at most 150 (LogFileLines), so that lines of
+	// stdout and stderr do not mix.
 	Log Log `yaml:"log,omitempty"`
-	// Unread makes the client read none of the `lines` before it deletes the task, as if
-	// the client had died. The shim waits for a reader for IODrain, and then deletes the
-	// container. Task API only, with at most UnreadLines and a callTimeout of twice
-	// IODrain. No other output is read.
+	// Unread makes the client read none of the `lines` before it deletes the task, as if the
+	// client had died. The shim waits 10s (IODrain) for a reader, and then deletes the
+	// container. Task API only, with at most 5000 lines (UnreadLines) and a callTimeout of
+	// at least 20s.
 	Unread bool `yaml:"unread,omitempty"`
 	// Stdin is the number of numbered lines that the client writes to the stdin of the
-	// payload and of each exec. They copy their input to their output, and exit at its
-	// end. The client writes it in two parts, as two clients that attach one after the
-	// other, and closes it by CloseIO. By CRI the steps of a script write it. Up to
-	// 20000.
+	// payload and of each exec. These processes copy their input to their output, and exit
+	// at the end of the input. The client writes it in two parts, as two clients that attach
+	// one after the other. Then it closes the input with CloseIO. With CRI the steps of a
+	// script write it. Up to 20000.
 	Stdin int `yaml:"stdin,omitempty"`
 	// Memory is the container's memory limit, 16 to 256 MiB without swap. Default: no
 	// limit. Not with fakeshim.
@@ -102,7 +104,7 @@ type Container struct {
 // AbsentCommand is a program that does not exist.
 const AbsentCommand = "/shimquake-absent-command"
 
-// StopGrace is the grace period of a payload that ignores SIGTERM.
+// StopGrace is the time between SIGTERM and SIGKILL for a payload that ignores SIGTERM.
 const StopGrace = time.Second
 
 // Want returns the payload's exit status if no fault kills it.
@@ -118,42 +120,43 @@ func (c Container) Want() uint32 {
 	return uint32(c.Exit)
 }
 
-// Signals are the signals that can end a container.
+// Signals are the possible values of Container.Signal.
 var Signals = map[string]unix.Signal{
 	"SIGKILL": unix.SIGKILL, "SIGTERM": unix.SIGTERM, payload.StopSignal: unix.SIGUSR1,
 }
 
-// execSignals are the signals that can end an exec.
+// execSignals are the possible values of ExecSpec.Signal.
 var execSignals = []string{"SIGTERM", payload.StopSignal}
 
-// maxChildren stays below a world's limit on processes.
+// maxChildren is the largest number of Children. It is below the limit on processes of a
+// case's cgroup.
 const maxChildren = 100
 
-// problems returns the errors of a workload's i-th container.
+// problems returns the errors of the i-th container of w.
 func (c Container) problems(i int, w Workload) []error {
-	all := []error{c.check(i), c.checkBesides(w)}
+	all := []error{c.check(i), c.checkSupport(w)}
 	alone := reflect.DeepEqual(c, Container{NoSuchCommand: true})
 	if c.NoSuchCommand && (!alone || w.Fakeshim != "") {
-		all = append(all, errors.New("noSuchCommand: the payload never runs: leave out all other keys, and fakeshim"))
+		all = append(all, errors.New("noSuchCommand: the payload never runs: remove all other keys, and fakeshim"))
 	}
 	if c.Floods && w.API != CRI {
-		all = append(all, errors.New("floods: only the log of a pod takes endless output: add api: cri"))
+		all = append(all, errors.New("floods: only CRI reads endless output, into the log of a pod: add api: cri"))
 	}
 	if c.Memory > 0 && w.Fakeshim != "" {
-		all = append(all, errors.New("memory: only runc's shim limits memory: leave out fakeshim"))
+		all = append(all, errors.New("memory: only runc's shim limits memory: remove fakeshim"))
 	}
 	if c.Stays && !w.Scripted() {
-		all = append(all, errors.New("stays: only a script has a container that stays: add script"))
+		all = append(all, errors.New("stays: only the steps of a script can end such a container: add script"))
 	}
 	if c.Signal == payload.StopSignal && w.API != CRI {
-		all = append(all, errors.New("signal: SIGUSR1: only CRI uses the stop signal of an image: add api: cri"))
+		all = append(all, errors.New("signal: SIGUSR1 is the stop signal of the image, which only CRI sends: add api: cri"))
 	}
 	if c.TTY && w.API == CRI && c.Stdin > 0 {
-		all = append(all, errors.New("tty: with stdin by the task API only: leave out stdin or api: cri"))
+		all = append(all, errors.New("tty: with CRI a container has a terminal or stdin, not both: remove one, or api: cri"))
 	}
 	all = append(all, c.checkUnread(w))
 	if c.TTY && w.API != CRI && (c.HoldStdout || c.Stdin > 0 || w.Fakeshim != "") {
-		all = append(all, errors.New("tty: not with holdStdout, stdin and fakeshim by the task API"))
+		all = append(all, errors.New("tty: not possible with holdStdout, stdin or fakeshim by the task API: remove them"))
 	}
 	return all
 }
@@ -163,28 +166,28 @@ func (c Container) check(i int) error {
 		return fmt.Errorf("containers[%d]: exit %d is not between 0 and 255", i, c.Exit)
 	}
 	if _, ok := Signals[c.Signal]; c.Signal != "" && !ok {
-		return fmt.Errorf("containers[%d]: signal %q: want SIGKILL, SIGTERM, or by CRI SIGUSR1", i, c.Signal)
+		return fmt.Errorf("containers[%d]: signal %q: use SIGKILL, SIGTERM, or with CRI SIGUSR1", i, c.Signal)
 	}
 	if c.Signal != "" && c.Exit != 0 {
-		return fmt.Errorf("containers[%d]: a container ends by exit or by signal, not by both", i)
+		return fmt.Errorf("containers[%d]: a container ends with exit or by signal, not both: remove one", i)
 	}
 	if c.IgnoresTerm && c.Signal != "SIGTERM" {
-		return fmt.Errorf("containers[%d]: ignoresTerm: without the signal that it ignores: add signal: SIGTERM", i)
+		return fmt.Errorf("containers[%d]: ignoresTerm: the client sends no SIGTERM: add signal: SIGTERM", i)
 	}
 	if c.Floods && (c.Signal != "" || c.HoldStdout) {
-		return fmt.Errorf("containers[%d]: floods: only a container that ends by itself: leave out signal and holdStdout", i)
+		return fmt.Errorf("containers[%d]: floods: such a container must exit by itself: remove signal and holdStdout", i)
 	}
 	if c.Lines < 0 || c.Lines > payload.MaxLines || c.Lines > 0 && (c.HoldStdout || c.Floods) {
-		return fmt.Errorf("containers[%d]: lines: %d: 1 to %d, and not with holdStdout or floods", i, c.Lines,
+		return fmt.Errorf("containers[%d]: lines: %d: use 1 to %d, and neither holdStdout nor floods", i, c.Lines,
 			payload.MaxLines)
 	}
 	if c.Stdin < 0 || c.Stdin > payload.MaxLines ||
 		c.Stdin > 0 && (c.Signal != "" || c.Lines > 0 || c.Floods || c.HoldStdout || c.OOM == OOMInit) {
-		return fmt.Errorf("containers[%d]: stdin: %d: 1 to %d, and not with signal, lines, floods, holdStdout, oom: init",
+		return fmt.Errorf("containers[%d]: stdin: %d: use 1 to %d, and none of signal, lines, floods, holdStdout, oom: init",
 			i, c.Stdin, payload.MaxLines)
 	}
 	if c.Children < 0 || c.Children > maxChildren || c.Children > 0 && c.HoldStdout {
-		return fmt.Errorf("containers[%d]: children: %d: 1 to %d, and not with holdStdout", i, c.Children, maxChildren)
+		return fmt.Errorf("containers[%d]: children: %d: use 1 to %d, and not holdStdout", i, c.Children, maxChildren)
 	}
 	return errors.Join(c.checkSegfault(i), c.checkMemory(i), c.checkLog(i))
 }
@@ -197,32 +200,32 @@ func (c Container) checkSegfault(i int) error {
 	case !slices.Contains(known, string(c.Segfault)):
 		return spelling.Unknown("segfault", string(c.Segfault), known)
 	case c.Exit != 0 || c.Signal != "" || c.Floods || c.HoldStdout || c.Stdin > 0 || c.OOM == OOMInit:
-		return fmt.Errorf("containers[%d]: segfault: only in place of exit, signal, floods, holdStdout, stdin, oom: init",
-			i)
+		return fmt.Errorf("containers[%d]: segfault: it ends the container: remove exit, signal, floods, "+
+			"holdStdout, stdin, oom: init", i)
 	}
 	return nil
 }
 
-// The limits of Memory in MiB: runc itself needs some MiB in it, and a world has 2 GiB
-// for all containers.
+// The limits of Memory in MiB. runc itself needs some MiB of it, and all containers of a
+// case share 2 GiB.
 const minMemory, maxMemory = 16, 256
 
 func (c Container) checkMemory(i int) error {
 	known := []string{string(OOMInit), string(OOMChild)}
 	switch {
 	case c.Memory != 0 && (c.Memory < minMemory || c.Memory > maxMemory):
-		return fmt.Errorf("containers[%d]: memory: %d: want %d to %d MiB", i, c.Memory, minMemory, maxMemory)
+		return fmt.Errorf("containers[%d]: memory: %d: use %d to %d MiB", i, c.Memory, minMemory, maxMemory)
 	case c.OOM == "":
 		return nil
 	case !slices.Contains(known, string(c.OOM)):
 		return spelling.Unknown("oom", string(c.OOM), known)
 	case c.Memory == 0:
-		return fmt.Errorf("containers[%d]: oom: without a limit to exceed: add one, such as memory: 32", i)
+		return fmt.Errorf("containers[%d]: oom: there is no limit to exceed: add one, such as memory: 32", i)
 	case c.Signal != "" || c.Floods || c.HoldStdout:
-		return fmt.Errorf("containers[%d]: oom: only a container that ends by itself: leave out signal, floods, holdStdout",
+		return fmt.Errorf("containers[%d]: oom: such a container must end by itself: remove signal, floods, holdStdout",
 			i)
 	case c.OOM == OOMInit && c.Exit != 0:
-		return fmt.Errorf("containers[%d]: oom: init: the kernel kills the init, so it has no exit: leave out exit", i)
+		return fmt.Errorf("containers[%d]: oom: init: the kernel kills the init with SIGKILL (137): remove exit", i)
 	}
 	return nil
 }

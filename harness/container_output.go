@@ -7,8 +7,8 @@ import (
 	"github.com/shimquake/shimquake/spelling"
 )
 
-// Log is the target to which a shim itself writes a task's output, at its client's
-// request.
+// Log is where the shim itself writes a task's output. The client names the target when
+// it creates the task.
 type Log string
 
 // The targets.
@@ -17,20 +17,22 @@ const (
 	LogBinary Log = "binary" // the input of a program that the shim runs: a logger
 )
 
-// LogFileLines is a number of lines below 4 KiB, which a shim copies at once.
+// LogFileLines is a number of lines with less than 4 KiB, so that a shim copies them with
+// one write.
 const LogFileLines = 150
 
-// UnreadLines is a number of lines, some 134 kB, with which the shim blocks and the
-// payload does not. A FIFO (64 KiB), a shim (4 or 32 KiB) and one read of a client (up to
-// 32 KiB) hold less. Together with the pipe in front of the shim (64 KiB) they hold more.
+// UnreadLines is the largest number of unread lines, some 134 kB. They block the shim: a
+// FIFO (64 KiB), the shim (4 or 32 KiB) and one read of the client (32 KiB) hold less.
+// They do not block the payload, because the pipe between payload and shim holds another
+// 64 KiB.
 const UnreadLines = 5000
 
 // checkUnread returns an error if Unread does not fit the other keys.
 func (c Container) checkUnread(w Workload) error {
 	if c.Unread && (w.API == CRI || c.Lines == 0 || c.Lines > UnreadLines || c.TTY || c.Log != "" ||
 		len(c.Execs) > 0 || c.Stdin > 0 || w.CallTimeout < 2*IODrain) {
-		return fmt.Errorf("unread: by the task API, of at most %d lines, and its Delete takes %s: leave out api: cri, "+
-			"tty, log, execs and stdin, add callTimeout: %s",
+		return fmt.Errorf("unread: use the task API and 1 to %d lines; the delete takes %s: remove api: cri, "+
+			"tty, log, execs and stdin, and add callTimeout: %s",
 			UnreadLines, IODrain, 2*IODrain)
 	}
 	return nil
@@ -45,7 +47,7 @@ func (c Container) checkLog(i int) error {
 	case !slices.Contains(known, string(c.Log)):
 		return spelling.Unknown("log", string(c.Log), known)
 	case c.Lines == 0 || c.TTY || c.Log == LogFile && c.Lines > LogFileLines:
-		return fmt.Errorf("containers[%d]: log: it needs lines (at most %d for file) and no tty", i, LogFileLines)
+		return fmt.Errorf("containers[%d]: log: add lines (at most %d for log: file), and remove tty", i, LogFileLines)
 	}
 	return nil
 }

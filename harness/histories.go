@@ -12,18 +12,18 @@ import (
 	"github.com/shimquake/shimquake/foreign"
 )
 
-// MostHistories limits the size of a file of histories, in bytes. Each history is read by
-// itself, and has some 10 KiB there.
+// MostHistories is the size limit of a file of histories, in bytes. A compressed history
+// takes some 10 KiB, and is read without the others.
 const MostHistories = 64 << 30
 
-// HistoriesFile is the name of a file of histories: JSON lines, each a Kept and
-// compressed by itself. gzip and zcat take it for one file.
+// HistoriesFile is the name of a file of histories. Each line is the JSON form of a Kept,
+// and a gzip member of its own. zcat therefore prints the whole file.
 const HistoriesFile = "histories.jsonl.gz"
 
-// ErrNoHistory reports that a part of a file has no history.
-var ErrNoHistory = errors.New("no history there")
+// ErrNoHistory is the error if there is no history at a place in a file.
+var ErrNoHistory = errors.New("there is no history at this place")
 
-// Part is a part of a file, in bytes.
+// Part is a range of bytes in a file: its offset and length.
 type Part struct {
 	At  int64 `json:"at"`
 	Len int64 `json:"len"`
@@ -32,15 +32,15 @@ type Part struct {
 // End returns the offset after the part.
 func (p Part) End() int64 { return p.At + p.Len }
 
-// Histories is a file of histories to which goroutines add more.
+// Histories is a file of histories. Several goroutines may add histories to it.
 type Histories struct {
 	mu   sync.Mutex
 	file *os.File
 	end  int64
 }
 
-// OpenHistories opens a file of histories, or creates it, so that more can be added. A
-// resumed sweep calls Cut first.
+// OpenHistories opens a file of histories for adding, or creates it. A resumed sweep must
+// call Cut before it adds one.
 func OpenHistories(name string) (h *Histories, err error) {
 	h = &Histories{}
 	h.file, err = foreign.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o644)
@@ -48,39 +48,40 @@ func OpenHistories(name string) (h *Histories, err error) {
 		h.end, err = h.file.Seek(0, io.SeekEnd)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("keep histories: %w", err)
+		return nil, fmt.Errorf("open the file of histories: %w", err)
 	}
 	return h, nil
 }
 
-// Cut truncates the file after the last history that a journal names. A killed program
-// may have left a torn history there, and a reader of the whole file would stop at it.
+// Cut truncates the file at end: the end of the last history that the sweep's journal
+// names. Behind it, a killed program may have left an incomplete history, at which a
+// reader of the whole file would stop.
 func (h *Histories) Cut(end int64) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if end > h.end {
-		return nil // histories are missing; a reader of those reports it
+		return nil // the file lacks histories: the reader of such a history reports it
 	}
 	if err := h.file.Truncate(end); err != nil {
-		return fmt.Errorf("cut a torn history off: %w", err)
+		return fmt.Errorf("remove an incomplete history from the end of the file: %w", err)
 	}
 	h.end = end
 	return nil
 }
 
-// Add writes a packed history, and returns its place.
+// Add appends a history that Pack returned, and returns its place.
 func (h *Histories) Add(packed []byte) (Part, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	at := Part{At: h.end, Len: int64(len(packed))}
 	if _, err := h.file.WriteAt(packed, at.At); err != nil {
-		return Part{}, fmt.Errorf("keep a history: %w", err)
+		return Part{}, fmt.Errorf("write a history: %w", err)
 	}
 	h.end += at.Len
 	return at, nil
 }
 
-// Keep writes the history of a verdict, and returns its place.
+// Keep appends the history of a verdict, and returns its place.
 func (h *Histories) Keep(v Verdict) (Part, error) {
 	if v.History == nil {
 		return Part{}, nil
@@ -98,7 +99,8 @@ func (h *Histories) Name() string { return h.file.Name() }
 // Close closes the file.
 func (h *Histories) Close() error { return h.file.Close() }
 
-// Pack compresses a history. Speed matters: it takes a hundredth of the case's time.
+// Pack returns the compressed JSON form. It uses the fastest compression, which takes a
+// hundredth of the time of a case.
 func (k Kept) Pack() ([]byte, error) {
 	text, err := k.Encode()
 	if err != nil {
@@ -118,10 +120,10 @@ func (k Kept) Pack() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// MostHistory limits the size of one history, in bytes.
+// MostHistory is the size limit of one uncompressed history, in bytes.
 const MostHistory = 64 << 20
 
-// Unpack reads one history of a file of histories. Errors begin with name.
+// Unpack reads the history at a place in a file of histories. Its errors begin with name.
 func Unpack(f io.ReaderAt, name string, at Part) (k Kept, err error) {
 	if at.Len <= 0 || at.At < 0 {
 		return k, fmt.Errorf("%s: %w", name, ErrNoHistory)
@@ -135,7 +137,7 @@ func Unpack(f io.ReaderAt, name string, at Part) (k Kept, err error) {
 		return k, &InputError{File: name, Err: err}
 	}
 	if err != nil {
-		return k, fmt.Errorf("%s: the history is cut off: %w", name, err)
+		return k, fmt.Errorf("%s: the history is incomplete: %w", name, err)
 	}
 	return DecodeKept(name, text)
 }

@@ -12,109 +12,114 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// History records what happened when a case ran: everything that its Verdict is made of.
-// It is a value, and does not refer to the machine or the world. Pids are pids of the
-// world's PID namespace.
+// History records what happened when a case ran. It has everything that the judge needs
+// for the Verdict, so it can be judged again later and elsewhere. Pids are those in the
+// PID namespace of the case's world.
 type History struct {
 	Case Case `json:"case"`
 	// Version is the release that the containerd under test reported.
 	Version string  `json:"containerd"`
 	Machine Machine `json:"machine"`
-	// Reached is the last stage that the run reached.
+	// Reached is the last stage of the run that was reached.
 	Reached Stage         `json:"reached"`
 	Began   time.Time     `json:"began"`
 	Took    time.Duration `json:"tookNs"`
-	// CPU is the processor time that the world used.
+	// CPU is the processor time of all processes in the world.
 	CPU time.Duration `json:"cpuNs"`
-	// Load is the machine's load average per CPU over the minute before the client ended
-	// (/proc/loadavg), or 0 if it is not known.
+	// Load is the machine's load average per CPU over the minute before the client was done
+	// (/proc/loadavg). 0 means unknown.
 	Load float64 `json:"load,omitempty"`
-	// LeftOut lists what the configuration of containerd leaves out on this machine, with
-	// reasons.
+	// LeftOut lists the settings that the harness leaves out of containerd's configuration
+	// on this machine, with reasons.
 	LeftOut []string `json:"leftOut,omitempty"`
-	// Problems are the reasons why the run shows nothing, or not everything.
+	// Problems are the reasons why the run shows nothing, or less than a complete run.
 	Problems []Problem `json:"problems,omitempty"`
 
-	// Instances are the containers of the workload, in its order.
+	// Instances are the containers of the workload, in the order of its text.
 	Instances []Instance `json:"instances,omitempty"`
 	// Calls are the client's calls, in the order of their ends.
 	Calls []Call `json:"calls,omitempty"`
 	// Signals are the signals that the client sent.
 	Signals []SentSignal `json:"signals,omitempty"`
-	// Reported are the reports of exits that the client received.
+	// Reported has the reports of exits that the client received.
 	Reported []exit.Observation `json:"reported,omitempty"`
 
-	// Firings are the proofs of the plan's faults, in its order, and then of the fake shim's
-	// misbehaviours.
+	// Firings has a proof for each fault, in the order of the plan, and then for each
+	// misbehaviour of the fake shim.
 	Firings []Firing `json:"firings,omitempty"`
-	// Hits are the hits of probes, in the order of their arrival.
+	// Hits has each execution of a point that a probe reported, in the order of arrival.
 	Hits []failpoints.Hit `json:"hits,omitempty"`
 	// Kills are the processes that the harness killed.
 	Kills []Kill `json:"kills,omitempty"`
-	// Reboots are the times at which the harness rebooted the node, with an empty /run.
+	// Reboots are the times at which the harness simulated a reboot of the node, which
+	// empties /run.
 	Reboots []time.Time `json:"reboots,omitempty"`
-	// IgnoredSIGTERM are the shims that still ran after the harness had sent them SIGTERM.
+	// IgnoredSIGTERM has the shims that still ran some time after the harness had sent them
+	// SIGTERM.
 	IgnoredSIGTERM []IgnoredSIGTERM `json:"unheeded,omitempty"`
 	// Stops are the periods in which the harness had frozen containerd.
 	Stops []Stop `json:"stops,omitempty"`
-	// Deaths are the ends of containerd. The harness started it again each time.
+	// Deaths has each exit of containerd. The harness started it again each time.
 	Deaths []daemon.Death `json:"deaths,omitempty"`
-	// Exits are the processes that the world's init reaped.
+	// Exits has the processes that the init process of the world reaped.
 	Exits []Exit `json:"exits,omitempty"`
 
-	// Events are containerd's events in the order of their arrival. During Gaps there was no
+	// Events are containerd's events in the order of arrival. Gaps are the periods without a
 	// subscription.
 	Events []event.Task `json:"events,omitempty"`
 	Gaps   []event.Gap  `json:"gaps,omitempty"`
-	// Done is the time at which the client was done. The oracle causes the later hits.
+	// Done is the time at which the client was done. Later hits come from calls of the
+	// harness itself.
 	Done time.Time `json:"done,omitzero"`
-	// Flushed has the lengths of three lists after everything had settled, and before the
-	// first id was used again. It is nil if the run did not get so far.
+	// Flushed has the lengths of Events, Hits and Reported before the first id was used
+	// again. It is nil if the run ended earlier.
 	Flushed *Flushed `json:"flushed,omitempty"`
 
-	// Before is the inventory after containerd's start. BeforeBegan is the time at which the
-	// oracle began to take it.
+	// Before is the inventory (shims, mounts, files and so on) after containerd's start.
+	// BeforeBegan is the time at which the harness began to take it.
 	Before      *inventory.Inventory `json:"before,omitempty"`
 	BeforeBegan time.Time            `json:"beforeBegan,omitzero"`
-	// Removal is why the client could not remove everything, or nil if it did.
+	// Removal is the error of the client's last attempt to remove everything, or nil if
+	// everything was removed.
 	Removal *callerr.Failed `json:"removal,omitempty"`
-	// After is the look at everything that the client and the faults left.
+	// After has the inventory after the client was done and everything had settled.
 	After *Look `json:"after,omitempty"`
 	// Restart is the restart of containerd before the second use of the first id, or nil if
 	// there was none.
 	Restart *Restart `json:"restart,omitempty"`
 	// Reuse is the second use of the first id, or nil if there was none.
 	Reuse *Reuse `json:"reuse,omitempty"`
-	// Reference is the same workload without a fault on the default release. It runs if no
-	// fault explains a failure, and is nil otherwise.
+	// Reference is a run of the same workload without faults on the default release. It
+	// shows whether this machine can run the workload. It is nil unless the case failed and
+	// no fault explains that.
 	Reference *Reference `json:"reference,omitempty"`
 
-	// Observed are the states and lists that the client of a script asked for.
+	// Observed has the states and lists that the client of a script requested.
 	Observed []Observed `json:"observed,omitempty"`
 
-	// AskedWhile are the states that steps of the plan asked for.
+	// AskedWhile has the states that the steps of a pause in the plan requested.
 	AskedWhile []AskedWhile `json:"askedWhile,omitempty"`
 
-	// StandIns are processes with the pids of processes that had ended.
+	// StandIns are idle processes that reuse the pid of an exited process.
 	StandIns []StandIn `json:"standIns,omitempty"`
 
-	// CRI holds what a client of CRI saw. It is nil for other clients.
+	// CRI has the observations of a CRI client. It is nil for other clients.
 	CRI *CRISeen `json:"cri,omitempty"`
 
-	// Outlived are processes of containers that still ran after the exit of their init was
-	// reported. The harness looks for them if the payload has children.
+	// Outlived has the processes of containers that still ran after containerd reported the
+	// exit of the init. The harness looks for them only if the payload has children.
 	Outlived []Outlived `json:"outlived,omitempty"`
-	// Belongings are the files and mounts of containers and sandboxes while they ran, before
-	// and after a restart of containerd.
+	// Belongings are the files and mounts of running containers and sandboxes, before and
+	// after a restart of containerd or a soak step.
 	Belongings []inventory.Belongings `json:"belongings,omitempty"`
 	// Bystanders are the tasks and pods that ran beside the workload.
 	Bystanders []Bystander `json:"bystanders,omitempty"`
 
-	// Logged are messages that containerd logged by the time of After: all fatal messages,
-	// and very frequent messages.
+	// Logged has messages that containerd logged before After: all fatal messages, and very
+	// frequent messages.
 	Logged []Logged `json:"logged,omitempty"`
 
-	// Notes are for people.
+	// Notes has other incidents of the run, for people.
 	Notes []Note `json:"notes,omitempty"`
 	// Evidence is the folder with the logs, if the evidence is kept.
 	Evidence string `json:"evidence,omitempty"`
@@ -127,17 +132,17 @@ type Stage string
 const (
 	// NotBegun: the case was not run.
 	NotBegun Stage = ""
-	// Prepared: its containerd is built, and the machine can run it.
+	// Prepared: its containerd is built, and the machine has what the case needs.
 	Prepared Stage = "prepared"
-	// Booted: containerd responds in its world.
+	// Booted: containerd runs in the world, and responds.
 	Booted Stage = "booted"
-	// Underway: the client is at work.
+	// Underway: the client has begun with the workload.
 	Underway Stage = "underway"
-	// Removed: the client is done.
+	// Removed: the client is done, including the removal.
 	Removed Stage = "removed"
-	// LookedAt: the oracle has taken its inventory.
+	// LookedAt: the inventory after the removal was taken.
 	LookedAt Stage = "looked-at"
-	// Completed: the second use of the id is over, or was not needed.
+	// Completed: the second use of the first id is over, or was not needed.
 	Completed Stage = "completed"
 )
 
@@ -149,20 +154,21 @@ type Machine struct {
 	CPUs    int    `json:"cpus"`
 }
 
-// ProblemKind is the kind of reason why a run shows nothing, or not everything.
+// ProblemKind is the kind of a Problem.
 type ProblemKind string
 
 // The kinds of problems.
 const (
-	// ByInput: the case's text is wrong, or the subject lacks one of its points.
+	// ByInput: the case's text is wrong, or the containerd under test lacks one of its
+	// points.
 	ByInput ProblemKind = "input"
-	// ByMachine: this machine lacks something that the case needs.
+	// ByMachine: the machine lacks something that the case needs.
 	ByMachine ProblemKind = "machine"
-	// ByBoot: containerd does not boot, and a retry would not help.
+	// ByBoot: containerd does not start, and a retry would not help.
 	ByBoot ProblemKind = "no-boot"
-	// ByBuild: the build of the subject, or of a part of the world, fails.
+	// ByBuild: the build of containerd, or of a program of the harness, failed.
 	ByBuild ProblemKind = "build"
-	// ByStep: the harness could not inject a fault, or run a step of a pause.
+	// ByStep: the harness could not inject a fault, or could not run a step of a pause.
 	ByStep ProblemKind = "step"
 	// ByMiss: a fault did not happen.
 	ByMiss ProblemKind = "miss"
@@ -170,7 +176,7 @@ const (
 	ByBefore ProblemKind = "before"
 	// ByTruth: the real exit status of a payload is not known.
 	ByTruth ProblemKind = "truth"
-	// ByLook: the oracle could not look, because of the harness.
+	// ByLook: the inventory could not be taken, because of an error of the harness.
 	ByLook ProblemKind = "inventory"
 	// ByHarness: the harness itself failed, hung, or lacked space or memory.
 	ByHarness ProblemKind = "harness"
@@ -178,7 +184,7 @@ const (
 	ByEnd ProblemKind = "interrupted"
 )
 
-// Problem is one reason why a run shows nothing.
+// Problem is one reason why a run shows nothing, or less than a complete run.
 type Problem struct {
 	Kind ProblemKind `json:"kind"`
 	// Miss is why a fault had no effect, if that is known.
@@ -191,20 +197,21 @@ type Problem struct {
 type Call struct {
 	// The caller: "client", or the client of a bystander.
 	Who string `json:"who"`
-	// Step is the number of the script's step, from 1, and Response the kind of the
-	// response. In a workload without a script Step is 0.
+	// Step is the number of the step, from 1, and Response the kind of the response. For a
+	// call outside the steps, Step is 0.
 	Step     int      `json:"step,omitempty"`
 	Response Response `json:"response,omitempty"`
-	// Verb is the called method or verb: create, kill, StopPodSandbox. Of is the name of its
-	// instance, or of a script's object.
+	// Verb is the called method or the verb of the step: create, kill, StopPodSandbox. Of is
+	// the name of the instance, or of the script's object such as c0/e0.
 	Verb string          `json:"verb"`
 	Of   string          `json:"of,omitempty"`
 	At   time.Time       `json:"at"`
 	Took time.Duration   `json:"tookNs"`
 	Err  *callerr.Failed `json:"err,omitempty"`
-	// Unprovoked reports that the call failed before any fault had happened.
+	// Unprovoked reports that the call failed before any fault had happened, and that no
+	// step of the script explains the error.
 	Unprovoked bool `json:"unprovoked,omitempty"`
-	// Says is the content of the response, for people.
+	// Says describes the content of the response, for people.
 	Says string `json:"says,omitempty"`
 }
 
@@ -215,15 +222,16 @@ type SentSignal struct {
 	At        time.Time `json:"at"`
 }
 
-// Kill is a process that the harness killed.
+// Kill records a process that the harness killed.
 type Kill struct {
 	PID   int       `json:"pid"`
 	Start uint64    `json:"start"` // clock ticks since boot
-	Who   string    `json:"who"`   // shim, task, sandbox, containerd
+	Who   string    `json:"who"`   // its role: shim, task, sandbox, containerd
 	At    time.Time `json:"at"`
 }
 
-// IgnoredSIGTERM is a shim that still ran after the harness had sent it SIGTERM.
+// IgnoredSIGTERM is a shim that still ran some time after the harness had sent it
+// SIGTERM.
 type IgnoredSIGTERM struct {
 	PID       int           `json:"pid"`
 	ID        string        `json:"id"` // of the shim
@@ -231,60 +239,61 @@ type IgnoredSIGTERM struct {
 	For       time.Duration `json:"forNs"` // how long the harness waited
 }
 
-// Exit is the end of a process that the world's init reaped.
+// Exit is the exit of a process that the init process of the world reaped.
 type Exit struct {
 	PID  int       `json:"pid"`
-	Code uint32    `json:"code"` // 128+signal when a signal ended it
+	Code uint32    `json:"code"` // the exit status; 128+signal if a signal ended the process
 	At   time.Time `json:"at"`
 }
 
-// Look is one look of the oracle, after everything has settled.
+// Look is an inventory at one time, and whether containerd responded then.
 type Look struct {
 	At time.Time `json:"at"`
-	// Up is why containerd did not come up, or nil if it did.
+	// Up is the error with which containerd did not come up, or nil.
 	Up *callerr.Failed `json:"up,omitempty"`
-	// Asked is why containerd, or the world, could not return the inventory, or nil if it
-	// did.
+	// Asked is the error with which the inventory could not be taken, or nil.
 	Asked *callerr.Failed `json:"asked,omitempty"`
-	// Inventory is everything that exists, or nil if it is not available.
+	// Inventory lists everything that exists, or is nil if it could not be taken.
 	Inventory *inventory.Inventory `json:"inventory,omitempty"`
-	// Answer is containerd's response to a simple call, or nil if there was no such call.
+	// Answer shows whether containerd responded to a simple call in time. It is nil if there
+	// was no such call.
 	Answer *Answer `json:"answer,omitempty"`
 }
 
-// Answer is the response to a simple call.
+// Answer is containerd's response to a simple call. Bound is the timeout of the call.
 type Answer struct {
 	Took  time.Duration   `json:"tookNs"`
 	Bound time.Duration   `json:"boundNs"`
 	Err   *callerr.Failed `json:"err,omitempty"`
 }
 
-// Restart is a restart of containerd by the oracle.
+// Restart is the restart of containerd after the workload.
 type Restart struct {
 	Took  time.Duration   `json:"tookNs"`
 	Bound time.Duration   `json:"boundNs"`
-	Err   *callerr.Failed `json:"err,omitempty"` // set if it does not respond within the bound
+	Err   *callerr.Failed `json:"err,omitempty"` // set if containerd did not respond within Bound
 }
 
-// Reuse is the second use of the first id.
+// Reuse is the second use of the first container's id, or with CRI of the pod's name. It
+// shows whether a leak blocks them.
 type Reuse struct {
-	// Brief reports that the use was limited to the steps that a fault can still break.
+	// Brief reports that the use was limited to the steps that a leak can break.
 	Brief bool            `json:"brief,omitempty"`
 	Use   Use             `json:"use,omitzero"`
 	Err   *callerr.Failed `json:"err,omitempty"`
 	After *Look           `json:"after,omitempty"`
 }
 
-// Use is a second lifecycle of an id. The ID is empty if none was used again: a pod's
-// containers have new ids.
+// Use is the lifecycle of the second use. The fields are empty after a Brief use, and
+// with CRI, which gives each container a new id.
 type Use struct {
 	ID   string    `json:"id"`
 	PID  uint32    `json:"pid"`
-	Want uint32    `json:"want"` // the exit status of its payload
+	Want uint32    `json:"want"` // the exit status with which its payload exits
 	From time.Time `json:"from"` // the time of the first request for its task
 }
 
-// Note is something that happened, for people.
+// Note is an incident of the run, for people.
 type Note struct {
 	At   time.Time       `json:"at"`
 	Who  string          `json:"who"` // client, harness, oracle
@@ -294,45 +303,47 @@ type Note struct {
 
 // Firing is the proof that a fault happened.
 type Firing struct {
-	// Fault is its index in the plan, or -1 for a misbehaviour of the fake shim.
+	// Fault is the fault's index in the plan, or -1 for a misbehaviour of the fake shim.
 	Fault int    `json:"index"`
 	Text  string `json:"fault"`
-	// Count is the number of times that it happened. 0 makes the verdict invalid.
+	// Count is how often the fault happened. 0 makes the verdict invalid.
 	Count int `json:"count"`
-	// At is the time at which it first happened, or at which a lasting fault began. It is
-	// zero if the time is not known.
+	// At is the time at which the fault first happened, or at which a lasting fault began.
+	// It is zero if the time is not known.
 	At time.Time `json:"at,omitzero"`
-	// Proof is the evidence: a count from the probe, a measured duration, a reaped pid.
+	// Proof describes the evidence: a count from the probe, a measured duration, a reaped
+	// pid.
 	Proof string `json:"proof"`
 	// Miss is why the fault had no effect, if that is known.
 	Miss Miss `json:"miss,omitempty"`
 }
 
-// DidNotFire is the proof of a fault that did not fire, if the reason is not known.
+// DidNotFire is the Proof of a fault that did not fire for an unknown reason.
 const DidNotFire = "did not fire"
 
-// Miss is why a fault had no effect.
+// Miss is a reason why a fault had no effect.
 type Miss string
 
 // The known reasons.
 const (
-	// MissUnobserved: the context was ended, but no code looked at it.
+	// MissUnobserved: the fault ended a context, but the code did not check that context.
 	MissUnobserved Miss = "context-not-observed"
-	// MissAlreadyExited: the process to crash was about to exit, and exited first.
+	// MissAlreadyExited: the process that the fault should crash exited before by itself.
 	MissAlreadyExited Miss = "already-exited"
-	// MissTooFew: the point has fewer hits than the fault needs, but at least half of them.
+	// MissTooFew: the processes executed the point less often than the fault needs, but at
+	// least half as often.
 	MissTooFew Miss = "passed-too-few-times"
 )
 
-// Flushed has the lengths of three lists at one time.
+// Flushed has the lengths of three lists of a History at one time.
 type Flushed struct {
 	Events   int `json:"events"`
 	Hits     int `json:"hits"`
 	Reported int `json:"reported"`
 }
 
-// FirstUse returns the three lists as they were before the first id was used again. The
-// lists may be incomplete if the run did not settle.
+// FirstUse returns the three lists as they were before the first id was used again. They
+// are the whole lists if the run ended earlier.
 func (h *History) FirstUse() (events []event.Task, hits []failpoints.Hit, reported []exit.Observation) {
 	if h.Flushed == nil {
 		return h.Events, h.Hits, h.Reported
@@ -343,9 +354,9 @@ func (h *History) FirstUse() (events []event.Task, hits []failpoints.Hit, report
 // AnyFired reports whether any fault has happened.
 func (h *History) AnyFired() bool { return h.Fired(time.Time{}) > 0 }
 
-// Fired returns how many faults of the plan and misbehaviours of the fake shim had
-// happened by a time. The zero time stands for the end of the run. A fault without a
-// noted time counts.
+// Fired returns how many faults of the plan and misbehaviours of the fake shim happened
+// at or before a time. The zero time means the end of the run. A fault that happened at
+// an unknown time counts.
 func (h *History) Fired(by time.Time) int {
 	n, counted := 0, map[int]bool{}
 	for _, f := range h.Firings {
@@ -363,12 +374,12 @@ func (h *History) Fired(by time.Time) int {
 	return n
 }
 
-// Within reports whether something happened by a time. The zero time stands for the end
-// of the run.
+// Within reports whether at is not later than by. If by is zero, it means the end of the
+// run.
 func Within(at, by time.Time) bool { return by.IsZero() || !at.After(by) }
 
-// MayHaveBegun reports whether a fault of the plan of some sort may have happened by a
-// time. A fault without a noted time may have.
+// MayHaveBegun reports whether a fault that sort selects may have happened at or before a
+// time. A fault at an unknown time may have.
 func (h *History) MayHaveBegun(by time.Time, sort func(failpoints.Fault) bool) bool {
 	for i, fault := range h.Case.Plan {
 		if !sort(fault) {
@@ -382,8 +393,8 @@ func (h *History) MayHaveBegun(by time.Time, sort func(failpoints.Fault) bool) b
 	return false
 }
 
-// Versions returns the releases that ran, in their order: the release under test, and the
-// releases that the workload installed and started.
+// Versions returns the releases that ran, in the order of their starts: the release under
+// test, and the releases that the workload installed and started.
 func (h *History) Versions() []string {
 	all := []string{h.Version}
 	for _, d := range h.Deaths {

@@ -6,21 +6,21 @@ import (
 	"github.com/shimquake/shimquake/oracle/callerr"
 )
 
-// AskedWhile is a status call for a container while a process was held at a point.
+// AskedWhile is a status call for a container while a fault paused a process at a point.
 type AskedWhile struct {
-	Of   string          `json:"of"`   // the container's id
-	Held string          `json:"held"` // the point
+	Of   string          `json:"of"`   // containerd's id of the container
+	Held string          `json:"held"` // the point of the pause
 	At   time.Time       `json:"at"`
 	Took time.Duration   `json:"tookNs"`
 	As   string          `json:"as,omitempty"`  // the status, such as RUNNING
-	Err  *callerr.Failed `json:"err,omitempty"` // why there is no status
+	Err  *callerr.Failed `json:"err,omitempty"` // the error of the call
 }
 
-// StandIn is another process with the pid of a process that has ended and is not deleted.
-// It does nothing.
+// StandIn is an idle process that got the pid of a task or exec that has exited, but is
+// not deleted. A late signal of containerd or the shim would hit it.
 type StandIn struct {
 	Of  string `json:"of"` // the object of the script
 	PID int    `json:"pid"`
-	// Hit reports whether a signal ended it.
+	// Hit reports whether a signal killed it.
 	Hit bool `json:"hit,omitempty"`
 }

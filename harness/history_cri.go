@@ -9,43 +9,45 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// CRISeen holds the observations of a client of CRI. They are all reports about the
-// workload's pod and its containers, and the inventories of the running pod.
+// CRISeen has what a CRI client learned about the workload's pod and its containers, and
+// the inventories of the running pod.
 type CRISeen struct {
-	// Done are the calls that CRI reported as done.
+	// Done has the calls that succeeded.
 	Done []CRIDone `json:"done,omitempty"`
-	// Statuses are CRI's responses about containers, without repetitions. Sandboxes are
-	// the responses about the sandbox, when it ran and when it was stopped.
+	// Statuses are the responses of ContainerStatus, without repetitions. Sandboxes are the
+	// responses of PodSandboxStatus for the running and the stopped sandbox.
 	Statuses  []criview.Status `json:"statuses,omitempty"`
 	Sandboxes []SandboxSeen    `json:"sandboxes,omitempty"`
-	// Unanswered are the sandboxes that the client found in a list and that no response
-	// had named.
+	// Unanswered has the sandboxes that the client found in a list, because the response to
+	// its RunPodSandbox was lost.
 	Unanswered []SandboxSeen `json:"unanswered,omitempty"`
-	// NotStarted are CRI's responses about containers after a failed StartContainer: at
-	// once, and after a restart.
+	// NotStarted has CRI's statuses of containers after a failed StartContainer: one at
+	// once, and one after a restart of containerd.
 	NotStarted []criview.Status `json:"notStarted,omitempty"`
-	// Events are CRI's container events in the order of their arrival, until the first id
-	// was used again. NoEvents: the release has none.
+	// Events are CRI's container events in the order of arrival, before the second use of
+	// the pod's name. NoEvents means that the release has no such events.
 	Events   []criview.Event `json:"events,omitempty"`
 	NoEvents bool            `json:"noEvents,omitempty"`
-	// Second holds the events that a second client received. It exists in cases without a
-	// fault, with a release that sends the events to all clients.
+	// Second has the events that a second client received. It is nil in a case with faults,
+	// and for a release that sends each event to one client only.
 	Second *CRISecond `json:"second,omitempty"`
-	// Pod is the inventory when the sandbox ran, only with the containers that stay
-	// through a crash loop. Rounds are the inventories after each round of the loop.
+	// A crash loop is a script that repeats some containers in one pod. Pod is the inventory
+	// before its first round, and Rounds has the inventory after each round.
 	Pod    *inventory.Inventory `json:"pod,omitempty"`
 	Rounds []Round              `json:"rounds,omitempty"`
-	// Listed are the ids in CRI's lists when the removals of the client have settled.
+	// Listed has the ids in CRI's lists after the client's removals, when nothing changes
+	// any more.
 	Listed *CRIListed `json:"listed,omitempty"`
-	// States are the states in CRI's lists when the containers of a round have ended.
+	// States has the listed states of the pod and its containers, each time containers have
+	// ended.
 	States []CRIState `json:"states,omitempty"`
-	// Names are CRI's responses to requests with a name that must be free, or taken.
+	// Names has CRI's responses to requests with a name that must be free, or must be taken.
 	Names []CRIName `json:"names,omitempty"`
 }
 
-// CRISecond holds the events that a second client of GetContainerEvents received.
+// CRISecond has the events that a second client of GetContainerEvents received.
 type CRISecond struct {
-	// Since is the time of its request for events. It receives them from a later, unknown
+	// Since is the time of the request. The client receives the events from a later, unknown
 	// time on.
 	Since  time.Time       `json:"since"`
 	Events []criview.Event `json:"events,omitempty"`
@@ -55,34 +57,35 @@ type CRISecond struct {
 // PodName is the name of the workload's pod.
 const PodName = "pod"
 
-// CRIState is a state in CRI's lists, from which a kubelet learns of ends.
+// CRIState is a state in the lists of CRI. A kubelet learns from such a list that a
+// container has ended.
 type CRIState struct {
 	Object string `json:"object"` // container or sandbox
 	ID     string `json:"id"`
-	State  string `json:"state,omitempty"` // as the API names it; "": it is not listed
-	// Stopped is set if StopPodSandbox had succeeded before. The client then asked until
-	// the sandbox was no longer ready, or for 2 s.
+	State  string `json:"state,omitempty"` // as the API names it, or "" if the list has no such id
+	// Stopped is set if StopPodSandbox had succeeded before. The client then repeated the
+	// list until the sandbox was no longer ready, or for 2 s.
 	Stopped bool `json:"stopped,omitempty"`
 	// At is the time of the request, Answered the time of the response.
 	At       time.Time `json:"at"`
 	Answered time.Time `json:"answered"`
 }
 
-// CRIName is CRI's response to a request with a name that must be free again, or taken.
-// The request always fails, because its runtime or image does not exist. If the name is
-// still reserved, the error is about the name.
+// CRIName is CRI's response to a request that shows whether a name is free. The request
+// always fails, because it names a runtime or an image that does not exist. If the name
+// is still reserved, the error is about the name instead.
 type CRIName struct {
 	Object string          `json:"object"` // pod or container
 	Err    *callerr.Failed `json:"err"`
-	// Taken is set if a container or a pod had that name, so that it must not be free. At
-	// is the time of the request.
+	// Taken is set if a container or pod had the name, so that CRI must refuse it. At is the
+	// time of the request.
 	Taken bool      `json:"taken,omitempty"`
 	At    time.Time `json:"at,omitzero"`
 }
 
-// CRIDone is a call of CRI that has succeeded.
+// CRIDone is a successful call of CRI.
 type CRIDone struct {
-	Verb string    `json:"verb"` // StartContainer
+	Verb string    `json:"verb"` // such as StartContainer
 	ID   string    `json:"id"`   // of the container or the sandbox
 	At   time.Time `json:"at"`   // of the response
 }
@@ -90,23 +93,23 @@ type CRIDone struct {
 // SandboxSeen is a response of PodSandboxStatus.
 type SandboxSeen struct {
 	ID    string `json:"id"`
-	State string `json:"state,omitempty"` // as the API names it: SANDBOX_READY
+	State string `json:"state,omitempty"` // as the API names it, such as SANDBOX_READY
 	// Err is the error, if CRI returned one.
 	Err *callerr.Failed `json:"err,omitempty"`
-	// Stopped is set if StopPodSandbox had succeeded before. Otherwise the sandbox should
-	// run.
+	// Stopped is set if StopPodSandbox had succeeded before. If not, the sandbox should be
+	// ready.
 	Stopped bool `json:"stopped,omitempty"`
-	// IP is the pod's address; "" if it uses the world's own network.
+	// IP is the pod's address, or "" if the pod uses the network of the node.
 	IP      string    `json:"ip,omitempty"`
 	Created time.Time `json:"created,omitzero"` // as CRI reports it
 	// At is the time of the request, Answered the time of the response. The response may
-	// show a fault in between.
+	// already show the effect of a fault between these times.
 	At       time.Time `json:"at"`
 	Answered time.Time `json:"answered"`
 }
 
-// Round is the end of a round of a crash loop: its containers were removed, and their
-// pod keeps running.
+// Round is the end of a round of a crash loop. The containers of the round were removed,
+// and their pod keeps running.
 type Round struct {
 	// Number counts from 1.
 	Number int        `json:"number"`
@@ -114,7 +117,7 @@ type Round struct {
 	Listed *CRIListed `json:"listed,omitempty"`
 }
 
-// CRIListed are the ids that ListPodSandbox and ListContainers name.
+// CRIListed has the ids in the responses of ListPodSandbox and ListContainers.
 type CRIListed struct {
 	At         time.Time       `json:"at"`
 	Sandboxes  []string        `json:"sandboxes,omitempty"`
@@ -149,7 +152,8 @@ func (s *CRISeen) When(verb, id string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// Made reports whether the client heard that CRI has made a container or a sandbox.
+// Made reports whether a response or an event told the client that a container or sandbox
+// with this id exists.
 func (s *CRISeen) Made(id string) bool {
 	_, sandbox := s.When("RunPodSandbox", id)
 	_, container := s.When("CreateContainer", id)

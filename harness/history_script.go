@@ -6,8 +6,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/callerr"
 )
 
-// Response is the kind of the response to a step of a script. A client acts on the kind,
-// and it is the same in all releases; the code of a refusal is not.
+// Response is the kind of the response to a step of a script. The kind is the same in all
+// releases, but the error code of a refusal is not.
 type Response string
 
 // The kinds of responses.
@@ -19,7 +19,7 @@ const (
 	Lost     Response = "lost" // no response arrived
 )
 
-// ResponseOf returns the kind of the response to a call of containerd's API.
+// ResponseOf returns the kind of the response to a call with this error, or nil.
 func ResponseOf(f *callerr.Failed) Response {
 	switch {
 	case f == nil:
@@ -34,7 +34,7 @@ func ResponseOf(f *callerr.Failed) Response {
 	return Refused
 }
 
-// Observed is a value that containerd reported for an object. The client asks for it
+// Observed is a value that containerd reported for an object. The client requests it
 // after each step of a script.
 type Observed struct {
 	// Step is the number of the step, from 1.
@@ -42,13 +42,13 @@ type Observed struct {
 	At   time.Time `json:"at"`
 	// Took is the time until the response arrived.
 	Took time.Duration `json:"tookNs"`
-	// Of is the object: c0, c0/e0.
+	// Of is the script's object, such as c0 or c0/e0.
 	Of string `json:"of"`
-	// Field is state, or list.
+	// Field is FieldState, or FieldList for a state in a list.
 	Field string `json:"field"`
 	// Value is the state, as the API names it, or "" if containerd has no such object.
 	Value string `json:"value,omitempty"`
-	// Err is why there is no value.
+	// Err is the error of the request, or nil.
 	Err *callerr.Failed `json:"err,omitempty"`
 }
 

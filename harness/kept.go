@@ -15,25 +15,25 @@ import (
 	"github.com/shimquake/shimquake/spelling"
 )
 
-// HistoryFile is the name of a Kept in a folder of evidence.
+// HistoryFile is the name of the file with the Kept in a folder of evidence.
 const HistoryFile = "history.json"
 
-// HistoryFormat is the version of a history's JSON form. It changes when an older reader
-// would misread it, and when a key is removed.
+// HistoryFormat is the version of a history's JSON form. It changes if an older program
+// would misread the new form, and if a key is removed.
 //
-// Format 2 has keys of rules that were removed since.
+// Format 2 has keys for rules of the judge that no longer exist.
 const HistoryFormat = 3
 
 // oldestFormat is the oldest format that is read.
 const oldestFormat = 2
 
-// Kept is a history as it is kept: a JSON object
+// Kept is a history in a file, with the verdict about it: a JSON object
 //
 //	{"shimquake": "history", "format": 3, "digest": "...", "verdict": {...}, "history": {...}}
 //
-// The verdict is from the shimquake that ran the case; another version may judge the
-// history in another way. The digest covers the history, so that an edited history is
-// refused.
+// The verdict is from the shimquake that ran the case. Another version may judge the
+// history differently. The digest covers the history, so that DecodeKept refuses an
+// edited one.
 type Kept struct {
 	Verdict Verdict
 	History History
@@ -47,7 +47,7 @@ type keptText struct {
 	History   json.RawMessage `json:"history"`
 }
 
-// mostValues limits the number of JSON values of a history. A case whose client asks for
+// mostValues limits the number of JSON values of a history. A case whose client requests
 // statuses all the time has 100,000.
 const mostValues = 1_000_000
 
@@ -71,8 +71,9 @@ func (k Kept) Encode() ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// DecodeKept reads the JSON form. Errors are of type *InputError, and have one line: the
-// text is cut off, was edited, has another version, or is no history at all.
+// DecodeKept reads the JSON form. Its errors are of type *InputError, and have one line.
+// They report a text that is incomplete, was edited, has another format, or is not a
+// history.
 func DecodeKept(name string, text []byte) (Kept, error) {
 	fail := func(format string, args ...any) (Kept, error) {
 		return Kept{}, &InputError{File: name, Err: fmt.Errorf(format, args...)}
@@ -86,9 +87,9 @@ func DecodeKept(name string, text []byte) (Kept, error) {
 	}
 	switch {
 	case t.Shimquake != marker:
-		return fail("no history of shimquake: it has no \"shimquake\": %q", marker)
+		return fail("this is not a history of shimquake: the JSON lacks \"shimquake\": %q", marker)
 	case t.Format < oldestFormat || t.Format > HistoryFormat:
-		return fail("format %d: this shimquake reads formats %d to %d; judge the history with the shimquake that wrote it",
+		return fail("the history has format %d, and this shimquake reads %d to %d: use the version that wrote it",
 			t.Format, oldestFormat, HistoryFormat)
 	}
 	var compact bytes.Buffer
@@ -100,7 +101,7 @@ func DecodeKept(name string, text []byte) (Kept, error) {
 	}
 	k, err := t.decode()
 	if err != nil && t.Format < HistoryFormat {
-		return fail("%w: an older shimquake wrote it: judge it with that version", err)
+		return fail("%w; an older shimquake wrote it: use that version", err)
 	}
 	if err != nil {
 		return fail("%w", err)
@@ -111,17 +112,17 @@ func DecodeKept(name string, text []byte) (Kept, error) {
 	return k, nil
 }
 
-// decode reads the history and the verdict. An unknown key is an error, because a newer
-// shimquake may judge it. In an older format decode leaves out keys that were removed
-// with their rules, and findings of such rules. A case that needs a removed key is an
-// error in every format.
+// decode reads the history and the verdict. An unknown key in the current format is an
+// error, because a newer shimquake may need it for its rules. In an older format decode
+// ignores unknown keys and findings with unknown facts, because their rules no longer
+// exist. An unknown key of the case is an error in every format.
 func (t keptText) decode() (k Kept, err error) {
 	read := strict
 	if t.Format < HistoryFormat {
 		read = json.Unmarshal
 	}
 	if err := read(t.History, &k.History); err != nil {
-		return k, fmt.Errorf("its history cannot be read: %w", err)
+		return k, fmt.Errorf("the history cannot be decoded: %w", err)
 	}
 	if t.Format == HistoryFormat {
 		err = json.Unmarshal(t.Verdict, &k.Verdict)
@@ -129,12 +130,12 @@ func (t keptText) decode() (k Kept, err error) {
 		err = unmarshalOldVerdict(t.Verdict, &k.Verdict)
 	}
 	if err != nil {
-		return k, fmt.Errorf("its verdict cannot be read: %w", err)
+		return k, fmt.Errorf("the verdict cannot be decoded: %w", err)
 	}
 	return k, nil
 }
 
-// unmarshalOldVerdict reads a verdict without the findings whose facts were removed.
+// unmarshalOldVerdict reads a verdict, but ignores the findings with unknown facts.
 func unmarshalOldVerdict(text []byte, into *Verdict) error {
 	var old struct {
 		Verdict
@@ -156,7 +157,7 @@ func unmarshalOldVerdict(text []byte, into *Verdict) error {
 	return nil
 }
 
-// EachKept reads histories, one JSON object after another, and calls visit for each.
+// EachKept reads histories, one JSON object after the other, and calls visit for each.
 func EachKept(name string, from io.Reader, visit func(Kept) error) error {
 	bounded := foreign.NewReader("the history", from, MostHistory)
 	d := json.NewDecoder(bounded)
@@ -184,15 +185,15 @@ func EachKept(name string, from io.Reader, visit func(Kept) error) error {
 	}
 }
 
-// notWhole returns an error of one line for a text that is not JSON.
+// notWhole returns a one-line error for a text that is not a complete JSON object.
 func notWhole(err error) error {
 	if long := (*foreign.LimitError)(nil); errors.As(err, &long) {
 		return err
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("the file ends before its history does: was it cut off?")
+		return errors.New("the file is empty, or its end is missing: it has no complete history")
 	}
-	return fmt.Errorf("no history: `shimquake run --keep` writes histories, as JSON (%w)", err)
+	return fmt.Errorf("this is not a history, which is JSON that `shimquake run --keep` writes: %w", err)
 }
 
 // strict reads JSON, and refuses unknown fields.
@@ -207,7 +208,8 @@ func digest(text []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// check returns an error for values that no run writes, so that the judge can rely on it.
+// check returns an error for values that no run writes. The rules of the judge would
+// panic on some of them.
 func (h *History) check() error {
 	flushed := Flushed{}
 	if h.Flushed != nil {
@@ -221,17 +223,17 @@ func (h *History) check() error {
 		{"reported", flushed.Reported, len(h.Reported)},
 	} {
 		if list.flushed < 0 || list.flushed > list.all {
-			return fmt.Errorf("flushed.%s is %d of %d", list.name, list.flushed, list.all)
+			return fmt.Errorf("flushed.%s is %d, but the list has %d entries", list.name, list.flushed, list.all)
 		}
 	}
 	for _, f := range h.Firings {
 		if f.Fault < -1 || f.Fault >= len(h.Case.Plan) {
-			return fmt.Errorf("firing %q is of fault %d, but the plan has %d", f.Text, f.Fault, len(h.Case.Plan))
+			return fmt.Errorf("firing %q is about fault %d, but the plan has %d faults", f.Text, f.Fault, len(h.Case.Plan))
 		}
 	}
 	for _, c := range h.Calls {
 		if c.Unprovoked && c.Err == nil {
-			return fmt.Errorf("call %s is unprovoked, but has no error", c.Verb)
+			return fmt.Errorf("call %s is marked as unprovoked, but has no error", c.Verb)
 		}
 	}
 	return nil

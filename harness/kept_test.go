@@ -85,20 +85,20 @@ func TestAHistoryThatIsNoneIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, tc := range map[string]struct{ text, says string }{
-		"cut off": {string(whole[:len(whole)/2]), "was it cut off?"},
-		"empty":   {"", "was it cut off?"},
+		"cut off": {string(whole[:len(whole)/2]), "no complete history"},
+		"empty":   {"", "no complete history"},
 		"edited": {strings.Replace(string(whole), `"count":1`, `"count":2`, 1),
 			"was changed after it was written"},
 		"another version":   {strings.Replace(string(whole), `"format":3`, `"format":9`, 1), "format 9"},
-		"another program's": {`{"kind": "Pod", "apiVersion": "v1"}`, "no history of shimquake"},
-		"no JSON":           {"containerd: started\n", "no history"},
+		"another program's": {`{"kind": "Pod", "apiVersion": "v1"}`, "not a history of shimquake"},
+		"no JSON":           {"containerd: started\n", "not a history, "},
 		"a field too many":  {edited(t, 3, `{"case":{"name":"x"},"colour":1}`, `{}`), `unknown field "colour"`},
 		"an old case that needs a removed key": {edited(t, 2, `{"case":{"name":"x","workload":{"stores":true}}}`, `{}`),
-			"an older shimquake wrote it: judge it with that version"},
+			"an older shimquake wrote it: use that version"},
 		"an old verdict that is none": {edited(t, 2, `{"case":{"name":"x"}}`, `{"findings":[{"facts":1}]}`),
-			"its verdict cannot be read"},
+			"the verdict cannot be decoded"},
 		"flushed too much": {edited(t, 3, `{"case":{"name":"x"},"flushed":{"events":9}}`, `{}`),
-			"flushed.events is 9 of 0"},
+			"flushed.events is 9, but the list has 0"},
 		"a case that is bad": {edited(t, 3, `{"case":{"name":"X Y"}}`, `{}`), "lower-case"},
 	} {
 		err := EachKept("some.json", strings.NewReader(tc.text), func(Kept) error { return nil })

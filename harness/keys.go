@@ -22,10 +22,11 @@ type mapping struct {
 	types map[string]reflect.Type
 }
 
-// caseKeys are the mappings of a case file, by their paths.
+// caseKeys holds the mappings of a case file by their key path, such as
+// ".workload.execs".
 var caseKeys = keysOf(reflect.TypeFor[caseText](), "", map[string]mapping{})
 
-// keysOf collects the keys of a struct's text form, and of the structs in it.
+// keysOf adds the keys of a struct's text form, and of all structs in it, to into.
 func keysOf(t reflect.Type, path string, into map[string]mapping) map[string]mapping {
 	m := mapping{types: map[string]reflect.Type{}}
 	for _, f := range reflect.VisibleFields(t) {
@@ -44,13 +45,13 @@ func keysOf(t reflect.Type, path string, into map[string]mapping) map[string]map
 }
 
 // keys returns an error for each unknown key below node, with the nearest known key, and
-// for each invalid duration. It stops after mostWrong errors. The strict mode of the YAML
-// library stops at the first, and suggests no names.
+// for each invalid duration. It stops after maxKeyErrors errors. The YAML library's
+// strict mode stops at the first error and suggests no names, so it is not used here.
 func (p caseParser) keys(node ast.Node, path string) (errs []error) {
 	switch n := node.(type) {
 	case *ast.MappingNode:
 		for _, v := range n.Values {
-			if errs = append(errs, p.key(v, path)...); len(errs) >= mostWrong {
+			if errs = append(errs, p.key(v, path)...); len(errs) >= maxKeyErrors {
 				break
 			}
 		}
@@ -58,7 +59,7 @@ func (p caseParser) keys(node ast.Node, path string) (errs []error) {
 		return p.key(n, path)
 	case *ast.SequenceNode:
 		for _, v := range n.Values {
-			if errs = append(errs, p.keys(v, path)...); len(errs) >= mostWrong {
+			if errs = append(errs, p.keys(v, path)...); len(errs) >= maxKeyErrors {
 				break
 			}
 		}
@@ -69,28 +70,28 @@ func (p caseParser) keys(node ast.Node, path string) (errs []error) {
 func (p caseParser) key(v *ast.MappingValueNode, path string) []error {
 	m, nested := caseKeys[path]
 	if !nested {
-		return nil // the decoder reports its wrong type
+		return nil // a value, where no mapping is expected: the decoder reports the wrong type
 	}
 	name := v.Key.GetToken().Value
-	if steps, was := inScript[name]; was && !slices.Contains(m.keys, name) {
-		return []error{p.here(v.Key, &removedKeyError{name, steps})}
+	if instead, removed := replacements[name]; removed && !slices.Contains(m.keys, name) {
+		return []error{p.atNode(v.Key, &removedKeyError{name, instead})}
 	}
 	if !slices.Contains(m.keys, name) {
-		return []error{p.here(v.Key, &spelling.UnknownError{
+		return []error{p.atNode(v.Key, &spelling.UnknownError{
 			What: "key", Name: name, Nearest: spelling.Nearest(name, m.keys), Known: m.keys,
 		})}
 	}
 	if m.types[name] == reflect.TypeFor[time.Duration]() {
 		text := v.Value.GetToken().Value
 		if d, err := time.ParseDuration(text); err != nil || d <= 0 {
-			return []error{p.here(v.Value, fmt.Errorf("%s %q: expected a duration such as 2s", name, text))}
+			return []error{p.atNode(v.Value, fmt.Errorf("%s %q: expected a duration such as 2s", name, text))}
 		}
 	}
 	return p.keys(v.Value, path+"."+name)
 }
 
-// here places an error at a node.
-func (p caseParser) here(node ast.Node, err error) *InputError {
+// atNode returns err with the file, line and column of a node.
+func (p caseParser) atNode(node ast.Node, err error) *InputError {
 	at := begin(node)
 	column := at.Column
 	if step := (*script.Error)(nil); errors.As(err, &step) {
@@ -99,47 +100,50 @@ func (p caseParser) here(node ast.Node, err error) *InputError {
 	return &InputError{File: p.file, Line: at.Line, Column: column, Err: err}
 }
 
-// anyDuration reads any text as a duration, because keys has reported invalid ones.
+// anyDuration decodes a duration, and returns 0 for invalid text. caseParser.keys has
+// already reported that text.
 var anyDuration = yaml.CustomUnmarshaler(func(d *time.Duration, text []byte) error {
 	*d, _ = time.ParseDuration(strings.Trim(string(text), " \n\"'"))
 	return nil
 })
 
-// inScript are the steps of a script that replace a key.
-var inScript = map[string]string{
-	"killAgain":      "create c0 once more, and kill its shim by the plan",
-	"deleters":       "delete c0 & twice",
-	"creators":       "new c0, create c0 &, create c0",
-	"waiters":        "wait c0 &",
-	"libraryDelete":  "leave it out, and set api: ctr",
-	"exec":           "exec c0/e0; wait c0/e0; delete c0/e0, by CRI execsync c0/e0, with execs: [{exit: 3}]",
-	"heldExec":       "exec c0/e0, by CRI execsync c0/e0 &, with execs: [{stays: true}]",
-	"execSignal":     "exec c0/e0; end c0/e0, with execs: [{signal: SIGTERM}]",
-	"backgroundExec": "exec c0/e0, with execs: [{exit: 9, leavesChild: true}]",
-	"noSuchExec":     "add c0/e0; wait c0/e0 &; start c0/e0, with execs: [{noSuchCommand: true}]",
-	"execStartAgain": "start c0/e0 twice",
-	"lateKill":       "reuse-pid c0; kill c0 SIGKILL, behind wait c0",
-	"pause":          "pause c0; resume c0",
-	"restart":        "restart containerd",
-	"rest":           "soak 6s",
-	"held":           "a payload waits for its end step",
-	"loops":          "repeat 2 create c0; start c0; end c0; wait c0; remove c0; inventory",
-	"late":           "start c1, behind restart containerd",
-	"withPod":        "a container that nothing ends runs until its pod is stopped",
-	"timedExec":      "execsync c0/e0 1s, with execs: [{stays: true}]",
-	"stream":         "exec c0/e0 &, attach c0/a0, write, close and disconnect",
-	"goneExec":       "execsync c0/e0 & and cancel c0/e0, with execs: [{stays: true}]",
+// replacements holds a sentence for each removed key of older case files. The sentence
+// says how to write the case today.
+var replacements = map[string]string{
+	"killAgain":      "use a second step `create c0` in script:, and a fault in plan: that kills the shim",
+	"deleters":       "use the step `delete c0 &` twice in script:",
+	"creators":       "use the steps `new c0`, `create c0 &` and `create c0` in script:",
+	"waiters":        "use the step `wait c0 &` in script:",
+	"libraryDelete":  "remove the key, and set api: ctr",
+	"exec":           "use the steps `exec`, `wait`, `delete` in script:, or `execsync` for CRI; add execs: [{exit: 3}]",
+	"heldExec":       "use the step `exec c0/e0` in script:, or `execsync c0/e0 &` for CRI; add execs: [{stays: true}]",
+	"execSignal":     "use the steps `exec c0/e0` and `end c0/e0` in script:; add execs: [{signal: SIGTERM}]",
+	"backgroundExec": "use the step `exec c0/e0` in script:; add execs: [{exit: 9, leavesChild: true}]",
+	"noSuchExec":     "use `add c0/e0`, `wait c0/e0 &` and `start c0/e0` in script:; add execs: [{noSuchCommand: true}]",
+	"execStartAgain": "use the step `start c0/e0` twice in script:",
+	"lateKill":       "use the steps `wait c0`, `reuse-pid c0` and `kill c0 SIGKILL` in script:",
+	"pause":          "use the steps `pause c0` and `resume c0` in script:",
+	"restart":        "use the step `restart containerd` in script:",
+	"rest":           "use the step `soak 6s` in script:",
+	"held":           "remove the key; with script:, a payload runs until its `end` step",
+	"loops":          "use a step in script: such as `repeat 2 create c0; start c0; end c0; remove c0; inventory`",
+	"late":           "use the steps `restart containerd` and then `start c1` in script:",
+	"withPod":        "remove the key; with script:, a container without an `end` step runs until its pod is stopped",
+	"timedExec":      "use the step `execsync c0/e0 1s` in script:; add execs: [{stays: true}]",
+	"stream":         "use `exec c0/e0 &` or `attach c0/a0` in script:, and then `write`, `close` or `disconnect`",
+	"goneExec":       "use the steps `execsync c0/e0 &` and `cancel c0/e0` in script:; add execs: [{stays: true}]",
 }
 
-// removedKeyError is a key that steps of a script have replaced.
-type removedKeyError struct{ key, steps string }
+// removedKeyError reports a key of an older case file, and how to replace it.
+type removedKeyError struct{ key, instead string }
 
 func (e *removedKeyError) Error() string {
-	return fmt.Sprintf("%s is no key any more: write script: %s", e.key, e.steps)
+	return fmt.Sprintf("the key %q was removed: %s", e.key, e.instead)
 }
 
-// unknownKey reports whether an error is about a key, so that nothing can be decoded.
-func unknownKey(err error) bool {
+// isKeyError reports whether err is about an unknown or removed key. Such a case is not
+// decoded.
+func isKeyError(err error) bool {
 	var u *spelling.UnknownError
 	var r *removedKeyError
 	return errors.As(err, &u) || errors.As(err, &r)

@@ -13,22 +13,23 @@ import (
 	"github.com/shimquake/shimquake/foreign"
 )
 
-// The limits of a case's text form. Cases of the catalogue stay below a tenth of them,
-// except for one with 36 containers.
+// The limits of a case's text form. The cases of the catalogue need less than a tenth of
+// each limit, except for one with 36 containers.
 const (
-	mostText   = 256 << 10 // bytes
-	mostTokens = 10_000
-	mostLevels = 64
-	mostListed = 100 // containers, faults of a plan, steps of a pause, and entries of bad
-	mostWrong  = 20  // wrong keys that are reported
-	mostName   = 200 // bytes
+	mostText     = 256 << 10 // bytes
+	mostTokens   = 10_000
+	mostLevels   = 64
+	mostListed   = 100 // containers, faults of a plan, steps of a pause, and entries of bad
+	maxKeyErrors = 20  // reported errors of keys
+	mostName     = 200 // bytes
 )
 
-// mostTime limits each duration of a workload.
+// mostTime is the largest duration in a workload.
 const mostTime = time.Hour
 
-// parseYAML checks the limits, and then parses the text form of a case. The library needs
-// time and memory that grow with the square of levels and keys.
+// parseYAML checks the limits, and then parses the text form of a case. The check comes
+// first, because the library's time and memory grow with the square of the levels and
+// keys.
 func (p caseParser) parseYAML(text []byte) (*ast.File, error) {
 	if len(text) > mostText {
 		return nil, p.at("", &foreign.LimitError{Name: "the case", Most: mostText, Unit: foreign.Bytes})
@@ -48,14 +49,14 @@ func (p caseParser) parseYAML(text []byte) (*ast.File, error) {
 func (p caseParser) checkTokens(tokens token.Tokens) error {
 	if len(tokens) > mostTokens {
 		return p.token(tokens[mostTokens],
-			fmt.Errorf("the file has more than %d words and signs, the limit", mostTokens))
+			fmt.Errorf("the file has more than %d words and signs: that is the limit", mostTokens))
 	}
-	var columns []int // of the blocks around the token
+	var columns []int // the columns of the blocks around the token
 	flow := 0
 	for _, t := range tokens {
 		switch t.Type {
 		case token.AnchorType, token.AliasType, token.MergeKeyType:
-			return p.token(t, errors.New("anchors and aliases are not supported: write the value twice"))
+			return p.token(t, errors.New("anchors and aliases are not supported: repeat the value"))
 		case token.SequenceStartType, token.MappingStartType:
 			flow++
 		case token.SequenceEndType, token.MappingEndType:
@@ -68,13 +69,13 @@ func (p caseParser) checkTokens(tokens token.Tokens) error {
 			columns = append(columns, t.Position.Column)
 		}
 		if flow+len(columns) > mostLevels {
-			return p.token(t, fmt.Errorf("the file is nested deeper than %d levels, the limit", mostLevels))
+			return p.token(t, fmt.Errorf("the file is nested deeper than %d levels: that is the limit", mostLevels))
 		}
 	}
 	return nil
 }
 
-// token places an error at a token.
+// token returns err with the file, line and column of a token.
 func (p caseParser) token(t *token.Token, err error) error {
 	return &InputError{File: p.file, Line: t.Position.Line, Column: t.Position.Column, Err: err}
 }
@@ -83,7 +84,7 @@ func (p caseParser) token(t *token.Token, err error) error {
 func (p caseParser) checkLists(ct caseText) (errs []error) {
 	check := func(path, what string, n int) {
 		if n > mostListed {
-			errs = append(errs, p.at(path, fmt.Errorf("%d %s: up to %d", n, what, mostListed)))
+			errs = append(errs, p.at(path, fmt.Errorf("%d %s: at most %d are allowed", n, what, mostListed)))
 		}
 	}
 	check("workload.containers", "containers", len(ct.Workload.Containers))

@@ -6,31 +6,31 @@ import (
 	"slices"
 )
 
-// Logged is a message of containerd's log, with its number.
+// Logged is a message of containerd's log, and how often similar messages came.
 type Logged struct {
 	Level   string `json:"level,omitempty"` // set if the message is fatal, see Fatal
-	Message string `json:"message"`         // the first of the similar messages
+	Message string `json:"message"`         // the first of these messages
 	Times   int    `json:"times"`
 }
 
-// fatal are the levels above error (logrus).
+// fatal are the levels above error of containerd's logger, logrus.
 var fatal = []string{"fatal", "panic"}
 
-// Fatal reports whether containerd ends after the message.
+// Fatal reports whether containerd exits because of the message's level.
 func (l Logged) Fatal() bool { return slices.Contains(fatal, l.Level) }
 
-// oftenLogged is the number of similar messages from which on a history keeps them.
+// oftenLogged is how many similar messages there must be before a history keeps them.
 const oftenLogged = 200
 
-// sameMessage is the length of the common prefix of similar messages, in bytes. The parts
-// that belong to one container come later in a message.
+// sameMessage is the length of the common prefix of similar messages, in bytes. It is
+// short, because ids of containers come later in a message.
 const sameMessage = 20
 
 // mostMessages limits the number of different messages that are counted.
 const mostMessages = 1 << 16
 
 // LoggedIn returns the fatal and the frequent messages of a log, in alphabetical order.
-// The list is complete unless the log has more than mostMessages different messages.
+// complete is false if the log has more than mostMessages different messages.
 func LoggedIn(log []byte) (out []Logged, complete bool) {
 	complete = true
 	all := map[string]*Logged{}
@@ -62,7 +62,7 @@ func LoggedIn(log []byte) (out []Logged, complete bool) {
 	return out, complete
 }
 
-// messageOf returns the text of a logged message, up to its end or the end of the line.
+// messageOf returns the text of a message. It takes the rest of a log line after msg=.
 func messageOf(after []byte) string {
 	quoted, ok := bytes.CutPrefix(after, []byte{'"'})
 	if !ok {

@@ -1,7 +1,7 @@
 package harness
 
-// Outlived is a process that outlived the init of its container. The shim must kill such
-// processes.
+// Outlived is a process that still ran after the init of its container had exited. The
+// shim must kill such processes.
 type Outlived struct {
 	Container string `json:"container"`
 	PID       int    `json:"pid"`

@@ -2,38 +2,40 @@ package harness
 
 import "time"
 
-// Outputs holds what was read of a process's standard output and standard error.
+// Outputs describes what a client read from a process's standard output and standard
+// error.
 type Outputs struct {
 	Stdout Output `json:"stdout"`
 	Stderr Output `json:"stderr"`
-	// Overwritten reports whether a log file lost its earlier content. LoggerRuns reports
-	// whether a logger still ran after the deletion of the process that it logs.
+	// Overwritten reports whether the log file lost its earlier content. LoggerRuns reports
+	// whether the logger process still ran after the deletion of the process that it logs.
 	Overwritten bool `json:"overwritten,omitempty"`
 	LoggerRuns  bool `json:"loggerRuns,omitempty"`
-	// LoggedAs is the process that the shim named to the logger, NAMESPACE/ID. It is "" if
-	// no logger has ended.
+	// LoggedAs is the container that the shim named to the logger, as NAMESPACE/ID. It is ""
+	// if no logger has exited.
 	LoggedAs string `json:"loggedAs,omitempty"`
 }
 
-// Output describes numbered lines that were read. The numbers begin with 1.
+// Output describes the numbered lines that a client read. The numbers begin with 1.
 type Output struct {
-	// Last is the number of the last line, and LastAt the time at which it was written.
+	// Last is the highest number read, and LastAt the time at which the payload wrote that
+	// line.
 	Last   int       `json:"last"`
 	LastAt time.Time `json:"lastAt,omitzero"`
-	// Holes are the missing lines before the last.
+	// Holes are the missing lines below Last.
 	Holes []Hole `json:"holes,omitempty"`
 	// Repeated counts the lines that came twice or out of order. Foreign counts the lines
-	// that no payload writes.
+	// that the payload cannot have written.
 	Repeated int `json:"repeated,omitempty"`
 	Foreign  int `json:"foreign,omitempty"`
-	// Cut reports whether the line after the last came only in part.
+	// Cut reports whether only a part of the line after Last came.
 	Cut bool `json:"cut,omitempty"`
-	// Misdated counts the lines with a wrong time in the log: before the line was written,
-	// or before the time of the previous line.
+	// Misdated counts the lines with an impossible time in CRI's log. Such a time is before
+	// the payload wrote the line, before the previous line's time, or in the future.
 	Misdated int `json:"misdated,omitempty"`
 }
 
-// Hole is a range of missing lines.
+// Hole is a range of missing lines, From to To.
 type Hole struct {
 	From int `json:"from"`
 	To   int `json:"to"`
@@ -42,7 +44,8 @@ type Hole struct {
 	Before time.Time `json:"before,omitzero"`
 }
 
-// MissingOf returns the missing lines, if a number of lines was written by a time.
+// MissingOf returns the missing lines of a payload that had written so many lines at a
+// time.
 func (o Output) MissingOf(lines int, by time.Time) []Hole {
 	holes := append([]Hole(nil), o.Holes...)
 	if lines > o.Last {

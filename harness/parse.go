@@ -18,8 +18,7 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// The text form of a case. The fields are in the order in which a person would write
-// them.
+// caseText is the text form of a case. String writes the keys in the order of the fields.
 type caseText struct {
 	Name       string      `yaml:"name"`
 	About      freeText    `yaml:"about,omitempty"`
@@ -44,11 +43,11 @@ type badText struct {
 	Issue    freeText `yaml:"issue"`
 }
 
-// freeText is a text that a person chose. It is quoted if the YAML library writes it in a
-// form that it cannot read, such as "? x".
+// freeText is a text that a person chose. MarshalYAML quotes it if the YAML library could
+// not read back what it writes, as for "? x".
 type freeText string
 
-// MarshalYAML is for the YAML library.
+// MarshalYAML returns the text for the YAML library.
 func (t freeText) MarshalYAML() ([]byte, error) {
 	plain, err := yaml.Marshal(string(t))
 	if err != nil {
@@ -62,7 +61,7 @@ func (t freeText) MarshalYAML() ([]byte, error) {
 	return plain, nil
 }
 
-// InputError is an error of a case file, with its place.
+// InputError is an error in a file of the user, with its place.
 type InputError struct {
 	File         string
 	Line, Column int // from 1; 0 for the whole file
@@ -78,9 +77,9 @@ func (e *InputError) Error() string {
 
 func (e *InputError) Unwrap() error { return e.Err }
 
-// ParseCase reads the text form of a case. It returns all errors of the file, joined, of
-// type *InputError. Each has its file, line and column, and for an unknown name the
-// nearest known one.
+// ParseCase reads the text form of a case. It returns all errors of the file, joined,
+// each of type *InputError. For an unknown name the error suggests the nearest known
+// name.
 func ParseCase(file string, text []byte) (Case, error) {
 	p := caseParser{file: file, root: "$"}
 	tree, err := p.parseYAML(text)
@@ -88,13 +87,13 @@ func ParseCase(file string, text []byte) (Case, error) {
 		return Case{}, err
 	}
 	if len(tree.Docs) != 1 || tree.Docs[0].Body == nil {
-		return Case{}, p.at("", fmt.Errorf("a file holds one case, found %d", len(tree.Docs)))
+		return Case{}, p.at("", fmt.Errorf("a file must have exactly one case, but this one has %d", len(tree.Docs)))
 	}
 	p.tree = tree
 	return p.parse(tree.Docs[0].Body)
 }
 
-// ParseCaseAt reads the case at a path ("$.case") of another kind of file.
+// ParseCaseAt reads the case at a YAML path, such as "$.case", in another kind of file.
 func ParseCaseAt(file string, tree *ast.File, path string) (Case, error) {
 	p := caseParser{file: file, tree: tree, root: path}
 	at, err := yaml.PathString(path)
@@ -110,10 +109,11 @@ func ParseCaseAt(file string, tree *ast.File, path string) (Case, error) {
 
 func (p caseParser) parse(node ast.Node) (Case, error) {
 	errs := p.keys(node, "")
-	if len(errs) >= mostWrong {
-		errs = append(errs[:mostWrong], p.here(node, fmt.Errorf("only the first %d are reported", mostWrong)))
+	if len(errs) >= maxKeyErrors {
+		errs = append(errs[:maxKeyErrors],
+			p.atNode(node, fmt.Errorf("there are more errors: only the first %d are reported", maxKeyErrors)))
 	}
-	if slices.ContainsFunc(errs, unknownKey) {
+	if slices.ContainsFunc(errs, isKeyError) {
 		return Case{}, errors.Join(errs...)
 	}
 	var ct caseText
@@ -138,14 +138,15 @@ func (c Case) String() string {
 // MarshalJSON returns an object with the keys and values of the text form.
 func (c Case) MarshalJSON() ([]byte, error) { return yaml.YAMLToJSON([]byte(c.String())) }
 
-// UnmarshalJSON reads the object of MarshalJSON, because JSON is also YAML.
+// UnmarshalJSON reads what MarshalJSON wrote. It uses ParseCase, because JSON is also
+// YAML.
 func (c *Case) UnmarshalJSON(text []byte) (err error) {
 	*c, err = ParseCase("case", text)
 	return err
 }
 
-// MarshalJSON returns an object with those keys of the text form that have a value. So a
-// key can be removed from this program, and histories that do not use it are still read.
+// MarshalJSON returns an object with those keys of the text form that have a value. If a
+// later version removes a key, it can still read the histories that do not use the key.
 func (c Container) MarshalJSON() ([]byte, error) {
 	values, v := map[string]any{}, reflect.ValueOf(c)
 	for i, f := range reflect.VisibleFields(v.Type()) {
@@ -183,7 +184,7 @@ func (c Case) text() caseText {
 	return ct
 }
 
-// caseParser knows the place of a case in a file.
+// caseParser parses a case, and finds the line and column of each error.
 type caseParser struct {
 	file string
 	tree *ast.File // nil if errors have no place
@@ -210,7 +211,7 @@ func (p caseParser) build(ct caseText, errs []error) (Case, error) {
 		errs = append(errs, err...)
 		c.Plan = append(c.Plan, f)
 	}
-	if len(errs) == 0 { // otherwise fields that could not be read would be reported twice
+	if len(errs) == 0 { // because a field that could not be parsed is already reported
 		for _, e := range c.problems() {
 			errs = append(errs, p.at(e.path, firstLine(e.err)))
 		}
@@ -218,7 +219,7 @@ func (p caseParser) build(ct caseText, errs []error) (Case, error) {
 	return c, errors.Join(errs...)
 }
 
-// errNoAction is the error for a fault without do.
+// errNoAction reports a fault without the key do.
 var errNoAction = errors.New("the fault has a point (at:), but no action: add do:, such as do: 1*error(injected)")
 
 func (p caseParser) fault(ft faultText, path string) (f failpoints.Fault, errs []error) {
@@ -242,17 +243,18 @@ func (p caseParser) fault(ft faultText, path string) (f failpoints.Fault, errs [
 	return f, errs
 }
 
-// PlaceAt places an error at a path ("releases", "left[1]") of a file that a caller has
-// parsed.
+// PlaceAt returns err with the line and column of a key path, such as "left[1]", in a
+// parsed file.
 func PlaceAt(file string, tree *ast.File, path string, err error) error {
 	return caseParser{file: file, tree: tree, root: "$"}.at(path, err)
 }
 
-// PlaceYAML places an error of the YAML library.
+// PlaceYAML returns an error of the YAML library as an *InputError with its line and
+// column.
 func PlaceYAML(file string, err error) error { return caseParser{file: file}.wrap(err) }
 
-// at places an error at a path below the case; "" is the case itself. For a missing key
-// it uses the place of the nearest key above.
+// at returns err with the line and column of a key path below the case, such as
+// "plan[0].do". If that key is missing, at uses the nearest existing key above it.
 func (p caseParser) at(path string, err error) error {
 	for p.tree != nil && path != "" {
 		yp, perr := yaml.PathString(p.root + "." + path)
@@ -260,15 +262,15 @@ func (p caseParser) at(path string, err error) error {
 			break
 		}
 		if node, nerr := yp.FilterFile(p.tree); nerr == nil && node != nil {
-			return p.here(node, err)
+			return p.atNode(node, err)
 		}
 		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
 	}
 	return &InputError{File: p.file, Err: err}
 }
 
-// begin returns the place at which a node begins. The library's own place of a mapping is
-// its colon.
+// begin returns the position of the first character of a node. The YAML library reports
+// the colon as the position of a mapping.
 func begin(node ast.Node) *token.Position {
 	switch n := node.(type) {
 	case *ast.MappingNode:
@@ -281,14 +283,15 @@ func begin(node ast.Node) *token.Position {
 	return node.GetToken().Position
 }
 
-// wrap places an error of the YAML library, and drops the excerpt from its text.
+// wrap returns an error of the YAML library with its line and column, and without the
+// excerpt of the file that the library adds.
 func (p caseParser) wrap(err error) error {
 	e := &InputError{File: p.file, Err: errors.New(firstLine(err).Error())}
 	var ye yaml.Error
 	if errors.As(err, &ye) {
 		e.Err = errors.New(ye.GetMessage())
 		if wrong := (*yaml.TypeError)(nil); errors.As(err, &wrong) {
-			e.Err = fmt.Errorf("want %s, not %q", kindWords(wrong.DstType), wrong.Token.Value)
+			e.Err = fmt.Errorf("expected %s, not %q", kindWords(wrong.DstType), wrong.Token.Value)
 		}
 		if t := ye.GetToken(); t != nil && t.Position != nil {
 			e.Line, e.Column = t.Position.Line, t.Position.Column
@@ -297,7 +300,7 @@ func (p caseParser) wrap(err error) error {
 	return e
 }
 
-// kindWords names the kind of value that a key takes.
+// kindWords describes the kind of value that a key takes.
 func kindWords(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Bool:

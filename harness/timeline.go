@@ -9,7 +9,7 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// Entry is one entry of a timeline, in words.
+// Entry is one line of a timeline, in words for people.
 type Entry struct {
 	At   time.Time
 	Who  string // client, harness, containerd, shim, event, oracle
@@ -18,8 +18,8 @@ type Entry struct {
 	Err  string
 }
 
-// Timeline returns the calls of the client, the hits, and containerd's deaths and events
-// in the order of time, in words for people.
+// Timeline returns the calls, the hits of points, the notes, and containerd's exits and
+// events in the order of time.
 func (h *History) Timeline() []Entry {
 	var all []Entry
 	for _, c := range h.Calls {
@@ -82,8 +82,8 @@ func (h *History) Timeline() []Entry {
 	return all
 }
 
-// TimelineText returns the timeline with one line for each entry and the time since the
-// first.
+// TimelineText returns the timeline as text. Each line begins with the time since the
+// first entry.
 func (h *History) TimelineText() string {
 	var b quote.Text
 	all := h.Timeline()

@@ -13,7 +13,7 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// String returns the verdict in a few lines, for people.
+// String describes the verdict in a few lines, for people.
 func (v Verdict) String() string {
 	var b quote.Text
 	releases := strings.Join(append([]string{v.Version}, v.ReplacedBy...), ", then ")
@@ -48,26 +48,27 @@ func (v Verdict) String() string {
 	return text
 }
 
-// stageWords describe the stage that an interrupted run had reached.
+// stageWords continue the line "came:" of an interrupted run: how far it came.
 var stageWords = map[Stage]string{
-	NotBegun:  "not to its containerd",
-	Prepared:  "to its containerd, which had not answered yet",
-	Booted:    "to a containerd that answers",
-	Underway:  "to its workload, which was under way",
-	Removed:   "to the end of its workload; it took no inventory",
-	LookedAt:  "to the inventory; the id was not used again",
-	Completed: "to its end",
+	NotBegun:  "not to a containerd",
+	Prepared:  "to the start of containerd, which had not responded yet",
+	Booted:    "to a containerd that responds",
+	Underway:  "to the workload, which had not ended",
+	Removed:   "to the end of the workload; it took no inventory",
+	LookedAt:  "to the inventory; it did not use the first id again",
+	Completed: "to the end",
 }
 
-// longID matches an id that CRI generated, or the hashed name of a socket. Its first 12
-// digits are enough for people. The JSON form and the evidence have all 64.
+// longID matches an id that CRI generated, or the hashed name of a socket. The first 12
+// of its 64 digits are enough for people. The JSON form and the evidence have all of
+// them.
 var longID = regexp.MustCompile(`\b([0-9a-f]{12})[0-9a-f]{52}\b`)
 
-// ShortIDs shortens ids of 64 digits, for people.
+// ShortIDs cuts ids of 64 digits to their first 12, for people.
 func ShortIDs(text string) string { return longID.ReplaceAllString(text, "$1") }
 
-// ReportedOf returns the statuses that a process's observers reported, without
-// repetitions: "wait 7, TaskExit 7".
+// ReportedOf lists what containerd reported as the exit status of t, without repetitions,
+// such as "wait 7, TaskExit 7".
 func (v Verdict) ReportedOf(t exit.Truth) string {
 	var parts []string
 	for _, o := range v.Reported {
