@@ -31,9 +31,8 @@ var builtins = map[string]bool{
 	"byte":    true,
 }
 
-// makers are packages whose functions make an error of an error or a text. Nothing in
-// them can fail.
-// happens in them that could fail.
+// makers are packages whose functions make an error of an error or a text. They cannot
+// fail.
 var makers = map[string]bool{"errors": true, "errdefs": true, "errgrpc": true, "errhttp": true, "status": true}
 
 // notValues are generic functions and conversions of other packages, which cannot be used
