@@ -30,7 +30,7 @@ func unalive(class finding.Class, fs fact.Facts) finding.Finding {
 	return finding.Finding{Invariant: finding.Liveness, Class: class, Facts: fs}
 }
 
-// removed judges the removal by the client.
+// removed returns a finding if the client could not remove everything.
 func removed(h *harness.History) []finding.Finding {
 	if h.Removal == nil {
 		return nil
@@ -42,7 +42,8 @@ func removed(h *harness.History) []finding.Finding {
 	return []finding.Finding{unalive(finding.ClassContainer, fs)}
 }
 
-// responds judges what containerd did when the oracle took an inventory.
+// responds returns a finding if containerd did not boot, list its objects, respond or
+// collect garbage while the oracle took an inventory.
 func responds(h *harness.History, l *harness.Look) ([]finding.Finding, []harness.Problem) {
 	if l == nil {
 		return nil, nil
@@ -74,22 +75,24 @@ func responds(h *harness.History, l *harness.Look) ([]finding.Finding, []harness
 	return nil, nil
 }
 
-// refused reports whether containerd responded with an error of its own. v2.3.7 did at
-// each list of tasks: "client supports only v2 and v3 TTRPC task client". A request that
-// timed out or did not reach containerd says nothing.
+// refused reports whether containerd responded with an error of its own. For example,
+// v2.3.7 refused to list tasks: "client supports only v2 and v3 TTRPC task client". A
+// timeout, or a request that did not reach containerd, is no such error.
 func refused(f *callerr.Failed) bool { return f.Answered && f.Code == "Unknown" }
 
-// reused judges the second use of the first id. Rule leaks has the leaks of that use.
+// reused returns a finding if the first container's id could not be used again. Rule
+// leaks reports the leaks of that second use.
 func reused(h *harness.History) ([]finding.Finding, []harness.Problem) {
 	switch {
 	case h.Reuse == nil:
 	case h.Reuse.Err != nil && h.MachineCannot():
-		return nil, problem(harness.ByLook, fmt.Sprintf("the first id cannot be used again (%s), and on %s the workload %s",
-			h.Reuse.Err.Text, h.Reference.Version, "does not work either: "+h.Reference.Why))
+		return nil, problem(harness.ByLook, fmt.Sprintf("the first container's id cannot be used again (%s), "+
+			"but %s cannot run the workload on this machine either: %s",
+			h.Reuse.Err.Text, h.Reference.Version, h.Reference.Why))
 	case h.Reuse.Err != nil:
 		return []finding.Finding{unalive(finding.ClassContainer, h.Reuse.Err.Facts(fact.IDReuse))}, nil
 	case h.Reuse.After != nil && looked(h) && h.Reuse.After.Inventory == nil:
-		text := "containerd did not come up"
+		text := "containerd did not respond after the second use of the first container's id"
 		if h.Reuse.After.Asked != nil {
 			text = h.Reuse.After.Asked.Text
 		}

@@ -29,8 +29,8 @@ func attributeFindings(h *harness.History, all []finding.Finding) {
 	}
 }
 
-// firstID returns the id that is used again. Of a pod without a container it returns the
-// first leaked id.
+// firstID returns the id that the harness used again. If a pod has no container, that is
+// the id of its sandbox, and firstID returns the first leaked id.
 func firstID(h *harness.History, all []finding.Finding) string {
 	if len(h.Instances) == 0 {
 		return ""
@@ -55,9 +55,9 @@ func nameOf(h *harness.History, id string) string {
 	return h.Instances[i].Name
 }
 
-// podsOf returns the pod or group of each container: the containers that one shim served.
-// Its name is the id of the shim's first call, a pod's sandbox. Without a hit of a shim a
-// container is in no pod, or in the only group of the case.
+// podsOf returns the pod or group of each container. The containers that one shim served
+// are in one pod, which has the id of the shim's first call: the sandbox. If no hit in a
+// shim is about a container, it is in no pod, or in the only group of the case.
 func podsOf(h *harness.History) map[string]string {
 	first, pods := map[int]string{}, map[string]string{}
 	for _, b := range h.Bystanders { // their shims may have no probes
@@ -79,7 +79,7 @@ func podsOf(h *harness.History) map[string]string {
 			pods[hit.ID] = first[hit.PID]
 		}
 	}
-	if h.Case.Workload.Grouped { // its shim may have no hit
+	if h.Case.Workload.Grouped { // the history may have no hit of its shim
 		group := firstOf(h.Instances, func(i harness.Instance) string { return pods[i.ID] })
 		if group == "" {
 			group = firstOf(h.Instances, func(i harness.Instance) string { return i.ID })

@@ -26,15 +26,16 @@ func baseline(h *harness.History) (found []finding.Finding, out []harness.Proble
 		text := fmt.Sprintf("%s failed before any fault had happened: %s",
 			strings.TrimSpace(u.facts[fact.Call]+" "+u.of), u.facts[fact.Error])
 		if h.MachineCannot() && n == 0 {
-			text += fmt.Sprintf("; on %s the workload does not work here either: %s", h.Reference.Version, h.Reference.Why)
+			text += fmt.Sprintf("; %s cannot run the workload on this machine either: %s", h.Reference.Version, h.Reference.Why)
 		}
 		out = append(out, harness.Problem{Kind: harness.ByBefore, Text: text})
 	}
 	return found, out
 }
 
-// Unexplained reports whether something has failed, or taken long, that no fault
-// explains, unless this machine cannot run the workload: History.Reference is to tell.
+// Unexplained reports whether a call failed, or took long, although no fault explains it.
+// The runner then runs the default release, which shows whether this machine can run the
+// workload (History.Reference).
 func Unexplained(h harness.History) bool {
 	late, _ := slowCalls(&h)
 	return len(unprovoked(&h)) > 0 || len(late) > 0 || ReuseFailed(h) || neverBooted(&h) ||
@@ -46,15 +47,15 @@ func Unexplained(h harness.History) bool {
 // ReuseFailed reports whether the first id could not be used again.
 func ReuseFailed(h harness.History) bool { return h.Reuse != nil && h.Reuse.Err != nil }
 
-// OutOfTime reports whether the second use of the first id failed at its time limit: a
-// busy machine may have been too slow for it.
+// OutOfTime reports whether such a call reached its timeout. A busy machine may have been
+// too slow for it.
 func OutOfTime(h harness.History) bool {
 	late := codes.DeadlineExceeded.String()
 	return ReuseFailed(h) && h.Reuse.Err.Code == late || neverAnswered(&h) ||
 		slices.ContainsFunc(unprovoked(&h), func(f failure) bool { return f.facts[fact.Code] == late })
 }
 
-// failure is something that failed before any fault had happened.
+// failure is a call that failed before the first fault.
 type failure struct {
 	of    string
 	facts fact.Facts
@@ -74,12 +75,13 @@ func unprovoked(h *harness.History) (all []failure) {
 	return all
 }
 
-// failedShim is a shim that could not create or start a container before the first fault.
-// Nothing ran then. A fault that fires while containerd cleans up, at Shutdown for
-// example, would otherwise hide that.
+// failedShim returns the first Create or Start that failed in a shim before the first
+// fault. The client gets the error after containerd's cleanup. If a fault fires in the
+// cleanup, at Shutdown for example, the client's call does not count as failed before a
+// fault.
 func failedShim(h *harness.History) (failure, bool) {
 	if h.Case.Workload.Fakeshim != "" || h.Case.Workload.Scripted() {
-		return failure{}, false // a fake shim may misbehave when asked to, and the model knows what is refused
+		return failure{}, false // a fake shim may fail on request, and rule responses judges scripts
 	}
 	for _, hit := range h.Hits {
 		if hit.Fault >= 0 || h.MayHaveBegun(hit.Time, hasNoHits) {

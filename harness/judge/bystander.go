@@ -21,7 +21,7 @@ import (
 // lost.
 func bystanders(h *harness.History) (found []finding.Finding, problems []harness.Problem) {
 	if h.Case.Workload.Bystander && len(h.Bystanders) == 0 && !h.Done.IsZero() {
-		return nil, problem(harness.ByHarness, "the case has bystanders, and none was seen")
+		return nil, problem(harness.ByHarness, "the case asks for a bystander, but the history has none")
 	}
 	for n := range h.Bystanders {
 		b := beside{h, &h.Bystanders[n], nil, nil}
@@ -31,7 +31,7 @@ func bystanders(h *harness.History) (found []finding.Finding, problems []harness
 	return found, problems
 }
 
-// beside is the bystander that the rule judges.
+// beside holds one bystander, and the findings and problems about it.
 type beside struct {
 	h        *harness.History
 	b        *harness.Bystander
@@ -45,7 +45,7 @@ func (b *beside) judge() {
 		return // its failed call says why
 	}
 	if b.b.Asked == 0 && len(b.found) == 0 && len(b.problems) == 0 && !b.mayFail(b.b.Started, b.b.Released) {
-		b.problems = problem(harness.ByHarness, "nobody has asked for the bystander "+b.b.ID)
+		b.problems = problem(harness.ByHarness, "no status call was made for the bystander "+b.b.ID)
 	}
 	if b.b.Payload.Runs != 1 {
 		b.problems = append(b.problems, problem(harness.ByTruth,
@@ -72,9 +72,9 @@ func (b *beside) find(what string, fs fact.Facts) {
 	})
 }
 
-// calls judges the calls about the bystander. Each kind of failure is one finding. If the
-// start fails before any fault, the case shows nothing, unless the default release can
-// start the bystander here.
+// calls returns a finding for each kind of call for the bystander that failed. If its
+// start fails before any fault, the run is invalid, unless the default release can start
+// the bystander on this machine.
 func (b *beside) calls() {
 	type failure struct{ verb, code string }
 	counts := map[failure]int{}
@@ -107,15 +107,15 @@ func (b *beside) mayFail(from, to time.Time) bool {
 	return tolerated(b.h, besideWorks, harness.Instance{}, span{from, to})
 }
 
-// end judges the end: the bystander runs until its client ends it, and has its own
-// status.
+// end returns a finding if the bystander ended before its client ended it, or with
+// another status than its own.
 func (b *beside) end() {
 	own := b.b.Payload
 	fs := fact.Facts{fact.True: fmt.Sprint(b.b.Want)}
 	switch {
 	case !own.Exited && b.b.Released.IsZero():
-		return // the run was ended before
-	case !own.Exited: // its program handles or ignores all signals but SIGKILL
+		return // the run ended first
+	case !own.Exited: // SIGKILL ended it: its program survives every other signal
 	case own.ExitedAt.Before(b.b.Released):
 		fs[fact.Reported] = strconv.Itoa(own.Status)
 		fs[fact.At] = b.b.Released.Sub(own.ExitedAt).Round(time.Millisecond).String()
@@ -127,13 +127,14 @@ func (b *beside) end() {
 	b.find(fact.OthersEnd, fs)
 }
 
-// running are the states of a running bystander, in the words of each call.
+// running has the state of a running bystander, as each call names it.
 var running = map[string]string{
 	"State": "RUNNING", "List": "RUNNING", "ContainerStatus": "CONTAINER_RUNNING",
 	"ListContainers": "CONTAINER_RUNNING", "ListPodSandbox": "SANDBOX_READY",
 }
 
-// answers judges the reported states: the bystander runs, with the pid from its start.
+// answers returns a finding for each report that the bystander does not run, or has
+// another pid than at its start.
 func (b *beside) answers() {
 	for _, told := range b.b.Told {
 		if b.b.Payload.Exited && b.b.Payload.ExitedAt.Before(told.At) {
@@ -153,7 +154,7 @@ func (b *beside) answers() {
 	}
 }
 
-// status judges the reported exit statuses.
+// status returns a finding for each reported exit status that is not the real one.
 func (b *beside) status() {
 	for _, o := range b.b.Reported {
 		if int(o.Status) != b.b.Payload.Status {
@@ -165,9 +166,9 @@ func (b *beside) status() {
 	}
 }
 
-// events judges the events: exit and delete arrive once, with its pid and status. A
-// task's delete is the last event of its shim, and may be lost with it (catalogue/bugs,
-// taskdelete-lost).
+// events checks that exit and delete arrive once, with the bystander's pid and status. A
+// task's delete is the last event of its shim, which may exit before it has sent it
+// (catalogue/bugs, taskdelete-lost).
 func (b *beside) events() {
 	for _, topic := range []string{event.TopicExit, event.TopicDelete} {
 		count := 0
@@ -204,8 +205,8 @@ func (b *beside) isOf(e event.Task) bool {
 	return e.Container == b.b.ID && (b.b.Namespace == "" || e.Namespace == b.b.Namespace)
 }
 
-// unheard reports whether there was no subscriber at some time between its exit and its
-// removal. The removal waits for events.
+// unheard reports whether the harness was not subscribed at some time between the
+// bystander's exit and its removal. The client removes it after its events have arrived.
 func (b *beside) unheard() bool {
 	from := b.b.Payload.ExitedAt
 	return slices.ContainsFunc(gaps(b.h), func(g event.Gap) bool {
@@ -213,9 +214,9 @@ func (b *beside) unheard() bool {
 	})
 }
 
-// output judges both streams: each line is read once. A pod writes through containerd,
-// and a containerd that dies loses the lines that it holds. After a rotation the lines
-// are in the new log.
+// output checks that each line of both streams is read once, and that after a rotation
+// the lines are in the new log. Lines of a pod pass through containerd. A containerd that
+// dies loses the lines that it has not written yet.
 func (b *beside) output() {
 	b.stream(b.b.Output, "")
 	if b.b.Stderr != nil {
@@ -241,8 +242,8 @@ func (b *beside) stream(out harness.Output, name string) {
 	}
 }
 
-// full reports whether lines were lost because the disk of their log was full. Earlier
-// and later lines are not lost.
+// full reports whether a hole in the lines is at a time at which the disk of the log was
+// full.
 func (b *beside) full(hole harness.Hole) bool {
 	within := fullSeenIn
 	if hole.To == b.b.Payload.Wrote { // its last lines
@@ -258,17 +259,17 @@ func (b *beside) full(hole harness.Hole) bool {
 	})
 }
 
-// fullSeenIn is how long after a full disk the next line may come, on a busy machine. The
-// payload writes a line each WriteEvery.
+// fullSeenIn is how long before and after a full disk lines may be lost, on a busy
+// machine. The payload writes a line every WriteEvery.
 const fullSeenIn = time.Second
 
-// unseen is how late the harness may notice the end of containerd, which then reads no
-// line.
+// unseen is how late the harness may notice that containerd has ended and reads no lines.
 const unseen = 100 * time.Millisecond
 
-// diedWith reports whether lines were lost with a containerd that had read them. The
-// first line was written shortly before its end, and the last line not after it. There
-// are WriteEvery between two lines, or a little less if one was late.
+// diedWith reports whether a containerd that ended, or was frozen, can have held the
+// lines of a hole. The payload wrote the first of them shortly before that, and the last
+// not after. It writes a line every WriteEvery, or a little sooner if the line before was
+// late.
 func (b *beside) diedWith(hole harness.Hole) bool {
 	last := hole.After.Add(time.Duration(hole.To-hole.From-1) * payload.WriteEvery)
 	around := func(at time.Time) bool {

@@ -46,7 +46,7 @@ func calls(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 }
 
 // answerIn is how long a Wait may take to return after the exit. containerd cleans up
-// behind a dead shim within 5 s (shim.cleanup of [timeouts]).
+// after a dead shim within 5 s (shim.cleanup of [timeouts]).
 const answerIn = 6 * time.Second
 
 // waitsForever returns the Waits of a script that did not return after the exit.
@@ -70,7 +70,8 @@ func waitsForever(h *harness.History) (found []finding.Finding) {
 }
 
 // ended returns the process that a Wait is for, and when it ended. An exec that does not
-// exist ended when its start was refused. The zero time: it did not end.
+// exist counts as ended when its start was refused. The time is zero if the process did
+// not end.
 func ended(h *harness.History, of string) (p process, over time.Time) {
 	id, exec, _ := strings.Cut(of, "/")
 	p, ok := processOf(h, id, exec)
@@ -90,8 +91,9 @@ func ended(h *harness.History, of string) (p process, over time.Time) {
 	return p, over
 }
 
-// notAnswered returns the requests for a state that got no response, or the response
-// UNKNOWN. Another error is a response. On a busy machine none may come in time.
+// notAnswered returns the requests for a task's state that got no response, or the
+// response UNKNOWN. Every other error is a response. A busy machine is not judged,
+// because responses may be late there.
 func notAnswered(h *harness.History) (found []finding.Finding) {
 	for _, a := range h.AskedWhile {
 		late := a.Err != nil && a.Err.Code == codes.DeadlineExceeded.String() ||
@@ -116,7 +118,8 @@ func (p process) isAbsent() bool {
 	return p.e == nil && p.i.Spec.NoSuchCommand || p.e != nil && p.e.Absent
 }
 
-// beganInVain returns the facts of a call that began a process without a command.
+// beganInVain reports whether a call succeeded in starting a command that does not exist.
+// It returns the facts of that call.
 func (p process) beganInVain() (fact.Facts, bool) {
 	call, began := "create", !p.i.Created.IsZero()
 	switch {
@@ -130,8 +133,8 @@ func (p process) beganInVain() (fact.Facts, bool) {
 	return fact.Facts{fact.What: fact.AbsentBegun, fact.Call: call}, began && p.isAbsent()
 }
 
-// refusal reports whether a call failed as it had to: the error names the command of its
-// process, which does not exist.
+// refusal reports whether a call failed as it must: its command does not exist, and the
+// error names it.
 func refusal(h *harness.History, c harness.Call) bool {
 	return c.Err != nil && namesAbsent(c.Err.Text) && slices.ContainsFunc(h.Instances, func(i harness.Instance) bool {
 		return (c.Of == i.Name || c.Of == i.ID) && (i.Spec.NoSuchCommand ||
@@ -142,7 +145,7 @@ func refusal(h *harness.History, c harness.Call) bool {
 // namesAbsent reports whether an error names the command that does not exist.
 func namesAbsent(text string) bool { return strings.Contains(text, harness.AbsentCommand) }
 
-// wrongExec judges the deletion of an exec, and its ExecSync.
+// wrongExec returns the findings about the deletion of an exec, and about its ExecSync.
 func (p process) wrongExec() (found []finding.Finding) {
 	add := func(fs fact.Facts) {
 		found = append(found, p.find(finding.Liveness, finding.ClassDaemon, fs))
@@ -157,7 +160,7 @@ func (p process) wrongExec() (found []finding.Finding) {
 	}
 	had := s.Answered.Sub(p.e.Begun)
 	switch {
-	case broken, !s.Broke.IsZero(): // it gets no response
+	case broken, !s.Broke.IsZero(): // a client that closed its connection gets no response
 	case s.Err == nil && p.e.Timed():
 		add(fact.Facts{fact.What: fact.ExecUntimed, fact.Bound: s.Timeout.String(), fact.Reported: fmt.Sprint(s.Status)})
 	case s.Err == nil, p.e.Absent:
@@ -166,7 +169,7 @@ func (p process) wrongExec() (found []finding.Finding) {
 			add(fact.Facts{fact.What: fact.ExecEarly, fact.Bound: s.Timeout.String(),
 				fact.Apart: had.Round(time.Millisecond).String()})
 		}
-	case p.h.Fired(s.Answered) > 0: // rule baseline has the errors from before the first fault
+	case p.h.Fired(s.Answered) > 0: // rule baseline reports errors from before the first fault
 		add(s.Err.Facts(fact.ExecFailed))
 	}
 	lives := fact.Facts{fact.What: fact.ExecLives, fact.Count: fmt.Sprint(s.Beats)}
@@ -195,7 +198,7 @@ func (p process) wrongExec() (found []finding.Finding) {
 // syncBroken reports whether a fault may have broken an ExecSync.
 func (p process) syncBroken() bool {
 	by := p.e.Sync.Answered
-	if !p.e.Sync.Broke.IsZero() { // a client that closed its connection learns nothing later
+	if !p.e.Sync.Broke.IsZero() { // the exec runs on after its client closed the connection
 		by = latest(by, p.i.Waited)
 	}
 	return p.e.Sync.Err != nil && p.e.Sync.Err.Code == codes.Canceled.String() ||

@@ -10,18 +10,20 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// reportIn is how long containerd may take to report and to write down an exit. A process
-// killed within this window may not have reported yet. At a load of 60 containerd took
-// more than a second.
+// reportIn is how long containerd and a shim may take to report and to store an exit. If
+// one of them is killed within this time, it may not have reported the exit yet. At a
+// load of 60 containerd took more than a second.
 const reportIn = 5 * time.Second
 
-// circumstances adds possible causes to findings about containers, so that known bugs
-// need no list of points. The causes are:
-//   - of an exit: containerd was down, or the shim dead, before it can have reported it
-//   - of a missing event: the shim was dead before it can have sent it
-//   - of a cgroup, or an event without a pid: runc was cut off in Create, or not asked
-//   - of a silent socket: a neighbour's shim served the group
-//   - of what a group leaves: it had two shims
+// circumstances adds possible causes to findings about containers. So a known bug matches
+// a cause, and needs no list of points. The causes are:
+//   - of a wrong exit: containerd was down, or the shim dead, before the exit was surely
+//     reported
+//   - of a missing event: the shim was dead before it had surely sent the event
+//   - of a cgroup, or an event without a pid: Create failed in the shim, or no shim was
+//     called
+//   - of a socket without a listener: the shim of another container served the group
+//   - of a leak of a group: two shims served it at once
 func circumstances(h *harness.History, found []finding.Finding) []finding.Finding {
 	for at := range found {
 		f := &found[at]
@@ -54,7 +56,8 @@ func circumstances(h *harness.History, found []finding.Finding) []finding.Findin
 	return found
 }
 
-// noteDeadReporters adds to a finding about an exit which reporters were dead.
+// noteDeadReporters adds to a finding about an exit whether containerd or the shim was
+// dead before the exit was surely reported.
 func (p process) noteDeadReporters(f *finding.Finding) {
 	from, to := p.unreportedWindow()
 	if downBetween(p.h, from, to) {
@@ -65,19 +68,19 @@ func (p process) noteDeadReporters(f *finding.Finding) {
 	}
 }
 
-// unreportedWindow returns the time in which no observer may have reported the end of a
-// process yet.
+// unreportedWindow returns the time from the exit of a process until it was surely
+// reported.
 func (p process) unreportedWindow() (from, to time.Time) {
 	from, _ = p.exitWindow()
-	to = p.h.After.At // a later fault has no part in it
+	to = p.h.After.At // a later fault cannot be the cause
 	if over := p.over(); !over.IsZero() && over.Add(reportIn).Before(to) {
 		to = over.Add(reportIn)
 	}
 	return from, to
 }
 
-// eventDue returns when the create or start event of a container or a sandbox was due.
-// containerd itself sends the exit event that a dead shim has not sent.
+// eventDue returns when the create or start event of a container or a sandbox was due. An
+// exit event has no such time, because containerd sends it for a dead shim.
 func eventDue(h *harness.History, id, topic string) (due time.Time) {
 	if p, ok := processOf(h, id, ""); ok {
 		return map[string]time.Time{event.TopicCreate: p.i.Created, event.TopicStart: p.i.Started}[topic]
@@ -97,11 +100,12 @@ func shimDiedBefore(h *harness.History, id string, due time.Time) bool {
 	return slices.ContainsFunc(shimKillsOf(h, id), func(k harness.Kill) bool { return k.At.Before(due.Add(reportIn)) })
 }
 
-// creation is how the shims' Create of a container went before the look.
+// creation is the result of the shims' Create calls for a container, before the final
+// inventory.
 type creation struct {
-	asked  bool // A shim was asked to create it.
-	failed bool // No shim created it.
-	died   bool // No shim created it, and containerd was down during the last Create.
+	asked  bool // A shim received Create.
+	failed bool // A shim received Create, and none succeeded.
+	died   bool // The same, and containerd was down during a Create.
 }
 
 func creationOf(h *harness.History, id string) (c creation) {
@@ -125,9 +129,9 @@ func creationOf(h *harness.History, id string) (c creation) {
 	return c
 }
 
-// servedByNeighbour reports whether another container's shim served a group last. The
-// socket has the name of the group's first container. A shim is the shim of the container
-// that its first call was about.
+// servedByNeighbour reports whether the shim of another container than the group's first
+// one served the group last. The group's socket is named after the first container. A
+// shim belongs to the container of its first call.
 func servedByNeighbour(h *harness.History) bool {
 	asked, last := map[int]bool{}, ""
 	for n := range h.Hits {
@@ -140,9 +144,9 @@ func servedByNeighbour(h *harness.History) bool {
 	return h.Case.Workload.Grouped && last != "" && last != h.Instances[0].ID
 }
 
-// leftByTwoShims reports whether a group with two shims can leave a finding of a class: a
-// shim, its socket or the end of a container. A restart kills such a container, and then
-// its files and its exit status are lost too.
+// leftByTwoShims reports whether two shims of one group can cause a finding of a class.
+// They leak a shim and its socket, and a restart of containerd kills a container. Then
+// the files and the exit status of this container can be wrong, too.
 func (p process) leftByTwoShims(class finding.Class) bool {
 	switch class {
 	case finding.ClassShim, finding.ClassSocket, finding.ClassEnd:

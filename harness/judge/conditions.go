@@ -7,11 +7,11 @@ import (
 	"github.com/shimquake/shimquake/oracle/residue"
 )
 
-// Conditions returns the events so far that known residues depend on. The runner asks for
-// them while it waits until nothing changes.
+// Conditions returns the events so far that known residues depend on. The runner calls it
+// while it waits until nothing changes.
 func Conditions(h harness.History) residue.Circumstances { return conditions(&h, time.Time{}) }
 
-// conditions returns the same at a time; the zero time stands for the end.
+// conditions returns the events until a time, or all of them for the zero time.
 func conditions(h *harness.History, at time.Time) residue.Circumstances {
 	c := residue.Circumstances{Releases: h.Versions()}
 	for _, i := range h.Instances {
@@ -39,8 +39,7 @@ func conditions(h *harness.History, at time.Time) residue.Circumstances {
 	return c
 }
 
-// served reports whether a shim was asked to create a task: then it listened on its
-// socket.
+// served reports whether a shim received Create, and so had listened on its socket.
 func served(h *harness.History, pid int) bool {
 	for _, hit := range h.Hits {
 		if hit.Who == "shim" && hit.PID == pid && hit.Passed().What == "Task.Create" {

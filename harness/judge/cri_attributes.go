@@ -24,8 +24,7 @@ import (
 //	a sandbox's created at    RunPodSandbox              within 1 s from the first report
 //
 // A restart changes no attribute. A fault in one of containerd's own calls may have kept
-// it from storing the attribute. The true exit code of a container belongs to the exit
-// ledger.
+// it from storing the attribute. Rule exits compares the exit code with the real one.
 func attributes(h *harness.History) (found []finding.Finding) {
 	for _, i := range h.Instances {
 		for _, s := range h.CRI.Statuses {
@@ -46,7 +45,8 @@ func attributes(h *harness.History) (found []finding.Finding) {
 }
 
 // afterFailedStarts returns the wrong attributes of containers whose start has failed. A
-// containerd that starts may find a task that a fault has kept from its rollback.
+// restarted containerd may report the state UNKNOWN, if a fault kept containerd from
+// rolling the start back.
 func afterFailedStarts(h *harness.History) (found []finding.Finding) {
 	said := map[string]criview.Status{}
 	for _, s := range h.CRI.NotStarted {
@@ -103,12 +103,12 @@ func about(object, id, field, is, reported, true_ string) finding.Finding {
 	}
 }
 
-// window has the bounds of a time. A bound may be zero: there is none.
+// window has the bounds of a reported time. A zero time is no bound.
 type window struct {
 	field        string
 	reported     time.Time
 	from, to     time.Time
-	mustBe       bool // CRI has a time for it by now
+	mustBe       bool // CRI must have the time by now
 	after, until string
 }
 
@@ -118,7 +118,7 @@ func statusTimes(h *harness.History, i harness.Instance, s criview.Status) (foun
 	started := window{field: fact.FieldStarted, reported: s.Started, from: i.Begun, to: s.Seen,
 		after: "it was asked for", until: "CRI has said so",
 		mustBe: s.State == criview.Running || exited && !i.Started.IsZero()}
-	if !i.Started.IsZero() && len(h.Deaths) == 0 { // a containerd that is started may take its own start for it
+	if !i.Started.IsZero() && len(h.Deaths) == 0 { // a restarted containerd may report the time of its own start
 		started.to, started.until = i.Started, "StartContainer has succeeded"
 	}
 	finished := window{field: fact.FieldFinished, reported: s.Finished, to: s.Seen, mustBe: exited,
@@ -140,7 +140,7 @@ func statusTimes(h *harness.History, i harness.Instance, s criview.Status) (foun
 	return found
 }
 
-// judge says what is wrong with a time, and with what it was compared.
+// judge returns the error in a time, and the bound that the time is beyond.
 func (w window) judge() (is, bound string) {
 	switch {
 	case w.reported.IsZero() && w.mustBe:
@@ -180,9 +180,9 @@ func reasons(code int32) []string {
 	return []string{"Error"}
 }
 
-// reason returns a reason that does not belong to its exit code. A container is OOMKilled
-// only after a process in it has taken too much memory. The rule for the ends of
-// processes requires that reason.
+// reason returns a finding if a reason does not match its exit code. A container may be
+// OOMKilled only after a process in it has taken too much memory. The function oomReason
+// returns a finding if that reason is missing.
 func reason(i harness.Instance, s criview.Status) []finding.Finding {
 	hogged := i.Payload.HoggedAt
 	oomKilled := s.Reason == criview.OOMKilled && !hogged.IsZero() && !s.Seen.Before(hogged)
@@ -196,8 +196,9 @@ func reason(i harness.Instance, s criview.Status) []finding.Finding {
 	return nil
 }
 
-// forgot returns the attributes that differ between two statuses of a container. CRI
-// stores times to the nanosecond: an invented time may be close to the true one.
+// forgot returns the attributes that differ between two statuses of a container. It
+// compares times to the nanosecond, as CRI stores them, because an invented time may be
+// close to the real one.
 func forgot(was, is criview.Status) (found []finding.Finding) {
 	changed := func(field, reported, before string) {
 		found = append(found, about(fact.AContainer, is.ID, field, fact.Changed, reported, before))
@@ -222,7 +223,7 @@ func forgot(was, is criview.Status) (found []finding.Finding) {
 	if is.ExitCode != was.ExitCode {
 		changed(fact.FieldExitCode, strconv.Itoa(int(is.ExitCode)), strconv.Itoa(int(was.ExitCode)))
 	}
-	if is.Reason != was.Reason && is.Reason != criview.OOMKilled { // it learns that by another way, perhaps later
+	if is.Reason != was.Reason && is.Reason != criview.OOMKilled { // CRI learns of an OOM kill by another event, perhaps later
 		changed(fact.FieldReason, is.Reason, was.Reason)
 	}
 	return found
@@ -242,8 +243,8 @@ func apart(a, b time.Time) bool { return a.Sub(b).Abs() > clockTolerance }
 // hasNoHits reports whether no probe decides a fault.
 func hasNoHits(f failpoints.Fault) bool { return !f.At.Kind.Probed() }
 
-// uniqueCauses returns the first of the findings about one id with the same cause. CRI is
-// asked again and again, and reports the same.
+// uniqueCauses returns the first of the findings about one id with the same cause. CRI
+// reports the same error at each request.
 func uniqueCauses(found []finding.Finding) []finding.Finding {
 	var out []finding.Finding
 	for _, f := range found {

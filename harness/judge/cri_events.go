@@ -14,10 +14,10 @@ import (
 )
 
 // eventGrace is the longest delay of a container event that is due. Two events that are
-// due within it may change places. CRI wakes the waiting calls and begins to watch a
-// container before it sends the event. See handleContainerExit and StartContainer of
-// v2.4.2. A client that waits for each event sees them in their order, as ours does
-// before it removes.
+// due within it may arrive in either order. CRI wakes the waiting calls, and begins to
+// watch a container, before it sends the event. See handleContainerExit and
+// StartContainer of v2.4.2. The harness waits for all events before a removal, so the
+// event of the removal must come last.
 const eventGrace = time.Second
 
 // criEvents: CRI's container events arrive once and in order, with the exit code that
@@ -46,8 +46,8 @@ func criEvents(h *harness.History) (found []finding.Finding, _ []harness.Problem
 	return found, nil
 }
 
-// hasNoCRIEvents reports whether a release is from before there were container events, or
-// unknown. Later ones that say they have none have lost them.
+// hasNoCRIEvents reports whether a release has no container events (before v1.7), or is
+// unknown. A later release must have them.
 func hasNoCRIEvents(release string) bool {
 	v, err := semver.NewVersion(release)
 	return err != nil || v.Major() == 1 && v.Minor() < 7
@@ -69,8 +69,9 @@ func idsOf(events []criview.Event) (ids []string) {
 	return ids
 }
 
-// order judges number and order of the events of one id. A containerd that ends during a
-// removal and repeats it after its start has to report it again.
+// order returns the repeated and the late events of one id. A containerd that exits
+// during a removal repeats the removal after its start, and must then send the event
+// again.
 func order(h *harness.History, id string) (found []finding.Finding) {
 	var first [4]*criview.Event
 	for n, e := range h.CRI.Events {
@@ -99,8 +100,8 @@ func order(h *harness.History, id string) (found []finding.Finding) {
 	return found
 }
 
-// saysOtherwise compares what the event of an end says of its container with what
-// ContainerStatus says.
+// saysOtherwise returns a finding if the stopped event of a container has another state
+// or exit code than ContainerStatus.
 func saysOtherwise(h *harness.History, e criview.Event) []finding.Finding {
 	for _, s := range h.CRI.Statuses {
 		if s.ID != e.ID || s.State != criview.Exited || e.State == "" {
@@ -119,10 +120,11 @@ func saysOtherwise(h *harness.History, e criview.Event) []finding.Finding {
 	return nil
 }
 
-// bare returns the events without the status of the sandbox or of its containers: kubelet
-// takes these from the events and does not ask. It also returns events of a removal that
-// still have the removed container. Cases with a fault are not judged. containerd sends
-// what it could learn (generateAndSendContainerEvent of v2.4.2).
+// bare returns the events without the status of the sandbox or of its containers. kubelet
+// takes these statuses from the events, and does not ask for them. bare also returns
+// events of a removal that still have the removed container. It does not judge cases with
+// a fault, in which containerd sends the statuses that it could get
+// (generateAndSendContainerEvent of v2.4.2).
 func bare(h *harness.History) (found []finding.Finding) {
 	if len(h.Case.Plan) > 0 || len(h.Deaths) > 0 {
 		return nil
@@ -151,8 +153,8 @@ func bare(h *harness.History) (found []finding.Finding) {
 }
 
 // removing reports whether the removal of an event's container had begun when the event
-// was made. RemoveContainer ends a running container, and containerd may look for its
-// state after the removal (handleContainerExit of v2.4.2).
+// was created. RemoveContainer ends a running container, and containerd may read the
+// container's state after the removal (handleContainerExit of v2.4.2).
 func removing(h *harness.History, e criview.Event) bool {
 	return slices.ContainsFunc(h.Calls, func(c harness.Call) bool {
 		return c.Verb == "RemoveContainer" && !e.Created.Before(c.At) &&
@@ -160,12 +162,12 @@ func removing(h *harness.History, e criview.Event) bool {
 	})
 }
 
-// beforehand is the longest time from containerd's look at a container to the event that
-// reports it.
+// beforehand is the longest time from the moment at which containerd reads a container's
+// state to the event with that state.
 const beforehand = 200 * time.Millisecond
 
-// lacksSibling reports whether an event of a pod says nothing of a container that was
-// made before it, and not removed yet.
+// lacksSibling reports whether an event of a pod lacks a container that was created
+// before the event, and not removed yet.
 func lacksSibling(h *harness.History, e criview.Event) bool {
 	return slices.ContainsFunc(h.Instances, func(i harness.Instance) bool {
 		made, ok := h.CRI.When("CreateContainer", i.ID)
@@ -204,8 +206,7 @@ func misdated(h *harness.History) (found []finding.Finding) {
 // dueEvent is an event that must have come.
 type dueEvent struct {
 	id, kind string
-	// at is the time at which the client knew of the change, from the earliest time of the
-	// change.
+	// The client knew of the change at the time at. The change happened after from.
 	at, from time.Time
 }
 
@@ -232,10 +233,10 @@ var byCall = map[string][]string{
 	"RemovePodSandbox": {criview.Deleted},
 }
 
-// due returns the events that must have come. Each successful call has its events. An end
-// is due for each started container that CRI reports as exited, and for each stopped
-// sandbox. A removal has no event if no call has created its container: a container can
-// exist, and be removed, although its creation failed.
+// due returns the events that must have come. Each successful call has its events. A
+// stopped event is due for each started container that CRI reports as exited, and for
+// each stopped sandbox. No deleted event is due if no call succeeded in creating the
+// container: a container can exist, and be removed, although its creation failed.
 func due(h *harness.History) (all []dueEvent) {
 	for n, d := range h.CRI.Done {
 		again := slices.ContainsFunc(h.CRI.Done[:n], func(o harness.CRIDone) bool {

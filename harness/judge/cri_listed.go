@@ -11,7 +11,7 @@ import (
 )
 
 // listedObjects compares CRI's lists with containerd's objects. A client never removes an
-// object that is not listed, and cannot get rid of one that is only listed.
+// object that CRI does not list, and cannot remove an object that only CRI has.
 func listedObjects(h *harness.History) (found []finding.Finding, problems []harness.Problem) {
 	if looked(h) {
 		found, problems = compareLists(h.CRI.Listed, h.After.Inventory, h.Before, "")
@@ -57,7 +57,7 @@ func compareLists(l *harness.CRIListed, has, had *inventory.Inventory, in string
 			add(finding.ClassContainer, id, fact.OnlyByCRI)
 		}
 	}
-	if in == "" { // the rule for leaks has the objects that are left, listed or not
+	if in == "" { // at the end rule leaks reports what is left, listed or not
 		return found, nil
 	}
 	for _, r := range has.Daemon.Containers {

@@ -8,12 +8,12 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// stillReserved is in the error of CRI's registrar about a reserved name
+// stillReserved is a part of the error of CRI's registrar about a reserved name
 // (internal/registrar of v2.4.2). The error has no code.
 const stillReserved = "is reserved for"
 
-// noImage is in the error about a missing image. CRI looks for the image after it has
-// reserved the name.
+// noImage is a part of the error about a missing image. CRI looks for the image after it
+// has reserved the name, so this error shows that the name was free.
 const noImage = "failed to resolve image"
 
 // criNames: after a fault, the name of a removed pod, or of a container that could not be
@@ -26,7 +26,7 @@ func criNames(h *harness.History) (found []finding.Finding, _ []harness.Problem)
 	}
 	for _, n := range h.CRI.Names {
 		if n.Object == fact.APod && h.Removal != nil && !n.Taken {
-			continue // that it could not be removed was reported
+			continue // rule alive reports the failed removal
 		}
 		wrong, what := stillReserved, fact.IDReuse
 		if n.Taken {

@@ -39,8 +39,8 @@ func observations(h *harness.History) (found []finding.Finding, problems []harne
 // reporter is a way in which CRI reports a state.
 type reporter string
 
-// The reporters. A client asks for the status of a container until it has exited. Only
-// the last status must know of the end.
+// The reporters. A client asks for the status of a container until the container has
+// exited. Only the last status must report the exit.
 const (
 	byStatus      reporter = "ContainerStatus or PodSandboxStatus"
 	byLastStatus  reporter = "the last ContainerStatus"
@@ -99,7 +99,8 @@ type stateRow struct {
 	// wrong reports whether a state is impossible, if the row applies.
 	wrong func(state string) bool
 	is    string
-	// because returns why, or the state that must be reported; "": the row does not apply.
+	// because returns the reason, or the state that CRI must report. "": the row does not
+	// apply.
 	because func(*harness.History, stateReport) string
 }
 
@@ -143,7 +144,7 @@ func (row stateRow) judge(h *harness.History, r stateReport) []finding.Finding {
 	return []finding.Finding{f}
 }
 
-// faultless is a reason that holds until the first fault.
+// faultless returns a function that gives the reason only before the first fault.
 func faultless(because func(*harness.History, stateReport) string) func(*harness.History, stateReport) string {
 	return func(h *harness.History, r stateReport) string {
 		if fired(h, r.answered) {
@@ -153,7 +154,8 @@ func faultless(because func(*harness.History, stateReport) string) func(*harness
 	}
 }
 
-// must has the state that must be reported in place of the reason.
+// must returns a function that gives the state that CRI must report, in place of the
+// reason.
 func must(
 	state string, because func(*harness.History, stateReport) string,
 ) func(*harness.History, stateReport) string {
@@ -181,8 +183,8 @@ func runningPod(h *harness.History, r stateReport) string {
 	return "RunPodSandbox had succeeded, and nothing had stopped it"
 }
 
-// lostPod applies if a sandbox had no process when the containerd that was asked started:
-// that containerd finds none, and needs no event.
+// lostPod applies if the init or the shim of a sandbox was killed before the present
+// containerd started. That containerd needs no event, because it finds no process.
 func lostPod(h *harness.History, r stateReport) string {
 	lost := slices.ContainsFunc(h.Kills, func(k harness.Kill) bool {
 		return (k.Who == "shim" || k.Who == "sandbox") && slices.ContainsFunc(h.Deaths, func(d daemon.Death) bool {
@@ -196,8 +198,8 @@ func lostPod(h *harness.History, r stateReport) string {
 	return "its init or its shim was killed before containerd was started"
 }
 
-// halfMade applies if the shim of a sandbox had created its init, and had not begun to
-// start it.
+// halfMade applies if the shim of a sandbox had created the sandbox's init, and had not
+// begun to start it.
 func halfMade(h *harness.History, r stateReport) string {
 	did := func(point string) bool {
 		return slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
@@ -210,8 +212,8 @@ func halfMade(h *harness.History, r stateReport) string {
 	return "its shim had created its init, and not started it"
 }
 
-// saidToHaveExited applies after a status that has the container exited, unless a fault
-// has broken a call of containerd.
+// saidToHaveExited applies after ContainerStatus reported that the container had exited,
+// unless a fault broke a call of containerd.
 func saidToHaveExited(h *harness.History, r stateReport) string {
 	said := slices.ContainsFunc(slices.Concat(h.CRI.Statuses, h.CRI.NotStarted), func(s criview.Status) bool {
 		return s.ID == r.id && s.State == criview.Exited && !s.Seen.After(r.asked)
@@ -222,8 +224,8 @@ func saidToHaveExited(h *harness.History, r stateReport) string {
 	return "its status was that"
 }
 
-// failedStart applies to a container whose start has failed. It has exited: CRI starts it
-// no more.
+// failedStart applies to a container whose start has failed. CRI reports such a container
+// as exited, and does not start it again.
 func failedStart(h *harness.History, r stateReport) string {
 	if _, ok := instanceOf(h, r.id); !ok {
 		return ""
@@ -231,9 +233,9 @@ func failedStart(h *harness.History, r stateReport) string {
 	return criview.Exited + ": " + startFailed
 }
 
-// stoppedOnce applies to a container after its only stop. Of equal statuses the history
-// has the first, and the time of the last request. A repeated stop may have met the end
-// of the container.
+// stoppedOnce applies to a container after its only stop. The history keeps the first of
+// equal statuses, with the time of the last request. If the client repeated the stop, the
+// container may have ended between the two.
 func stoppedOnce(h *harness.History, r stateReport) string {
 	i, at := stopBefore(h, r.id)
 	restarted := slices.ContainsFunc(h.Deaths, func(d daemon.Death) bool { return d.At.After(at) })
@@ -254,7 +256,7 @@ func endsLater(h *harness.History, r stateReport) string {
 }
 
 // stopBefore returns a container and the time of the response to its stop. The time is
-// zero if a fault may have ended the container or kept it.
+// zero if a fault may have ended the container, or kept it running.
 func stopBefore(h *harness.History, id string) (harness.Instance, time.Time) {
 	i, _ := instanceOf(h, id)
 	at, stopped := stoppedAt(h, i)
@@ -274,8 +276,9 @@ func stillRuns(h *harness.History, r stateReport) string {
 }
 
 // learnBound is how long CRI may report a container that has ended as running or UNKNOWN.
-// It gives each try to handle an exit 10 s (handleEventTimeout), and tries again a second
-// later (internal/cri/server/events). A restart of containerd begins this time anew.
+// CRI gives each try to handle an exit 10 s (handleEventTimeout), and tries again a
+// second later (internal/cri/server/events). A restart of containerd begins this time
+// anew.
 const learnBound = 25 * time.Second
 
 // endedLongAgo applies to a container that has ended so long ago that CRI must know.

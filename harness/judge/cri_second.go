@@ -38,14 +38,14 @@ func secondUntold(h *harness.History) []finding.Finding {
 }
 
 // Untold reports whether one client must still get an event that another client got. The
-// first one has asked for events since then. The runner waits for the event.
+// first client asked for events at since. The runner waits for the event.
 func Untold(told, another []criview.Event, since time.Time) bool {
 	return len(missedBy(told, another, since)) > 0
 }
 
 // missedBy returns the events that one client got and another client did not get. The
-// other client has asked for events since then. All clients get the events in one order:
-// a client that has got an event gets all later ones.
+// other client asked for events at since. All clients get the events in the same order,
+// so a client that has got one event must get all later ones.
 func missedBy(told, another []criview.Event, since time.Time) (missed []criview.Event) {
 	there := false
 	for _, e := range told {

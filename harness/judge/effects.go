@@ -14,40 +14,40 @@ import (
 // kind is a kind of fault effect.
 type kind int
 
-// The kinds of fault effects. An effect without a known time may be there from the
-// beginning.
+// The kinds of fault effects. An effect without a known start counts from the beginning
+// of the run.
 const (
-	containerdDown  kind = iota // containerd was down until the next one answered.
+	containerdDown  kind = iota // containerd was down until the next one responded.
 	containerdLost              // containerd ended without a request to end gracefully.
 	shimKilled                  // A shim died of SIGKILL, or of a panic.
 	processKilled               // The harness killed a process that is not containerd.
-	frozen                      // The harness stopped containerd, until it went on.
-	slowed                      // The plan stops or slows down processes from outside.
-	containerdFroze             // The plan stops containerd.
-	procFault                   // The harness did something to a process.
+	frozen                      // The harness froze containerd, and resumed it later.
+	slowed                      // The plan freezes processes, or slows them down without a probe.
+	containerdFroze             // The plan freezes containerd.
+	procFault                   // The harness acted on a process (a point of kind proc).
 	kernelSlow                  // The kernel was slow, or its disk.
 	diskSlow                    // The disk of containerd's root was slow.
 	shimHeld                    // A probe held a shim.
 	callHeld                    // A probe held a process for some time.
 	callBroken                  // A probe changed, dropped or cancelled a call.
-	statementBroken             // A probe changed a statement.
-	crashed                     // A probe ended its process.
+	statementBroken             // A probe injected a fault at a statement.
+	crashed                     // A probe crashed its process.
 	responseKept                // The plan holds, drops or cancels calls.
-	shimPlanned                 // The plan is about shims.
+	shimPlanned                 // The plan has a fault for a shim.
 	shimFaked                   // The fake shim misbehaves.
 )
 
-// effect is one thing that a fault did.
+// effect is one effect of a fault.
 type effect struct {
 	kind kind
 	from time.Time
 	to   time.Time // the zero time: until the end
-	pid  int       // of the process; 0: unknown, or all
+	pid  int       // the process; 0: unknown, or several
 }
 
 func (e effect) gap() event.Gap { return event.Gap{From: e.from, To: e.to} }
 
-// effectsOf returns what faults did in a history.
+// effectsOf returns the effects of all faults in a history.
 func effectsOf(h *harness.History) []effect {
 	all := append(effectsOfPlan(h), effectsOfHits(h)...)
 	if len(h.Case.Misbehaviours()) > 0 {
@@ -75,7 +75,7 @@ func effectsOf(h *harness.History) []effect {
 	return all
 }
 
-// effectsOfPlan returns the effects that only the plan tells.
+// effectsOfPlan returns the effects that no hit records. Only the plan shows them.
 func effectsOfPlan(h *harness.History) (all []effect) {
 	keeping := []term.Action{term.Hang, term.Lose, term.Stop, term.Cancel, term.Pause, term.Delay}
 	for n, f := range h.Case.Plan {
@@ -109,11 +109,11 @@ func effectsOfPlan(h *harness.History) (all []effect) {
 	return all
 }
 
-// effectsOfHits returns what was done at probes.
+// effectsOfHits returns the effects of faults that probes injected.
 func effectsOfHits(h *harness.History) (all []effect) {
 	holding := []term.Action{term.Pause, term.Delay, term.Hang, term.Stop}
 	for n := range h.Hits {
-		hit := &h.Hits[n] // a trace has 100,000 of them
+		hit := &h.Hits[n] // no copy, because a history can have 100,000 hits
 		if hit.Who == "shim" && (hit.Held > 0 || slices.Contains(holding, hit.Did)) {
 			all = append(all, effect{kind: shimHeld, from: hit.Time, to: hit.Time, pid: hit.PID})
 		}
@@ -134,7 +134,7 @@ func effectsOfHits(h *harness.History) (all []effect) {
 	return all
 }
 
-// holds reports whether an action takes time at most.
+// holds reports whether an action at most delays its call.
 func holds(did term.Action) bool {
 	return slices.Contains([]term.Action{"", term.Pause, term.Delay, term.Off}, did)
 }
@@ -142,13 +142,13 @@ func holds(did term.Action) bool {
 // killedByTerm reports whether an action ends its process.
 func killedByTerm(do term.Action) bool { return do == term.Crash || do == term.Panic }
 
-// toShims reports whether a fault is done to a shim, or to any process.
+// toShims reports whether a fault, or one of its steps, may target a shim.
 func toShims(f failpoints.Fault) bool {
 	return !slices.Contains([]string{"containerd", "task"}, f.At.Who) ||
 		slices.ContainsFunc(f.Meanwhile, func(s failpoints.Step) bool { return s.Who == "shim" })
 }
 
-// diedWithin returns when containerd died while it was stopped, or the zero time.
+// diedWithin returns when containerd died while it was frozen, or the zero time.
 func diedWithin(h *harness.History, s harness.Stop) time.Time {
 	for _, d := range h.Deaths {
 		if d.At.After(s.From) && (s.To.IsZero() || d.At.Before(s.To)) {
@@ -158,8 +158,8 @@ func diedWithin(h *harness.History, s harness.Stop) time.Time {
 	return time.Time{}
 }
 
-// downs returns the times in which containerd was down. A containerd may end before it
-// responds; then the next one begins.
+// downs returns the times in which containerd was down. A restarted containerd may exit
+// before it responds. Then a new time begins with its exit.
 func downs(h *harness.History) (all []event.Gap) {
 	for n, d := range h.Deaths {
 		down := event.Gap{From: diedAt(h, d)}
@@ -174,12 +174,13 @@ func downs(h *harness.History) (all []event.Gap) {
 	return all
 }
 
-// endSeenIn is how long the harness may take to see the end of a process, which takes
-// some 20 ms. A process that lives longer has not died of the panic.
+// endSeenIn is how long the harness may take to see the exit of a containerd that
+// panicked or crashed. It takes some 20 ms. A containerd that lived longer did not die of
+// that.
 const endSeenIn = time.Second
 
-// diedAt returns when a containerd died: at the fault that killed it, or when its end was
-// seen.
+// diedAt returns when a containerd died: at the fault that killed it, or else when the
+// harness saw its exit.
 func diedAt(h *harness.History, d daemon.Death) time.Time {
 	if d.Asked {
 		return d.At
@@ -200,7 +201,8 @@ func downBetween(h *harness.History, from, to time.Time) bool {
 	return slices.ContainsFunc(downs(h), func(g event.Gap) bool { return g.Overlaps(from, to) })
 }
 
-// upSince returns when the last containerd came up between two times, or the first time.
+// upSince returns when containerd last came up between two times. If it did not, upSince
+// returns the first time.
 func upSince(h *harness.History, from, to time.Time) time.Time {
 	for _, g := range downs(h) {
 		if g.To.After(from) && !g.To.After(to) {
@@ -210,9 +212,9 @@ func upSince(h *harness.History, from, to time.Time) time.Time {
 	return from
 }
 
-// gaps returns the times without a subscriber to events: the gaps that the subscriber
-// saw, and the times in which containerd was down. The subscriber alone cannot tell: it
-// may see the end of its stream later than the end of the process.
+// gaps returns the times in which the harness was not subscribed to events: the gaps in
+// its subscription, and the times in which containerd was down. The gaps are not enough,
+// because the subscriber may see the end of its stream later than containerd's exit.
 func gaps(h *harness.History) []event.Gap { return append(downs(h), h.Gaps...) }
 
 // rebootIn reports whether the node rebooted between two times; the zero time stands for
@@ -241,8 +243,8 @@ func shimKills(h *harness.History) []harness.Kill {
 	return slices.DeleteFunc(allShimKills(h), func(k harness.Kill) bool { return !h.Done.IsZero() && k.At.After(h.Done) })
 }
 
-// shimKillsOf returns the deaths of shims that served a container. Where shims have no
-// probes it returns the deaths of all shims; the shim of an id's second use has probes.
+// shimKillsOf returns the deaths of shims that served a container. If no shim of the id's
+// first use has a probe, it returns the deaths of all shims.
 func shimKillsOf(h *harness.History, id string) []harness.Kill {
 	_, first, _ := h.FirstUse()
 	if len(shimsOf(first, id)) == 0 {

@@ -36,7 +36,8 @@ func ends(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	return append(found, outlived(h)...), nil
 }
 
-// wrongEnd returns the facts of an end that the workload does not have.
+// wrongEnd reports whether a process ended otherwise than its workload says. It returns
+// the facts of that end.
 func (p process) wrongEnd() (fact.Facts, bool) {
 	t, ran, err := p.truth()
 	want, started := p.i.Spec.Want(), p.i.Started
@@ -62,9 +63,9 @@ func (p process) wrongEnd() (fact.Facts, bool) {
 	return fs, true
 }
 
-// killedOtherwise reports whether something else ended a container that ended as it was
-// to end. The payload did not reach its memory limit, or the kernel counted no OOM kill.
-// Or the client did not send the signal.
+// killedOtherwise reports whether a container has the right status from the wrong cause.
+// Its payload did not reach its memory limit, or the kernel counted no OOM kill. Or the
+// client did not send the signal.
 func killedOtherwise(h *harness.History, i harness.Instance) bool {
 	if i.Spec.OOM == harness.OOMInit {
 		return i.Payload.HoggedAt.IsZero() || !mayBeCounted(i)
@@ -72,8 +73,8 @@ func killedOtherwise(h *harness.History, i harness.Instance) bool {
 	return i.Spec.Signal != "" && !called(h, i, ending)
 }
 
-// mayBeKilled reports whether something may have killed a process, or never let it begin.
-// That is the client, a fault, the end of its container or a clean-up of containerd.
+// mayBeKilled reports whether a process may have been killed, or kept from starting. The
+// cause can be the client, a fault, the end of its container or a cleanup of containerd.
 func (p process) mayBeKilled() bool {
 	if p.e == nil {
 		return mayBeKilled(p.h, p.i)
@@ -90,8 +91,8 @@ func (p process) mayBeKilled() bool {
 		})
 }
 
-// mayBeKilled reports whether the client, a fault or a clean-up of containerd may have
-// killed a container. containerd cleans up behind a dead shim and after a failed start.
+// mayBeKilled reports whether the client, a fault or a cleanup of containerd may have
+// killed a container. containerd cleans up after a dead shim and after a failed start.
 func mayBeKilled(h *harness.History, i harness.Instance) bool {
 	undone := i.Started.IsZero() && !diedStarting(h, i)
 	return undone || faultKilled(h, i) || clientKilled(h, i) || killedWithChild(i) || has(h, shimFaked)
@@ -104,9 +105,9 @@ func killedWithChild(i harness.Instance) bool {
 	return i.Spec.OOM == harness.OOMChild && i.OOMKills != nil && *i.OOMKills > 1
 }
 
-// diedStarting reports whether only the end of containerd cut off the client's Start,
-// after the shim had started the container. Then no containerd rolls the start back, and
-// the next one finds a running container.
+// diedStarting reports whether the client's Start failed only because containerd exited
+// after the shim had started the container. Then containerd does not roll the start back,
+// and the next containerd finds a running container.
 func diedStarting(h *harness.History, i harness.Instance) bool {
 	for _, c := range slices.Backward(h.Calls) {
 		if c.Who != "client" || c.Of != i.Name || harness.PathOf(c.Verb) != "start" {
@@ -137,16 +138,16 @@ func endedBetween(h *harness.History, from, to time.Time) bool {
 		})
 }
 
-// termGrace is less than the grace period of a stop, and more than the moment that a
-// payload needs to end after SIGTERM.
+// termGrace is shorter than the grace period of a stop, and longer than a payload needs
+// to end after SIGTERM.
 const termGrace = time.Second
 
-// clockGrace is how far apart the times of two processes may be.
+// clockGrace is how far apart two processes may record the same moment.
 const clockGrace = 50 * time.Millisecond
 
-// endedEarly returns the facts of a stop by CRI that did not wait for its grace period. A
-// container that ignores SIGTERM ended before, or containerd reported that. Or containerd
-// sent a second signal to a container that needs a moment to end.
+// endedEarly returns the facts of a stop by CRI that did not wait for its grace period.
+// Either a container that ignores SIGTERM ended too early, or containerd reported that it
+// did. Or containerd sent a second signal before the grace period was over.
 func endedEarly(h *harness.History, i harness.Instance) (fact.Facts, bool) {
 	stop, once := stopOf(h, i)
 	if h.CRI == nil || !once && !i.Spec.IgnoresTerm || stop.IsZero() || i.WithPod || i.Spec.Signal != "SIGTERM" ||
@@ -173,7 +174,7 @@ func exitSeen(h *harness.History, i harness.Instance) bool {
 }
 
 // secondKill returns when containerd asked a shim to send a second signal to a container
-// before its recorded end. The zero time: it did not.
+// before its recorded end, or the zero time.
 func secondKill(h *harness.History, i harness.Instance, stop time.Time) time.Time {
 	kills := 0
 	for _, hit := range h.Hits {
@@ -188,7 +189,7 @@ func secondKill(h *harness.History, i harness.Instance, stop time.Time) time.Tim
 }
 
 // outlived returns the children that ran after their shim had reported the exit of the
-// init. A killed shim could not kill them.
+// init. It returns none if a shim was killed, because that shim could not kill them.
 func outlived(h *harness.History) (found []finding.Finding) {
 	if len(shimKills(h)) > 0 {
 		return nil

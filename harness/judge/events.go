@@ -26,7 +26,7 @@ func (known excuses) events(h *harness.History) (found []finding.Finding, _ []ha
 	return slices.Concat(known.lifeEvents(h), known.execEvents(h), oomEvents(h), stampedLate(h), ofRefused(h)), nil
 }
 
-// lifeEvents judges the events of containers and sandboxes.
+// lifeEvents returns the findings about the events of containers and sandboxes.
 func (known excuses) lifeEvents(h *harness.History) []finding.Finding {
 	if !settled(h) {
 		return nil
@@ -67,8 +67,8 @@ func MissesEvents(h harness.History, known []residue.Known) bool {
 	})
 }
 
-// ofWorkload returns the events without the events of bystanders: rule bystanders judges
-// them.
+// ofWorkload returns the events that are not about bystanders. Rule bystanders judges the
+// others.
 func ofWorkload(h *harness.History, events []event.Task) []event.Task {
 	if len(h.Bystanders) == 0 {
 		return events
@@ -78,8 +78,8 @@ func ofWorkload(h *harness.History, events []event.Task) []event.Task {
 	})
 }
 
-// life returns what is known of a container: which events must have arrived, and what
-// they must say.
+// life returns which events of a container must have arrived, and with which pid and
+// times.
 func life(h *harness.History, i harness.Instance) check.Life {
 	l := check.Life{
 		Namespace: daemon.TaskNamespace, Container: i.ID, PID: int(i.PID), Begun: i.Begun, Created: i.Created,
@@ -103,10 +103,10 @@ func life(h *harness.History, i harness.Instance) check.Life {
 	return l
 }
 
-// sandboxLives returns what is known of the sandboxes of CRI, which have events as any
-// container has. The exit of a sandbox is due if no fault broke or killed anything but
-// containerd: CRI takes a lost sandbox for stopped. No delete is due, because CRI asks
-// the shim to exit then.
+// sandboxLives returns the same for CRI's sandboxes, which have the events of a
+// container. The exit of a sandbox is due unless a fault broke a call, or killed a
+// process other than containerd. After such a fault CRI may report a lost sandbox as
+// stopped. No delete is due, because CRI asks the shim to exit at that time.
 func sandboxLives(h *harness.History) (lives []check.Life) {
 	if h.CRI == nil {
 		return nil
@@ -177,8 +177,8 @@ func isShimDelete(hit failpoints.Hit) bool {
 	return hit.Point == "rpc:shim:Task.Delete:exit" && hit.ExecID == "" && hit.Err == ""
 }
 
-// ofRefused returns the events about processes that never began, as their command does
-// not exist. After a fault nothing is judged.
+// ofRefused returns the events about processes that never started, because their command
+// does not exist. It returns none after a fault.
 func ofRefused(h *harness.History) (found []finding.Finding) {
 	if brokenOrKilled(h, h.After.At) {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/residue"
 )
 
-// execEvents judges the events of execs.
+// execEvents returns the findings about the events of all execs.
 func (known excuses) execEvents(h *harness.History) (found []finding.Finding) {
 	for _, p := range processes(h) {
 		if p.e != nil {
@@ -27,7 +27,7 @@ func (known excuses) execEvents(h *harness.History) (found []finding.Finding) {
 // exit that arrives twice, or after the exit of the init.
 var execTopics = []string{event.TopicExecAdded, event.TopicExecStart, event.TopicExit}
 
-// execEvents judges the events of an exec.
+// execEvents returns the findings about the events of one exec.
 func (p process) execEvents() (found []finding.Finding) {
 	events, _, _ := p.h.FirstUse()
 	var came []event.Task
@@ -50,7 +50,8 @@ func (p process) execEvents() (found []finding.Finding) {
 	return found
 }
 
-// wrongEvent compares an event of an exec with the exec, and with its earlier events.
+// wrongEvent returns the facts of each error in an event of an exec. It compares the
+// event with the exec, and with the exec's earlier events.
 func (p process) wrongEvent(e event.Task, before []event.Task) (all []fact.Facts) {
 	if n := slices.IndexFunc(before, func(b event.Task) bool { return b.Topic == e.Topic }); n < 0 {
 		all = append(all, p.lateEvent(e, before)...)
@@ -69,8 +70,8 @@ func (p process) wrongEvent(e event.Task, before []event.Task) (all []fact.Facts
 	return all
 }
 
-// lateEvent returns the later events that came before the first event of a topic. An
-// event that the shim sent again may come late.
+// lateEvent returns the facts of an event that arrived after events that must follow it.
+// An event that the shim sent again may arrive late.
 func (p process) lateEvent(e event.Task, before []event.Task) (all []fact.Facts) {
 	rank := slices.Index(execTopics, e.Topic)
 	again := slices.ContainsFunc(p.due(), func(d dueTask) bool { return d.topic == e.Topic && !d.isDue(p.h, p.i.ID) })
@@ -82,7 +83,7 @@ func (p process) lateEvent(e event.Task, before []event.Task) (all []fact.Facts)
 	return all
 }
 
-// due returns the events of an exec. Only its shim can send them.
+// due returns the events that the shim of an exec must send.
 func (p process) due() []dueTask {
 	end := p.over()
 	return []dueTask{
@@ -91,23 +92,23 @@ func (p process) due() []dueTask {
 	}
 }
 
-// dueTask is an event that only a shim can send. It is about something that happened
-// after from, and by since.
+// dueTask is an event that only a shim can send. Its cause happened between from and
+// since.
 type dueTask struct {
 	topic       string
 	from, since time.Time
 }
 
-// isDue reports whether the shim must have sent the event at the first try. A dead shim
-// loses its unsent events.
+// isDue reports whether the event must have arrived at the shim's first try: the shim did
+// not die, and the harness was subscribed.
 func (d dueTask) isDue(h *harness.History, id string) bool {
 	until := d.since.Add(reportIn)
 	return settled(h) && !d.since.IsZero() && !shimDiedBefore(h, id, d.since) &&
 		!slices.ContainsFunc(gaps(h), func(g event.Gap) bool { return g.Overlaps(d.from, until) })
 }
 
-// lost returns the facts of an event that has not arrived, and whether it must have. The
-// shim must have sent it at the first try, or surely sent it again.
+// lost reports whether an event that has not arrived must have arrived, at the shim's
+// first try or at a later one. It returns the facts of the missing event.
 func (d dueTask) lost(h *harness.History, i harness.Instance) (fact.Facts, bool) {
 	fs := fact.Facts{fact.Event: fact.Missing, fact.Topic: d.topic,
 		fact.At: d.since.UTC().Format("15:04:05.000")}

@@ -14,9 +14,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// oomEvents judges the events about OOM kills, and the reason of CRI. The kernel decides
-// how many there are: cgroup v1 reports each attempt to reclaim memory, and v2 counts the
-// kills.
+// oomEvents returns the findings about OOM events, and about CRI's reason OOMKilled. The
+// number of events depends on the kernel: cgroup v1 reports each attempt to reclaim
+// memory, and v2 counts the kills.
 func oomEvents(h *harness.History) (found []finding.Finding) {
 	events, _, _ := h.FirstUse()
 	heard := map[string]int{}
@@ -42,8 +42,8 @@ func oomEvents(h *harness.History) (found []finding.Finding) {
 		if from.IsZero() || oomUnreported(h, i) {
 			continue
 		}
-		// CRI deletes a container as soon as it has ended, and with it the cgroup. A shim that
-		// looks later finds no OOM kill.
+		// CRI deletes the task, and with it the cgroup, as soon as the container has
+		// ended. A shim that reads the cgroup later finds no OOM kill.
 		removedAtOnce := i.Spec.OOM == harness.OOMInit && h.Case.Workload.API == harness.CRI
 		fs, lost := dueTask{event.TopicOOM, from, since}.lost(h, i)
 		switch {
@@ -56,11 +56,11 @@ func oomEvents(h *harness.History) (found []finding.Finding) {
 	return found
 }
 
-// oomKilled returns from when the kernel can have OOM-killed a process of a container,
-// and since when it surely had. The zero times: it killed none, or that is unknown. A
-// parent that survives records the end of its child. An init whose record ends at its
-// memory limit was killed for that, if nothing else may have killed it: the container has
-// no swap. The kernel's own count must agree.
+// oomKilled returns when the kernel OOM-killed a process of a container: not before from,
+// and by since. Both are zero if it killed none, or if that is unknown. A payload that
+// survives records the end of its child. If the record of an init ends at its memory
+// limit, and nothing else may have killed it, the kernel did. The container has no swap.
+// The kernel's own count must agree.
 func oomKilled(h *harness.History, i harness.Instance) (from, since time.Time) {
 	own := i.Payload
 	switch {
@@ -90,8 +90,8 @@ func countedByKernel(h *harness.History, i harness.Instance) bool {
 const forward = "Events.Forward"
 
 // oomUnreported reports whether a fault may have kept a shim from reporting an OOM kill.
-// The fault held the shim or an event, or broke a statement. A refused or lost event is
-// sent again.
+// The fault held the shim or an event, or broke a statement. It does not count if it only
+// refused or dropped the event, because the shim sends the event again.
 func oomUnreported(h *harness.History, i harness.Instance) bool {
 	again := []term.Action{term.Off, term.Error, term.Lose}
 	return held(h, i) || slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
@@ -100,9 +100,9 @@ func oomUnreported(h *harness.History, i harness.Instance) bool {
 	})
 }
 
-// oomReason judges the reason that CRI reports. CRI receives the event, too, unless
-// containerd is down. If it reported the reason while the container ran, it had written
-// that down, and a restart excuses nothing.
+// oomReason returns a finding if CRI does not report the reason OOMKilled. CRI gets the
+// OOM event, too, unless containerd is down. If CRI reported the reason while the
+// container ran, it had stored the reason, and a restart is no excuse.
 func oomReason(h *harness.History, i harness.Instance, from time.Time) []finding.Finding {
 	if h.CRI == nil {
 		return nil

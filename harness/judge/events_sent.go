@@ -18,24 +18,27 @@ import (
 // while containerd was down (pkg/shim/publisher.go of v2.4.2). It waits a second before
 // the second try, two before the third, and tries five times (maxRequeue).
 const (
-	// stampedIn is how long a shim may take to prepare an event: less than the first pause.
+	// stampedIn is how long a shim may take to create an event. It is shorter than the
+	// first pause.
 	stampedIn = 900 * time.Millisecond
 	// sendAgainIn is how long the second try may take.
 	sendAgainIn = 2500 * time.Millisecond
 	// givenUpIn is how long the shim tries, until it drops the event.
 	givenUpIn = (1 + 2 + 3 + 4 + 5) * time.Second
-	// heardIn is how long after its start containerd may take an event before it has
-	// subscribers. It takes no time: they subscribe before containerd counts as up.
+	// heardIn is how long after its start containerd may accept an event that the harness
+	// does not get. Usually there is no such time, because the harness subscribes before
+	// containerd counts as up.
 	heardIn = 200 * time.Millisecond
 	// reconnectIn is how long a shim may take to connect again.
 	reconnectIn = 100 * time.Millisecond
 )
 
-// forwarded is the point that a shim passes when containerd has taken an event, or not.
+// forwarded is the point that a shim passes when containerd has accepted or refused an
+// event.
 const forwarded = "rpc:shim:" + forward + ":exit"
 
-// nextTry returns how long a shim may take to try again after all tries failed for some
-// time, with a second more.
+// nextTry returns how long after its last failed try a shim tries again, plus a second.
+// failing is the time from its first to its last failed try.
 func nextTry(failing time.Duration) time.Duration {
 	pause, tries := time.Second, time.Second
 	for ; tries <= failing; tries += pause {
@@ -44,11 +47,11 @@ func nextTry(failing time.Duration) time.Duration {
 	return max(sendAgainIn, pause+time.Second)
 }
 
-// sentAgainBy returns when the shim of a container had surely sent an event again: about
-// something that happened after from and by since. The first try failed, as containerd
-// was down or refused it. A subscriber received all that containerd took from the shim.
-// The shim ran, and was not asked to exit, until then. The zero time: this is not so, or
-// not known.
+// sentAgainBy returns the time by which the shim of a container had surely sent an event
+// again. The event's cause happened between from and since. The first try failed, because
+// containerd was down or refused the event. Until the returned time the shim ran, and no
+// call asked it to exit. The harness got all events that containerd accepted from the
+// shim. The time is zero if one of this is wrong or unknown.
 func sentAgainBy(h *harness.History, i harness.Instance, from, since time.Time) time.Time {
 	_, first, _ := h.FirstUse()
 	served := shimsOf(first, i.ID)
@@ -84,8 +87,8 @@ func sentAgainBy(h *harness.History, i harness.Instance, from, since time.Time) 
 	return by
 }
 
-// backAfter returns when containerd came up for the last time after another time, or the
-// zero time if it was not down. That is unknown if containerd did not come up again.
+// backAfter returns when containerd last came up after a time, or the zero time if it was
+// not down. known is false if containerd did not come up again.
 func backAfter(h *harness.History, from time.Time) (back time.Time, known bool) {
 	for _, d := range downs(h) {
 		if d.To.IsZero() {
@@ -98,9 +101,10 @@ func backAfter(h *harness.History, from time.Time) (back time.Time, known bool) 
 	return back, true
 }
 
-// unsent returns the first and the last time at which shims could not send an event. No
-// hit says which event that was. The zero time: they sent all. When containerd is back,
-// the old connection refuses the first event, and the shim sends it by a new one at once.
+// unsent returns the first and the last time at which shims could not send an event. A
+// hit does not say which event that was. The times are zero if the shims sent all events.
+// The failure of an old connection does not count: when containerd is back, the shim
+// sends the event at once by a new one.
 func unsent(hits []failpoints.Hit, shims map[int]bool, from, back time.Time) (first, last time.Time) {
 	for n := range hits {
 		hit := &hits[n]
@@ -124,8 +128,8 @@ func sentAtOnce(later []failpoints.Hit, hit failpoints.Hit) bool {
 	return next >= 0 && later[next].Err == "" && later[next].Time.Before(hit.Time.Add(reconnectIn))
 }
 
-// servesAfter reports whether a shim did something after a time. A shim that serves other
-// containers does not exit when one of them asks it to.
+// servesAfter reports whether a shim made or received a call after a time. A shim ignores
+// Shutdown while it serves other containers.
 func servesAfter(h *harness.History, pid int, by time.Time) bool {
 	return slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
 		return hit.PID == pid && hit.Who == "shim" && hit.Time.After(by)
@@ -133,7 +137,8 @@ func servesAfter(h *harness.History, pid int, by time.Time) bool {
 }
 
 // sentAgain reports whether a late exit event is one that the shim could not send at its
-// first try. It arrives a second later, behind what happened meanwhile.
+// first try. It then arrives a second later, after the events that the shim sent
+// meanwhile.
 func sentAgain(h *harness.History, f finding.Finding) bool {
 	events, hits, _ := h.FirstUse()
 	return slices.ContainsFunc(events, func(e event.Task) bool {
@@ -145,8 +150,8 @@ func sentAgain(h *harness.History, f finding.Finding) bool {
 	})
 }
 
-// stampedLate returns the events that have a later time than that at which their shim
-// prepared them. A shim that sends an event again keeps its time.
+// stampedLate returns the events whose time is later than their shim's first attempt to
+// send them. A shim that sends an event again must keep its time.
 func stampedLate(h *harness.History) (found []finding.Finding) {
 	events, hits, _ := h.FirstUse()
 	for _, i := range h.Instances {
@@ -162,10 +167,11 @@ func stampedLate(h *harness.History) (found []finding.Finding) {
 			}
 			same := func(o event.Task) bool { return o.Topic == e.Topic && o.Exec == e.Exec }
 			if slices.ContainsFunc(seen, same) {
-				continue // containerd repeats it, when it cleans up behind the shim
+				continue // containerd sends it again when it cleans up after the shim
 			}
 			seen = append(seen, e)
-			// A later failed event may be another one: this event follows at once.
+			// Another event may have failed. Then this event was created soon after its
+			// cause.
 			failed, _ := unsent(hits, served, from, time.Time{})
 			if !failed.IsZero() && e.Sent.After(failed) && e.Sent.Sub(due) > stampedIn {
 				found = append(found, ofEvent(e, fact.Facts{fact.Event: fact.StampedLate, fact.Topic: e.Topic,
@@ -176,8 +182,8 @@ func stampedLate(h *harness.History) (found []finding.Finding) {
 	return uniqueCauses(found)
 }
 
-// readyBetween returns when a shim prepared an event: not before from, and soon after
-// due. The zero time: that is unknown.
+// readyBetween returns when a shim created an event: not before from, and soon after due.
+// The times are zero if that is unknown.
 func readyBetween(hits []failpoints.Hit, e event.Task) (from, due time.Time) {
 	// The first Create and Start of an id are about its init. The first Delete may be about
 	// an exec.
@@ -206,7 +212,7 @@ func readyBetween(hits []failpoints.Hit, e event.Task) (from, due time.Time) {
 // acknowledgedWindows returns the times in which containerd knew that the shim of a task
 // had reported its exit and its deletion. Each begins when containerd asks the shim to
 // exit, after a response that the task is deleted. It ends when containerd dies, or
-// creates the id again. A fault may drop the response: then containerd did not know.
+// creates the id again. If a fault dropped the response, containerd did not know.
 func acknowledgedWindows(h *harness.History, id string) (all []event.Gap) {
 	var deleted, broken, lost bool // lost: the plan drops the response.
 	knows := 0                     // The pid of the containerd that got it.

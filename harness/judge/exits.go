@@ -90,7 +90,7 @@ func (l ledger) wrong() ([]finding.Finding, error) {
 }
 
 // lostWithNode reports whether the node rebooted while perhaps only the shim knew the
-// exit: then no reporter can know it.
+// exit. Then no API can report the exit.
 func lostWithNode(h *harness.History, container, exec string) bool {
 	p, ok := processOf(h, container, exec)
 	if !ok {
@@ -106,7 +106,7 @@ var reachable = []exit.Observer{
 	exit.ByCRIStatus, exit.ByRestarted,
 }
 
-// unreported returns the exits that an observer did not report and had to.
+// unreported returns a finding for each exit that an observer had to report and did not.
 func (l ledger) unreported() (found []finding.Finding) {
 	if !settled(l.h) {
 		return nil
@@ -175,9 +175,9 @@ func (l ledger) wrongTimes() (found []finding.Finding) {
 	return found
 }
 
-// differingTimes returns the reports of one exit that have another time than the first:
-// the shim notes one time. After a fault containerd or a helper may report when it
-// learned of the exit.
+// differingTimes returns the reports of an exit that have another time than the first
+// report. All have the time that the shim recorded. Only after a fault may they have the
+// time at which containerd or a helper learned of the exit.
 func (l ledger) differingTimes() (found []finding.Finding) {
 	if l.h.Case.Workload.Fakeshim != "" || tolerated(l.h, exitTimeSame, harness.Instance{}, until(l.h.After.At)) {
 		return nil
@@ -231,7 +231,7 @@ func secondUse(h *harness.History) (found []finding.Finding) {
 			return o.Container != u.ID || o.Exec != "" || late && ofFirstUse(h, o.Container, o.PID)
 		},
 	)
-	found, _ = exit.Wrong([]exit.Truth{{Container: u.ID, Status: u.Want}}, reported, nil) // there is one truth
+	found, _ = exit.Wrong([]exit.Truth{{Container: u.ID, Status: u.Want}}, reported, nil) // an error would mean that the real status is unknown
 	for _, o := range reported {
 		if o.PID != int(u.PID) {
 			found = append(found, wrongReport(o, fact.WrongPID,
@@ -253,7 +253,7 @@ func ofFirstUse(h *harness.History, id string, pid int) bool {
 	return ok && p.i.PID != 0 && int(p.i.PID) == pid
 }
 
-// late returns the wrong statuses in events that arrive when everything has settled.
+// late returns the wrong statuses in events that arrive after the final inventory.
 // containerd removes the bundle of a dead shim first and reports the exit afterwards
 // (cleanupAfterDeadShim, core/runtime/v2/shim.go of v2.4.2). So a world can look clean
 // while a made-up status is still to come.

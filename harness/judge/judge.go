@@ -1,9 +1,11 @@
-// Package judge makes a Verdict of a History. It does no I/O and knows no clock: the same
-// History gives the same Verdict, today and when it is judged again.
+// Package judge makes a Verdict from a History, the record of one run. It does no I/O and
+// reads no clock, so the same History always gives the same Verdict.
 //
-// A rule is one function, and one name in rules. It returns what does not hold, or why
-// the run shows nothing. A rule asks tolerance.go whether a fault excuses a deviation,
-// and effects.go has the effects of the faults.
+// A rule is one function in the list rules. It returns a finding for each statement that
+// does not hold, or a problem if the run is invalid. A fault can excuse a deviation:
+// effects.go finds the effects of faults, and tolerance.go says what each effect excuses.
+// A hit is one pass of a process through a point where a fault can be injected
+// (failpoints.Hit).
 package judge
 
 import (
@@ -16,14 +18,14 @@ import (
 	"github.com/shimquake/shimquake/oracle/residue"
 )
 
-// rule judges one family of statements.
+// rule checks related statements about a run.
 type rule func(*harness.History) ([]finding.Finding, []harness.Problem)
 
-// excuses are the residues that releases are known to leave. A rule that a residue may
-// excuse is a method.
+// excuses are the known residues: harmless leftovers of releases. A rule is a method of
+// excuses if a residue may excuse its findings.
 type excuses []residue.Known
 
-// rules are in the order in which their findings are reported.
+// rules lists the rules in the order in which their findings are reported.
 var rules = func(known excuses) []rule {
 	return []rule{
 		// Is the run valid?
@@ -39,8 +41,8 @@ var rules = func(known excuses) []rule {
 	}
 }
 
-// Judge returns the verdict on a history. The known residues (catalogue.Residues) do not
-// violate.
+// Judge returns the verdict on a history. A finding that is a known residue
+// (catalogue.Residues) does not make the case violated.
 func Judge(h harness.History, known []residue.Known) harness.Verdict {
 	v := harness.Verdict{
 		Case: h.Case, Name: h.Case.Name, Version: h.Version, ReplacedBy: h.Versions()[1:],
@@ -64,7 +66,8 @@ func Judge(h harness.History, known []residue.Known) harness.Verdict {
 
 // outcome returns the outcome of a verdict. A violation counts even if a fault did not
 // fire, or an inventory is missing. It does not count if a failure of the harness or of
-// the machine may have caused it. A step that failed may have left a process stopped.
+// the machine may have caused it. If a step of the harness failed, a process may still be
+// frozen. A crash always counts.
 func outcome(h *harness.History, v *harness.Verdict) harness.Outcome {
 	doubtful := slices.ContainsFunc(v.Problems, func(p harness.Problem) bool {
 		return slices.Contains(harnessProblems, p.Kind) || p.Kind == harness.ByStep && (has(h, slowed) || has(h, frozen))
@@ -78,7 +81,7 @@ func outcome(h *harness.History, v *harness.Verdict) harness.Outcome {
 	return harness.Held
 }
 
-// harnessProblems are the problems that may have caused a finding.
+// harnessProblems lists the kinds of problems that may have caused a finding.
 var harnessProblems = []harness.ProblemKind{
 	harness.ByInput, harness.ByMachine, harness.ByBoot, harness.ByBuild, harness.ByBefore,
 	harness.ByHarness, harness.ByEnd,
@@ -89,8 +92,8 @@ func looked(h *harness.History) bool {
 	return h.After != nil && h.After.Inventory != nil && h.Before != nil
 }
 
-// settled reports whether the run waited for late events, too. Only then is an event
-// missing.
+// settled reports whether the run also waited for late events. Otherwise an event that
+// has not arrived is not a finding.
 func settled(h *harness.History) bool { return looked(h) && h.Flushed != nil }
 
 func problem(kind harness.ProblemKind, text string) []harness.Problem {
@@ -98,7 +101,7 @@ func problem(kind harness.ProblemKind, text string) []harness.Problem {
 }
 
 // Same reports whether two verdicts have the same outcome, and the same findings in any
-// order. Words for people do not count: older verdicts lack some.
+// order. The text in Because does not count, because older verdicts do not have it.
 func Same(a, b harness.Verdict) bool {
 	if a.Outcome != b.Outcome || len(a.Findings) != len(b.Findings) {
 		return false
@@ -114,8 +117,8 @@ func Same(a, b harness.Verdict) bool {
 	return true
 }
 
-// once returns each of equal findings once, with their number. A containerd that panics
-// at every call dies a thousand times in a minute.
+// once merges equal findings into one, with their number. A containerd that panics at
+// every call exits a thousand times in a minute.
 func once(found []finding.Finding) (out []finding.Finding) {
 	at, count := map[finding.Finding]int{}, map[int]int{}
 	for _, f := range found {

@@ -35,7 +35,8 @@ func (known excuses) leaks(h *harness.History) (found []finding.Finding, problem
 	return slices.Concat(found, known.leftInPod(h), known.leftByReuse(h)), problems
 }
 
-// left returns what is left, and notes about the residues that are due and missing.
+// left returns the leaks, and a note for each known residue that should be there and is
+// not.
 func (known excuses) left(h *harness.History) []finding.Finding {
 	if !looked(h) {
 		return nil
@@ -49,16 +50,16 @@ func (known excuses) left(h *harness.History) []finding.Finding {
 	return append(circumstances(h, left), residue.Absent(known, left, now)...)
 }
 
-// brokenBoot reports whether a fault came before the first call of the client. The first
-// inventory is then that of a containerd which had not loaded all plugins.
+// brokenBoot reports whether a fault came before the first call of the client. Then
+// containerd may not have loaded all plugins before the first inventory.
 func brokenBoot(h *harness.History) bool {
 	return len(h.Calls) > 0 && slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
 		return hit.Who == "containerd" && hit.Fault >= 0 && hit.Time.Before(h.Calls[0].At)
 	})
 }
 
-// replaced reports whether the last containerd is another release than the first. It has
-// other plugins.
+// replaced reports whether the last containerd is another release than the first. Another
+// release has other plugins.
 func replaced(h *harness.History) bool {
 	all := h.Versions()
 	return all[0] != all[len(all)-1]
@@ -73,7 +74,8 @@ func ofPlugin(f finding.Finding) bool {
 }
 
 // ofNextBoot reports whether a finding is about a handle of a containerd that started
-// after the first inventory. Its usual handles are unknown.
+// after the first inventory. The first inventory does not have the usual handles of that
+// containerd.
 func ofNextBoot(h *harness.History, f finding.Finding) bool {
 	return f.Class == finding.ClassHandle && f.Facts[fact.Program] == "containerd" &&
 		!slices.ContainsFunc(h.Before.Handles, func(was inventory.Handles) bool {
@@ -90,8 +92,9 @@ func responseLost(h *harness.History) bool {
 }
 
 // takenFromRunning returns the files, directories and mounts of running containers and
-// sandboxes that a restarted containerd removed. containerd may have to remove them after
-// a fault in one of its calls, or after the kill of a shim or its processes.
+// sandboxes that a restarted containerd removed. It ends at a fault in a call of
+// containerd, and at the kill of a shim or its processes. After these containerd may have
+// to remove them.
 func takenFromRunning(h *harness.History) (found []finding.Finding) {
 	if h.Before == nil {
 		return nil
@@ -114,8 +117,8 @@ func takenFromRunning(h *harness.History) (found []finding.Finding) {
 	return circumstances(h, uniqueCauses(found))
 }
 
-// leftByReuse returns the leaks of the second use of an id. A leak of the first use may
-// serve the second, and containerd may connect to it anew.
+// leftByReuse returns the leaks of the second use of an id. If the first use has leaked a
+// shim, containerd may connect to it again, so handles are not reported.
 func (known excuses) leftByReuse(h *harness.History) []finding.Finding {
 	if h.Reuse == nil || h.Reuse.Err != nil || h.Reuse.After == nil || h.Reuse.After.Inventory == nil || !looked(h) {
 		return nil

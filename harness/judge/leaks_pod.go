@@ -13,9 +13,10 @@ import (
 	"github.com/shimquake/shimquake/oracle/residue"
 )
 
-// leftInPod returns the leaks of removed containers in their running pod. A leak that is
-// still there in the end is the pod's. A restarted containerd has other handles for
-// what it loaded, and one more a round later, when a loaded shim sends something.
+// leftInPod returns the leaks of removed containers in their running pod. A leak that the
+// final inventory still has is not among them, because left returns it. A restarted
+// containerd has new handles for the objects that it loaded. It gets one more a round
+// later, when a loaded shim sends an event.
 func (known excuses) leftInPod(h *harness.History) (found []finding.Finding) {
 	if h.CRI == nil || h.CRI.Pod == nil {
 		return nil
@@ -54,7 +55,7 @@ func stays(h *harness.History, i harness.Instance) bool {
 }
 
 // staysInPod reports whether a sandbox or a container runs through the rounds. Its task
-// is missing only in a list that a fault cut short.
+// looks new if a fault had cut the earlier list short.
 func staysInPod(h *harness.History, s finding.Subject) bool {
 	_, ofPod := h.CRI.When("RunPodSandbox", s.ID)
 	through := slices.ContainsFunc(h.Instances, func(i harness.Instance) bool { return i.ID == s.ID && stays(h, i) })
@@ -71,7 +72,7 @@ func ofEndedStatus(h *harness.History, f finding.Finding) bool {
 }
 
 // ofRotatedLog reports whether a finding is about a handle of a bystander's log. During a
-// rotation the handle has the older name of the log, and a round later it has not.
+// rotation the handle has the log's older name, and a round later the new one.
 func ofRotatedLog(h *harness.History, f finding.Finding) bool {
 	return f.Class == finding.ClassHandle && slices.ContainsFunc(h.Bystanders, func(b harness.Bystander) bool {
 		return len(b.Rotations) > 0 && strings.HasPrefix(path.Base(f.Facts[fact.Handle]), harness.BystanderPod+".")
@@ -84,8 +85,8 @@ func connectsLate(f finding.Finding) bool {
 	return opensAnew(f) && f.Facts[fact.Kind] != fact.ADescriptor
 }
 
-// opensAnew reports whether a finding is about what a restarted containerd opens again: a
-// handle of its own, or a shim's connection to it.
+// opensAnew reports whether a finding is about a handle that a restart of containerd
+// opens again. The handle is containerd's own, or a shim's connection to it.
 func opensAnew(f finding.Finding) bool {
 	kind := f.Facts[fact.Kind]
 	return f.Class == finding.ClassHandle && (f.Facts[fact.Program] != "shim" || kind == fact.AConnection ||

@@ -51,8 +51,9 @@ func networks(h *harness.History) (found []finding.Finding, _ []harness.Problem)
 	return append(found, otherAddresses(h)...), nil
 }
 
-// livedAt reports whether a pod was asked to run by then, and not to stop, and since
-// when. Calls that stop a pod do not say which: a client stops one of its pods at a time.
+// livedAt reports whether a pod should have run at a time, and since when. The client had
+// run it by then, and had not asked to stop it. A recorded call that stops a pod has no
+// id, but the client stops one pod at a time.
 func livedAt(h *harness.History, sandbox string, at time.Time) (since time.Time, lives bool) {
 	for _, b := range h.Bystanders {
 		if b.Sandbox == sandbox {
@@ -70,8 +71,8 @@ func livedAt(h *harness.History, sandbox string, at time.Time) (since time.Time,
 	return since, reported && since.Before(at) && !stops
 }
 
-// otherAddresses returns the pods that are ready, and of which CRI says another address
-// than CNI has given, before or after a restart of containerd.
+// otherAddresses returns a finding for each ready pod for which CRI reports another
+// address than CNI returned, before or after a restart of containerd.
 func otherAddresses(h *harness.History) (found []finding.Finding) {
 	if h.CRI == nil {
 		return nil

@@ -20,7 +20,7 @@ type process struct {
 	e *harness.Exec // nil: the init
 }
 
-// processes returns the processes of the workload: each init, and behind it its execs.
+// processes returns the processes of the workload: each init, followed by its execs.
 func processes(h *harness.History) (all []process) {
 	for n := range h.Instances {
 		i := h.Instances[n]
@@ -32,8 +32,8 @@ func processes(h *harness.History) (all []process) {
 	return all
 }
 
-// processOf returns the process that a container or an exec has. Of an exec that the
-// client did not ask for it returns the init.
+// processOf returns the process of a container, or of an exec in it. If the client did
+// not ask for the exec, it returns the init.
 func processOf(h *harness.History, container, exec string) (process, bool) {
 	n := slices.IndexFunc(h.Instances, func(i harness.Instance) bool { return i.ID != "" && i.ID == container })
 	if n < 0 {
@@ -93,10 +93,10 @@ const (
 
 // truth returns how the process really ended. ran is false if its payload never began.
 //
-// A payload that recorded its start and not its end was killed. It handles or ignores
-// every other signal, and as the init of its PID namespace no default action reaches it.
-// A payload that dies of SIGSEGV records that before, as an exit. Where the world's init
-// reaped the process, truth compares the wait status.
+// SIGKILL ended a payload that recorded its start and not its end. A payload handles or
+// ignores every other signal, and the default action of a signal does not affect the init
+// of a PID namespace. A payload that dies of SIGSEGV records its exit before. If the
+// world's init reaped the process with another status, truth returns an error.
 func (p process) truth() (t exit.Truth, ran bool, err error) {
 	own, name := p.record(), p.i.Name
 	if p.e != nil {
@@ -142,8 +142,9 @@ func truth(h *harness.History, i harness.Instance) (exit.Truth, bool, error) {
 	return process{h, i, nil}.truth()
 }
 
-// reportedKilled reports whether an observer reported that SIGKILL ended the container.
-// To write a core takes time: only the kernel knows which of two signals came first.
+// reportedKilled reports whether an observer reported that SIGKILL ended the container. A
+// process that dies of SIGSEGV needs time to write its core. If the client kills it
+// meanwhile, only the kernel knows which signal ended it.
 func reportedKilled(h *harness.History, i harness.Instance) bool {
 	return slices.ContainsFunc(h.Reported, func(o exit.Observation) bool {
 		return o.Container == i.ID && o.Exec == "" && o.Status == killed
@@ -151,7 +152,8 @@ func reportedKilled(h *harness.History, i harness.Instance) bool {
 }
 
 // reportedTrue reports whether a status is the true status of a process. A made-up status
-// has a made-up time: containerd cleans up behind a dead shim while the container runs.
+// also has a made-up time: containerd may clean up after a dead shim while the container
+// still runs.
 func (p process) reportedTrue(status uint32) bool {
 	t, ran, err := p.truth()
 	return ran && err == nil && t.Status == status

@@ -18,7 +18,7 @@ import (
 const reapIn = 5 * time.Second
 
 // exitWindow returns the possible times of the end of a process: it was alive at from,
-// and its shim noticed its end by to. The zero time: the shim may have noticed it later.
+// and its shim noticed its end by to. If to is zero, the shim may have noticed it later.
 func (p process) exitWindow() (from, to time.Time) {
 	from, _ = livedUntil(p.h, p.i)
 	to = endedBy(p.h, p.i)
@@ -38,8 +38,8 @@ func (p process) exitWindow() (from, to time.Time) {
 }
 
 // over returns a time by which the process had ended: the end of an init, or the first
-// report that it had ended. Of an exec it returns its end, or that of its container. The
-// zero time: it did not run, or the end is unknown.
+// report that it had ended. For an exec it returns the exec's own end, or that of its
+// container. The time is zero if the process did not run, or if its end is unknown.
 func (p process) over() time.Time {
 	switch e := p.e; {
 	case e == nil:
@@ -54,8 +54,8 @@ func (p process) over() time.Time {
 	return exitDue(p.h, p.i)
 }
 
-// livedUntil returns a time at which the payload of a container was alive, and what it
-// did.
+// livedUntil returns the last known time at which the payload of a container was alive,
+// and what happened then.
 func livedUntil(h *harness.History, i harness.Instance) (at time.Time, what string) {
 	if kill := firstKillRequest(h, i); !kill.IsZero() && kill.After(ranAt(i)) {
 		return kill, "the client was about to kill it"
@@ -83,9 +83,10 @@ func ranAt(i harness.Instance) time.Time {
 	return i.Payload.ReadyAt
 }
 
-// firstKillRequest returns when the client first asked for what ends a payload that
-// SIGKILL ended. The zero time: another process may have killed it before. The request
-// counts, because the signal may be sent long before its response, or the response lost.
+// firstKillRequest returns the time of the client's first request that kills a payload,
+// if SIGKILL ended it. The time is zero if another process may have killed it before. The
+// time of the response is no use: the signal may be sent long before, and the response
+// may be lost.
 func firstKillRequest(h *harness.History, i harness.Instance) (first time.Time) {
 	other := func(k harness.Kill) bool { return k.Who != "containerd" }
 	if i.Payload.Exited || i.Payload.Runs == 0 || lastSent(h, i, unix.SIGKILL).IsZero() ||
@@ -112,9 +113,9 @@ func lastSent(h *harness.History, i harness.Instance, signal unix.Signal) (last 
 	return last
 }
 
-// endOf returns when a container ended: as its payload recorded it, or the world's init,
-// or the harness that killed it. Reports of containerd do not count. The zero time: the
-// end is unknown.
+// endOf returns when a container ended, as its payload, the world's init or the harness
+// that killed it has recorded. Reports of containerd do not count. The time is zero if
+// the end is unknown.
 func endOf(h *harness.History, i harness.Instance) time.Time {
 	switch {
 	case i.Payload.Exited:
@@ -148,7 +149,7 @@ func overBy(h *harness.History, i harness.Instance) time.Time {
 }
 
 // endedBy returns the latest time that an observer of a container's end can report. The
-// zero time: its end is unknown, or its shim may have noticed it late.
+// time is zero if its end is unknown, or if its shim may have noticed it late.
 func endedBy(h *harness.History, i harness.Instance) time.Time {
 	if held(h, i) {
 		return time.Time{}

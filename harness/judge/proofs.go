@@ -13,8 +13,8 @@ import (
 // proofs: every planned fault fired, and the harness took the final inventory. For a
 // fault that did not fire, the verdict lists the points that were hit instead.
 func proofs(h *harness.History) (_ []finding.Finding, missed []harness.Problem) {
-	if !looked(h) && len(h.Problems) == 0 { // another problem already says why it did not
-		missed = problem(harness.ByLook, "the history has no look at what was left, and no reason for that")
+	if !looked(h) && len(h.Problems) == 0 { // otherwise another problem already says why
+		missed = problem(harness.ByLook, "the history has no final inventory, and no problem says why")
 	}
 	for _, f := range h.Firings {
 		if f.Count > 0 {
@@ -34,9 +34,10 @@ func proofs(h *harness.History) (_ []finding.Finding, missed []harness.Problem) 
 	return nil, missed
 }
 
-// hitInstead counts the passes of points until the client was done: later ones are those
-// of the oracle. Where the process of the fault has passed points of the same kind, these
-// are enough. The two points of a call are one.
+// hitInstead lists the points that were hit before the client was done, with their
+// counts. Later hits come from calls of the oracle. If the fault's process hit points of
+// the fault's kind, hitInstead lists only these. It counts the entry and the exit of a
+// call as one.
 func hitInstead(h *harness.History, at failpoints.Point) string {
 	hits, near := map[failpoints.Point]int{}, false
 	for _, hit := range h.Hits {
@@ -62,7 +63,7 @@ func hitInstead(h *harness.History, at failpoints.Point) string {
 	}
 	slices.Sort(seen)
 	if len(seen) == 0 {
-		return "no point at all"
+		return "nothing"
 	}
 	return strings.Join(seen, ", ")
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/rate"
 )
 
-// races counts the events that a race may lose: how many were due, and how many of these
-// were lost. An event without a subscriber does not count. One case cannot tell a race
-// from an event that is never sent. Many cases can.
+// races counts, for each race that may lose an event, how many events were due and how
+// many of these were lost. An event does not count if the harness was not subscribed. One
+// case cannot tell a race from an event that is never sent. Many cases can.
 func (known excuses) races(h *harness.History, found []finding.Finding) (out []rate.Count) {
 	if !settled(h) {
 		return nil

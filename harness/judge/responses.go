@@ -32,7 +32,7 @@ func responses(h *harness.History) (found []finding.Finding, problems []harness.
 		impossible, ok := model.Follow(f.ops)
 		if !ok {
 			problems = append(problems, problem(harness.ByHarness,
-				fmt.Sprintf("c%d has more possible states than can be followed: make the script shorter", n))...)
+				fmt.Sprintf("c%d has too many possible states to check: make the script shorter", n))...)
 			continue
 		}
 		for _, i := range impossible {
@@ -44,15 +44,16 @@ func responses(h *harness.History) (found []finding.Finding, problems []harness.
 	return found, problems
 }
 
-// follow collects what was done about one container, and was seen of it.
+// follow collects the calls for one container, and the states that containerd reported
+// for it.
 type follow struct {
 	h         *harness.History
 	steps     script.Script
 	container int
 	ops       []model.Op
-	facts     []fact.Facts // of each of ops, if it is impossible; none: another rule reports it
+	facts     []fact.Facts // for each of ops, if it is impossible; empty: another rule reports it
 	objects   []script.Object
-	made      map[int]model.Call // by their places in ops; none: it is an observation
+	made      map[int]model.Call // by index in ops; the other ops are observations
 }
 
 func (f *follow) add(of script.Object, from time.Time, took time.Duration, lost bool, fs fact.Facts,
@@ -81,7 +82,7 @@ func (f *follow) calls() {
 		call.Beside, call.Release = atSameTime(f.h, c), f.h.Version
 		fs := fact.Facts{fact.What: fact.WrongResponse, fact.Call: c.Verb, fact.Reported: string(c.Response)}
 		switch {
-		case c.Unprovoked, of == script.ThePod && f.container > 0: // c0 is in it, too
+		case c.Unprovoked, of == script.ThePod && f.container > 0: // the calls for the pod are judged with c0
 			fs = fact.Facts{}
 		case c.Err != nil:
 			fs[fact.Error] = c.Err.Text
@@ -150,7 +151,8 @@ func (f *follow) observed() {
 	}
 }
 
-// finding is about a response, or a state, that no possible state allows.
+// finding returns the finding about an impossible response or an impossible observed
+// state.
 func (f *follow) finding(i model.Impossible) finding.Finding {
 	of, fs := f.objects[i.Op], f.facts[i.Op]
 	var states, responses []string

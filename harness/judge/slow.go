@@ -10,19 +10,19 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// How long a call may take without a fault: slowAlways, and slowTimes the time of the
-// quickest quarter of the case's calls. At a load of 20 on two CPUs the slowest of 22,000
-// calls took 1.0 s, and a quarter of them took 10 ms. An emulated machine takes ten times
-// as long. If the load of each CPU is over busy, slowAlways grows with it: at a load of
-// 45 a call took 6.5 s.
+// A call without a fault may take slowAlways, plus slowTimes the time within which the
+// quickest quarter of the case's calls returned. At a load of 20 on two CPUs the slowest
+// of 22,000 calls took 1.0 s, and a quarter took at most 10 ms. On an emulated machine
+// calls take ten times as long. If the load of each CPU is over busy, slowAlways grows
+// with it: at a load of 45 a call took 6.5 s.
 const (
 	slowAlways = 3 * time.Second
 	slowTimes  = 20
 	busy       = 10.0
 )
 
-// quick are the calls that wait for no process. StopContainer and StopPodSandbox wait for
-// payloads, which end at once if they obey SIGTERM.
+// quick lists the calls that wait for no process. StopContainer and StopPodSandbox are
+// among them, because payloads that obey SIGTERM end at once.
 var quick = []string{
 	"create", "start", "kill", "delete", "remove", "add", "close-io", "pause", "resume",
 	"RunPodSandbox", "CreateContainer", "StartContainer", "StopContainer", "RemoveContainer",
@@ -51,8 +51,8 @@ func slow(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 }
 
 // stopsHeldUp returns the stops that wait for the stop of a container that ignores
-// SIGTERM, in a case without a fault. They waited if none of them returned earlier. On a
-// busy machine a single stop may be late.
+// SIGTERM, in a case without a fault. They waited if none of them returned earlier. A
+// single late stop is no finding, because it may be late on a busy machine.
 func stopsHeldUp(h *harness.History) []finding.Finding {
 	if !h.Case.Faultless() {
 		return nil

@@ -37,15 +37,15 @@ func streams(h *harness.History) (found []finding.Finding, _ []harness.Problem) 
 	return found, nil
 }
 
-// failed returns a finding about something that does not work for the process.
+// failed returns a finding about an operation on the process that does not work.
 func (p process) failed(fs fact.Facts) finding.Finding {
 	f := p.find(finding.Liveness, finding.ClassContainer, fs)
 	f.Subject.PID = 0
 	return f
 }
 
-// outputs returns the wrong outputs of a process. Of an exec the client reads them until
-// it deletes the exec.
+// outputs returns the wrong outputs of a process. The client reads the outputs of an exec
+// until it deletes the exec.
 func (p process) outputs() []finding.Finding {
 	out, started, deleted, written := p.i.Outputs, p.i.Started, p.i.Deleted, logWritten(p.h, p.i)
 	if p.e != nil {
@@ -91,7 +91,7 @@ func (p process) wrongOutputs(is harness.Outputs) (found []finding.Finding) {
 			stderr = own.Wrote
 		}
 	}
-	if spec.Unread { // its shim drops what it still has at Delete
+	if spec.Unread { // its shim drops the unread lines at Delete
 		stdout, stderr, is.Stdout.Cut, is.Stderr.Cut = 0, 0, false, false
 	}
 	if spec.Log == harness.LogFile {
@@ -112,8 +112,9 @@ func (p process) wrongOutputs(is harness.Outputs) (found []finding.Finding) {
 	return found
 }
 
-// wrongLog judges a log that the shim writes. A file keeps what it had before. A logger
-// gets the id of its process, and ends before the process is deleted.
+// wrongLog returns the findings about a log that the shim writes. A log file must keep
+// its earlier content. A logger must get the id of its process, and must exit before the
+// process is deleted.
 func (p process) wrongLog(is harness.Outputs, deleted time.Time) (found []finding.Finding) {
 	add := func(wrong bool, how, reported string) {
 		if wrong {
@@ -185,8 +186,8 @@ func wrongLines(out harness.Output, lost []harness.Hole) (all []fact.Facts) {
 	return all
 }
 
-// wrongInput judges the input of a process. A process that ended before its input may
-// have read less.
+// wrongInput returns the findings about the input of a process. A process that exited
+// before the end of its input may have read less.
 func (p process) wrongInput() (found []finding.Finding) {
 	in, own := p.i.Input, p.record()
 	if p.e != nil {
@@ -217,7 +218,8 @@ func (p process) wrongInput() (found []finding.Finding) {
 	return found
 }
 
-// wrongAttach judges the stream of a client that attached to the container by CRI.
+// wrongAttach returns the findings about the stream of a client that attached to the
+// container by CRI.
 func (p process) wrongAttach(a harness.Attach) (found []finding.Finding) {
 	switch {
 	case a.Err != nil:
@@ -235,9 +237,9 @@ func (p process) wrongAttach(a harness.Attach) (found []finding.Finding) {
 }
 
 // wrongAttachedOutputs returns the wrong outputs of an attached client. If the input
-// stays open, v2.4.2 ends the second stream with the first, and loses its last lines.
-// Each of the two ends the input, and the input ends both (ContainerIO.Attach). So one
-// stream must be whole, and the other must have begun.
+// stays open, v2.4.2 ends the second stream with the first, and loses its last lines. The
+// end of either stream closes the input, and the end of the input closes both streams
+// (ContainerIO.Attach). So one stream must be whole, and the other must have begun.
 func (p process) wrongAttachedOutputs(is harness.Outputs) []finding.Finding {
 	found := p.wrongOutputs(is)
 	missing := func(f finding.Finding) bool { return f.Facts[fact.Output] == fact.Missing }

@@ -7,14 +7,14 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// statement is a kind of thing that containerd, a shim or a client reports.
+// statement is a statement about containerd, a shim or a client that a rule checks.
 type statement int
 
-// The statements that some fault effects excuse: a deviation is tolerated then.
+// The statements that need not hold after some effects of faults.
 const (
 	exitNoticed   statement = iota // A shim notices the end of a process at once.
 	exitTimeSame                   // All reports of an exit have the same time.
-	reportWritten                  // containerd has written down what it reported.
+	reportWritten                  // containerd has stored what it reported.
 	objectKept                     // Nothing but the client ends or removes an object.
 	stateReported                  // containerd reports the state of an object.
 	outputRead                     // Each line of an output is read.
@@ -25,26 +25,27 @@ const (
 	stateAnswered                  // A request for the state gets a response.
 	shimExitsWell                  // A shim exits with 0.
 	besideWorks                    // A call about a bystander works.
-	processLives                   // A process ends by itself, or by its client.
+	processLives                   // Only the process itself or its client ends a process.
 )
 
-// cell says which effects of a kind excuse a statement.
+// cell says which effects of a kind excuse a statement, by their time or by their
+// process.
 type cell int
 
 const (
-	always    cell = iota + 1
-	before         // It began before the end of the statement's time.
-	inTest         // It began before the client was done.
-	firstUse       // It began before the second use of the first id.
-	overlaps       // It overlaps the statement's time.
-	soon           // It overlaps that time, or begins at most lag later.
-	around         // It overlaps that time, or is at most lag apart from it.
-	ofProcess      // It is on the process itself.
-	ofItsShim      // It is on a shim that served the container.
+	always    cell = iota + 1 // all effects.
+	before                    // effects that began before the end of the statement's span.
+	inTest                    // effects that began before the client was done.
+	firstUse                  // effects that began before the second use of the first id.
+	overlaps                  // effects that overlap the statement's span.
+	soon                      // effects that overlap the span, or begin at most lag later.
+	around                    // effects that overlap the span, or are at most lag away from it.
+	ofProcess                 // effects on the process itself.
+	ofItsShim                 // effects on a shim that served the container.
 )
 
-// lag is how late the effect of a signal may be seen. A call may fail because of it as
-// much later.
+// lag is how late the effect of a signal may be seen, and how much later a call may fail
+// because of the signal.
 const lag = time.Second
 
 // tolerances says which fault effects excuse which statements, and when.
@@ -54,7 +55,8 @@ var tolerances = map[statement]map[kind]cell{
 		shimKilled: firstUse, shimPlanned: always, shimFaked: always, kernelSlow: before,
 		callHeld: before, callBroken: before, statementBroken: before,
 	},
-	// A kill excuses nothing here: containerd wrote the report down before.
+	// A kill excuses nothing here, because containerd stores a state before it reports
+	// it.
 	reportWritten: {
 		kernelSlow: overlaps, callHeld: overlaps, callBroken: overlaps, statementBroken: overlaps,
 		shimFaked: always,
@@ -107,7 +109,8 @@ func tolerated(h *harness.History, what statement, of harness.Instance, when spa
 	})
 }
 
-// covers reports whether an effect is one of a cell.
+// covers reports whether a cell lets an effect excuse a statement about a container and a
+// span.
 func (c cell) covers(h *harness.History, e effect, of harness.Instance, when span) bool {
 	switch c {
 	case always:
@@ -132,11 +135,11 @@ func (c cell) covers(h *harness.History, e effect, of harness.Instance, when spa
 	return false
 }
 
-// broken reports whether a fault may have kept containerd from writing down, by a time,
-// what it reported.
+// broken reports whether a fault may have kept containerd from storing what it reported
+// by a time.
 func broken(h *harness.History, by time.Time) bool { return brokenSince(h, time.Time{}, by) }
 
-// brokenSince reports the same of the time after another.
+// brokenSince reports the same for the time between two times.
 func brokenSince(h *harness.History, from, by time.Time) bool {
 	return tolerated(h, reportWritten, harness.Instance{}, span{from, by})
 }

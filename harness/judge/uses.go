@@ -8,10 +8,10 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// usesApart returns the history with an id for each use of an id. c0-2 is the second use
-// of c0, and e0-2 that of an exec's e0. So no rule has to know of a second use. Events
-// and reports belong to the use with their pid. The rest belongs to the latest use that
-// had begun by then.
+// usesApart returns the history with a different id for each use of an id, so that no
+// rule has to know of a second use. c0-2 is the second use of c0, and e0-2 is the second
+// use of the exec e0. Events and reports belong to the use with their pid. All other
+// records belong to the latest use that had begun by then.
 func usesApart(h *harness.History) *harness.History {
 	if !h.Case.Workload.ReusesIDs() {
 		return h
