@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"regexp"
+	"slices"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/affected"
@@ -9,57 +10,57 @@ import (
 	"github.com/shimquake/shimquake/oracle/residue"
 )
 
-// Bug is everything that is known about one bug, from a file in bugs/. It is the source
-// of a sweep's excuses, the oracle's residues, the pages of docs/bugs/ and the matrix.
-// The search for the bug of a report uses it, too.
+// Bug is everything that is known about one bug, from a file in bugs/. Sweeps, the
+// oracle, the matrix, `shimquake repro` and the pages of docs/bugs/ use it.
 type Bug struct {
 	// ID is containerd-NUMBER if upstream has an issue for exactly this bug, else words.
 	ID string `yaml:"id"`
-	// Title is the loss for a user, in at most 70 characters.
+	// Title says what a user loses or sees, in at most 70 characters.
 	Title string `yaml:"title"`
 	Kind  Kind   `yaml:"kind"`
 	// Severity is the harm to a node. Rank orders the bugs of one severity: 1, 2, ...;
 	// bugs without a rank come last.
 	Severity Severity `yaml:"severity"`
 	Rank     int      `yaml:"rank,omitempty"`
-	// Trigger is the trigger on a node.
+	// Trigger is the event on a node that leads to the bug.
 	Trigger string `yaml:"trigger"`
-	// Symptoms are the visible effects that people report.
+	// Symptoms are the effects that users see and report.
 	Symptoms Symptoms `yaml:"symptoms,omitempty"`
-	// Left are the findings of its case on a bad release: all of these or, with OneOf, at
-	// least one. May are possible further findings. Their companions in the same
-	// container or pod need no entry (compare.Companions).
+	// Left are the findings that its case has on a release with the bug: all of these or,
+	// with OneOf, at least one. May are findings that some runs have in addition. Findings
+	// that follow from another one need no entry (compare.Companions).
 	Left  []finding.Match `yaml:"left,omitempty"`
 	May   []finding.Match `yaml:"may,omitempty"`
 	OneOf bool            `yaml:"oneOf,omitempty"`
-	// Beside are other bugs that its case also shows, on releases with those bugs.
+	// Beside are the ids of other bugs that its case also shows.
 	Beside []string `yaml:"beside,omitempty,flow"`
-	// Window is the place in containerd's code, in the newest release with the bug: one
-	// function or line a word, "binary.Start core/runtime/v2/binary.go:105..140".
+	// Window is the place in containerd's code, in the newest release with the bug.
+	// Example: "binary.Start core/runtime/v2/binary.go:105..140". Package repro/rank looks
+	// for the functions of a report in it.
 	Window string `yaml:"window,omitempty"`
-	// Releases are the releases with the bug, branch by branch.
+	// Releases says which releases have the bug.
 	Releases affected.Releases `yaml:"releases"`
-	// Threads are upstream's threads, each with a word: "issue containerd#8981".
+	// Threads are upstream issues and changes: "issue containerd#8981".
 	Threads []Thread `yaml:"threads,omitempty"`
-	// Why is the cause, in at most 60 words or so.
+	// Why is the cause, in at most 60 words.
 	Why string `yaml:"why"`
 	// Verified is the evidence, with figures.
 	Verified Verified `yaml:"verified"`
-	// Odds is how often the case showed the bug on the last bad release: "20 of 20". A
-	// bug with a case has them.
+	// Odds is how many runs of the case showed the bug on the newest release with it: "19
+	// of 20". A bug with a case needs it.
 	Odds Odds `yaml:"odds,omitempty"`
-	// Until is the workaround for operators before the upgrade.
+	// Until is a workaround for operators.
 	Until string `yaml:"until,omitempty"`
-	// Takes are the conditions on a node, in the words of repro/read, of a bug without a
-	// case: "nri-refused".
+	// Takes are the conditions that a bug without a case needs on a node, such as
+	// "nri-refused". Package repro/read defines them.
 	Takes []string `yaml:"takes,omitempty,flow"`
-	// Tried describes the failed attempts to show a bug without a case.
+	// Tried describes the attempts to reproduce a bug that has no case.
 	Tried string `yaml:"tried,omitempty"`
-	// Cases show the bug, the surest first: `shimquake run ID`, or the case's own name.
+	// Cases reproduce the bug, the most reliable one first.
 	Cases []harness.Case `yaml:"-"`
-	// Sweep are the findings that a sweep may excuse by the bug; nil: none.
+	// Sweep are the findings of a sweep that the bug explains; nil: none.
 	Sweep *Excuse `yaml:"-"`
-	// Residue is set if the oracle does not call the bug a violation.
+	// Residue is set if the oracle does not report the bug as a violation.
 	Residue *residue.Known `yaml:"-"`
 }
 
@@ -68,37 +69,46 @@ type Kind string
 
 // The kinds.
 const (
-	Defect  Kind = "defect"  // a real fault at that place shows it every time.
-	Race    Kind = "race"    // it depends on timing.
-	Lead    Kind = "lead"    // only after an error that the function cannot return.
-	Residue Kind = "residue" // known leftovers that are no violation
+	Defect  Kind = "defect"
+	Race    Kind = "race"
+	Lead    Kind = "lead"
+	Residue Kind = "residue"
 )
 
 var kinds = []Kind{Defect, Race, Lead, Residue}
+
+// Kinds returns all kinds.
+func Kinds() []Kind { return slices.Clone(kinds) }
+
+// Means explains a kind to a person.
+func (k Kind) Means() string {
+	return map[Kind]string{
+		Defect:  "its trigger happens on real nodes",
+		Race:    "its trigger happens on real nodes, and the timing decides whether the bug shows",
+		Lead:    "not confirmed, because it needs an error that containerd is not known to return at this place",
+		Residue: "harmless and expected, so a run with it does not fail",
+	}[k]
+}
 
 // Severity is the harm of a bug to a node.
 type Severity string
 
 // The severities, the worst first.
 const (
-	// Critical: a wrong result, or a healthy container lost, in everyday operation.
 	Critical Severity = "critical"
-	// High: a leftover stays until it is removed by hand, or an id cannot be used.
-	High Severity = "high"
-	// Medium: a restart fixes it, or little is left.
-	Medium Severity = "medium"
-	// Low: an event, an empty directory, or a leftover of a very rare fault.
-	Low Severity = "low"
+	High     Severity = "high"
+	Medium   Severity = "medium"
+	Low      Severity = "low"
 )
 
 var severities = []Severity{Critical, High, Medium, Low}
 
-// Symptoms are the visible effects, by the tool that shows them.
+// Symptoms are the effects that users see, by the tool that shows them.
 type Symptoms struct {
 	// Log are lines of containerd's, kubelet's or dockerd's log: regular expressions.
 	Log []Regexp `yaml:"log,omitempty"`
-	// The others are texts for people, as `ps`, `ctr`, `crictl`, `docker` and the stream
-	// of events show them. Programs compare such an output with Left.
+	// The other fields describe what `ps`, `ctr`, `crictl`, `docker` and the event stream
+	// show. Only people read them.
 	PS     []string `yaml:"ps,omitempty"`
 	Ctr    []string `yaml:"ctr,omitempty"`
 	Crictl []string `yaml:"crictl,omitempty"`
@@ -122,10 +132,10 @@ func (r *Regexp) UnmarshalYAML(unmarshal func(any) error) error {
 
 // Verified is the evidence for a bug.
 type Verified struct {
-	// By are the kinds of evidence: ran (a case showed it), read (in the source),
-	// reported (by upstream).
+	// By are the kinds of evidence: ran (a run showed it), read (containerd's source was
+	// read), reported (an upstream thread has it).
 	By []Way `yaml:"by,flow"`
-	// How describes the runs and the source, with figures.
+	// How has what the other fields do not say about the runs, with figures.
 	How string `yaml:"how,omitempty"`
 }
 
@@ -155,9 +165,9 @@ func (b Bug) Applies(release string) bool { return b.Releases.Applies(release) }
 // Means explains a severity to a person.
 func (s Severity) Means() string {
 	return map[Severity]string{
-		Critical: "a wrong result, or a healthy container lost, in everyday operation",
-		High:     "a leftover stays until it is removed by hand, or an exit code is wrong after a fault",
-		Medium:   "a restart fixes it, or it takes a rare fault",
-		Low:      "an event, an empty directory, or a leftover of a very rare fault",
+		Critical: "everyday operation loses a container, leaks a shim or gives a wrong result",
+		High:     "a leftover stays until it is removed by hand, or a fault leads to a wrong exit code",
+		Medium:   "a restart of containerd repairs it, or only a rare fault triggers it",
+		Low:      "a wrong, missing or repeated event, an empty directory, or a leftover of a very rare fault",
 	}[s]
 }

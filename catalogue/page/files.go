@@ -3,16 +3,17 @@ package page
 import (
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/shimquake/shimquake/catalogue"
 )
 
-// Matrix is the page that `shimquake matrix --markdown` makes from a real run. The
-// catalogue alone is not enough for it.
+// Matrix is the page that `shimquake matrix --markdown` writes after a real run. [Files]
+// does not return it, because the catalogue has no results of runs.
 const Matrix = Dir + "/matrix.md"
 
-// Files returns the texts of all pages, including README, by their paths below the root
-// of the checkout.
+// Files returns the texts of all generated pages, and of README with its table of bugs.
+// Their keys are paths below root, the folder of the checkout.
 func Files(root string) (map[string]string, error) {
 	bugs := catalogue.BySeverity()
 	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
@@ -29,7 +30,7 @@ func Files(root string) (map[string]string, error) {
 	return out, nil
 }
 
-// Stale returns the pages that differ from [Files], and files in [Dir] that are no page.
+// Stale returns the pages that differ from [Files], and the files in [Dir] of no bug.
 func Stale(root string) (stale []string, err error) {
 	want, err := Files(root)
 	if err != nil {
@@ -47,10 +48,11 @@ func Stale(root string) (stale []string, err error) {
 			stale = append(stale, rel)
 		}
 	}
+	slices.Sort(stale)
 	return stale, err
 }
 
-// Write writes all stale pages, and removes files in [Dir] that are no page.
+// Write writes all stale pages, and removes the files in [Dir] of no bug.
 func Write(root string) error {
 	want, err := Files(root)
 	if err != nil {

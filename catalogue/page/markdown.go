@@ -10,7 +10,7 @@ import (
 // Dir is the folder of the pages, below the root of the checkout.
 const Dir = "docs/bugs"
 
-// first is the number of bugs on the first screen.
+// first is the number of bugs in the tables of README and of the index's first screen.
 const first = 5
 
 // Markdown returns a bug's page.
@@ -20,8 +20,11 @@ func Markdown(x catalogue.Bug) string {
 		x.Title, x.ID, x.ID)
 	for _, s := range sections(x) {
 		text := s.text
-		if s.label == "upstream" {
+		switch s.label {
+		case upstream:
 			text = links(x.Threads, text)
+		case findings:
+			text = strings.Replace(text, "Shimquake", "[Shimquake](../reference.md#facts)", 1)
 		}
 		lines := strings.Split(text, "\n")
 		if len(lines) == 1 {
@@ -36,29 +39,34 @@ func Markdown(x catalogue.Bug) string {
 	return b.String()
 }
 
+// links returns the threads with links to them, or none if there are no threads.
 func links(all []catalogue.Thread, none string) string {
 	if len(all) == 0 {
 		return none
 	}
 	parts := make([]string, len(all))
 	for i, t := range all {
-		parts[i] = fmt.Sprintf("%s [%s](%s)", t.Word, t.Name, t.URL())
+		parts[i] = fmt.Sprintf("%s [%s](%s)", relation(t), t.Name, t.URL())
 	}
 	return strings.Join(parts, ", ")
 }
 
-// Index returns the page of all bugs, the worst first.
+// Index returns the page that lists all bugs, the worst first.
 func Index(bugs []catalogue.Bug) string {
 	var b strings.Builder
 	b.WriteString("# Bugs of containerd's shim lifecycle\n\nMade by `make docs` from `catalogue/bugs/`. " +
 		"[matrix.md](matrix.md) has the results of runs on each release.\n\n" +
 		"## The five that matter most\n\n")
 	b.WriteString(Table(bugs[:min(first, len(bugs))], ""))
+	b.WriteString("\n## Kinds\n\n| kind | meaning |\n|---|---|\n")
+	for _, k := range catalogue.Kinds() {
+		fmt.Fprintf(&b, "| %s | %s |\n", k, k.Means())
+	}
 	var last catalogue.Severity
 	for _, x := range bugs {
 		if x.Severity != last {
 			last = x.Severity
-			fmt.Fprintf(&b, "\n## %s: %s\n\n| bug | what you see | kind | releases | shown |\n|---|---|---|---|---|\n",
+			fmt.Fprintf(&b, "\n## %s: %s\n\n| bug | what you see | kind | releases | shown in runs |\n|---|---|---|---|---|\n",
 				strings.ToUpper(string(last[:1]))+string(last[1:]), last.Means())
 		}
 		fmt.Fprintf(&b, "| [`%s`](%s.md) | %s | %s | %s | %s |\n", x.ID, x.ID, x.Title, x.Kind, short(x), shown(x))
@@ -92,6 +100,9 @@ func short(x catalogue.Bug) string {
 			fixed = b.Fixed
 		}
 	}
+	if from == "" {
+		return "not known"
+	}
 	if x.Releases.Open() {
 		return from + " to " + to + ", not fixed"
 	}
@@ -101,9 +112,10 @@ func short(x catalogue.Bug) string {
 	return from + " to " + to + ", fixed in " + fixed
 }
 
+// shown returns the share of runs that show a bug: "19 of 20".
 func shown(x catalogue.Bug) string {
 	if len(x.Cases) == 0 {
-		return "no"
+		return "no case"
 	}
 	return x.Odds.String()
 }
@@ -114,12 +126,13 @@ const (
 	End   = "<!-- end of bugs -->"
 )
 
-// Readme returns README's text with a new table.
+// Readme returns README's text with a new table of bugs. It returns an error if the text
+// has no place for the table.
 func Readme(old string, bugs []catalogue.Bug) (string, error) {
 	before, rest, ok := strings.Cut(old, Begin+"\n")
 	_, after, end := strings.Cut(rest, End)
 	if !ok || !end {
-		return "", fmt.Errorf("README has no table of bugs: add the lines %q and %q around it", Begin, End)
+		return "", fmt.Errorf("README has no place for the table of bugs: add the lines %q and %q", Begin, End)
 	}
 	return before + Begin + "\n" + Table(bugs[:min(first, len(bugs))], Dir+"/") + End + after, nil
 }

@@ -164,7 +164,7 @@ func fresh(is string, want matrix.Expected) bool {
 
 func TestStaleCells(t *testing.T) {
 	b := catalogue.Bug{ID: "b", Cases: []harness.Case{{Name: "b"}}, Releases: affected.Releases{
-		"1.7": {Unknown: "its case does not come there"}, "2.3": {Bad: "v2.3.7"}, "2.4": {Fixed: "v2.4.0"}}}
+		"1.7": {Unknown: "its case does not reach the code"}, "2.3": {Bad: "v2.3.7"}, "2.4": {Fixed: "v2.4.0"}}}
 	const head = "# Bugs\n\n| bug | v1.7.35 | v2.3.7 | v2.4.2 |\n|---|---|---|---|\n"
 	for row, want := range map[string]int{
 		"| [`b`](b.md) | - | bad, shown | ok, held |\n":          0,
@@ -188,13 +188,15 @@ func TestStaleCells(t *testing.T) {
 // An untested release is reported as untested, and not as free of the bug.
 func TestReleasesSayWhatIsNotKnown(t *testing.T) {
 	got := Releases(affected.Releases{
-		"1.7": {Seen: "v1.7.35"}, "2.0": {Unknown: "its case does not come there"}, "2.1": {Held: "v2.1.9"},
+		"1.7": {Seen: "v1.7.35"}, "1.8": {Unknown: "its case does not reach the code"},
+		"2.0": {Unknown: "its case does not reach the code"}, "2.1": {Held: "v2.1.9"},
 		"2.2": {Since: "v2.2.3", Held: "v2.2.2", Bad: "v2.2.9"}, "2.3": {Seen: "v2.3.1", Bad: "v2.3.7", Fixed: "v2.3.8"},
+		"2.4": {Held: "v2.4.2"},
 	})
-	want := "affected: v1.7.35 (seen), 2.2 (v2.2.3 to v2.2.9), 2.3 (seen on v2.3.1 to v2.3.7)\n" +
-		"not affected: 2.1 (v2.1.9), 2.2 (to v2.2.2), 2.3 (from v2.3.8)\n" +
-		"may be affected: before 1.7, v1.7.35 (not tested), 2.0 (its case does not come there), " +
-		"before v2.3.1 (not tested)"
+	want := "affected: v1.7.35, v2.2.3 to v2.2.9, v2.3.1 to v2.3.7\n" +
+		"not affected: v2.2.0 to v2.2.2, 2.3 from v2.3.8; 2.1 and 2.4 (tested: v2.1.9, v2.4.2)\n" +
+		"not tested: before 1.7; 1.8 and 2.0 (its case does not reach the code); " +
+		"older releases of 1.7 and 2.3"
 	if got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}

@@ -1,8 +1,11 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
+
+	"golang.org/x/mod/semver"
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/catalogue/filing"
@@ -20,127 +23,154 @@ func sections(x catalogue.Bug) (all []section) {
 			all = append(all, section{label, text})
 		}
 	}
-	add("is", fmt.Sprintf("a %s of %s severity (%s)", x.Kind, x.Severity, x.Severity.Means()))
-	add("releases", Releases(x.Releases))
 	add("trigger", x.Trigger)
-	add("you see", symptoms(x))
-	add("left", left(x))
+	add("symptoms", symptoms(x))
 	add("workaround", x.Until)
-	add("why", x.Why)
-	add("where", x.Window)
-	add("upstream", threads(x.Threads))
-	add("known by", known(x))
+	add("cause", x.Why)
+	add("code", place(x))
+	add("releases", Releases(x.Releases))
+	add("severity", fmt.Sprintf("%s (defined as: %s)", x.Severity, x.Severity.Means()))
+	add("kind", fmt.Sprintf("%s: %s", x.Kind, x.Kind.Means()))
+	add(upstream, threads(x.Threads))
+	add("evidence", evidence(x))
 	add("tried", x.Tried)
-	add("show it", commands(x))
+	add(findings, found(x))
+	add("reproduce", commands(x))
 	if id := filing.IssueOf(x.ID); id != "" {
-		add("file it", "`shimquake show --issue "+id+"`")
+		add("issue text", "`shimquake show --issue "+id+"`")
 	}
 	return all
 }
 
-// Releases returns the branches as text, with equal notes put together: "affected: 1.6,
-// 1.7 (to v1.7.35)". A release that was not tested may be affected.
+// The labels of sections that have links on a bug's page.
+const (
+	upstream = "upstream"
+	findings = "findings"
+)
+
+// place returns the place in containerd's code, with the release of its line numbers.
+func place(x catalogue.Bug) string {
+	bad, _ := ends(x.Releases)
+	if x.Window == "" || bad == "" {
+		return x.Window
+	}
+	return "in " + bad + ": " + x.Window
+}
+
+// Releases returns the releases with the bug, without it, and untested ones as text.
 func Releases(r affected.Releases) string {
 	var has, not, unknown notes
+	var held, tested, older []string
 	branches := r.Branches()
 	if len(branches) > 0 && branches[0] != affected.Oldest {
-		unknown.add("before "+branches[0], untested)
+		unknown.add("before "+branches[0], "")
 	}
 	for _, name := range branches {
 		b := r[name]
-		switch {
-		case b.Seen != "" && b.Seen == b.Last():
-			has.add(b.Seen, "seen")
-		case b.Has():
-			has.add(name, span(b))
+		if b.Has() {
+			has.add(span(name, b), "")
 		}
 		if b.Seen != "" {
-			unknown.add("before "+b.Seen, untested)
+			older = append(older, name)
 		}
 		if b.Unknown != "" {
 			unknown.add(name, b.Unknown)
 		}
-		if free := without(b); free != "" {
-			not.add(name, free)
+		if b.Held != "" && b.Since == "" {
+			held, tested = append(held, name), append(tested, b.Held)
+		}
+		not.addFree(name, b)
+	}
+	if len(held) > 0 {
+		not.add(and(held), "tested: "+strings.Join(tested, ", "))
+	}
+	if len(older) > 0 {
+		unknown.add("older releases of "+and(older), "")
+	}
+	var lines []string
+	for _, list := range []struct {
+		head     string
+		releases notes
+	}{{"affected", has}, {"not affected", not}, {"not tested", unknown}} {
+		if len(list.releases) > 0 {
+			lines = append(lines, list.head+": "+list.releases.String())
 		}
 	}
-	text := "affected: " + has.String()
-	if len(not) > 0 {
-		text += "\nnot affected: " + not.String()
-	}
-	if len(unknown) > 0 {
-		text += "\nmay be affected: " + unknown.String()
-	}
 	if r.Open() {
-		text += "\nnot fixed"
+		lines = append(lines, "no release has a fix")
 	}
-	return text
+	return strings.Join(lines, "\n")
 }
 
-const untested = "not tested"
+// span returns the range of releases of a branch that are known to have the bug.
+func span(name string, b affected.Branch) string {
+	first := cmp.Or(b.Since, b.Seen, "v"+name+".0")
+	switch last := b.Last(); {
+	case first == last:
+		return first
+	case semver.Compare(first, last) > 0: // the last one is a candidate of the first one
+		return "up to " + last
+	default:
+		return first + " to " + last
+	}
+}
 
-// notes has releases with a note each.
+// notes has releases, each with a note or "".
 type notes [][2]string
 
 func (n *notes) add(release, note string) { *n = append(*n, [2]string{release, note}) }
 
-// String returns "A, B (NOTE), before C, D (OTHER)": neighbours with the same note share
-// it.
-func (n notes) String() string {
-	const before = "before "
-	var parts []string
-	for i, x := range n {
-		text := x[0]
-		if i > 0 && n[i-1][1] == x[1] && strings.HasPrefix(n[i-1][0], before) {
-			text = strings.TrimPrefix(text, before)
-		}
-		if i+1 == len(n) || n[i+1][1] != x[1] {
-			text += " (" + x[1] + ")"
-		}
-		parts = append(parts, text)
-	}
-	return strings.Join(parts, ", ")
-}
-
-// span returns the range of releases of a branch that are known to have the bug.
-func span(b affected.Branch) string {
-	switch {
-	case b.Since != "":
-		return b.Since + " to " + b.Bad
-	case b.Seen != "":
-		return "seen on " + b.Seen + " to " + b.Bad
-	}
-	return "to " + b.Bad
-}
-
-// without returns the releases of a branch that do not have the bug, with the evidence.
-func without(b affected.Branch) string {
-	var parts []string
+// addFree adds the releases of a branch that do not have the bug, with the evidence. It
+// skips a branch of which a release was tested.
+func (n *notes) addFree(name string, b affected.Branch) {
 	switch {
 	case b.Since != "" && b.Held != "":
-		parts = append(parts, "to "+b.Held)
+		n.add("v"+name+".0 to "+b.Held, "")
 	case b.Since != "":
-		parts = append(parts, "before "+b.Since+": "+b.Absent)
-	case b.Held != "":
-		parts = append(parts, b.Held)
+		n.add(name+" before "+b.Since, b.Absent)
 	case b.Absent != "":
-		parts = append(parts, b.Absent)
+		n.add(name, b.Absent)
 	}
 	if b.Fixed != "" {
-		parts = append(parts, "from "+b.Fixed)
+		n.add(name+" from "+b.Fixed, "")
 	}
-	return strings.Join(parts, ", ")
+}
+
+// String returns "A, B and C (NOTE); D": neighbours with the same note share it.
+func (n notes) String() string {
+	var parts []string
+	for i := 0; i < len(n); {
+		note, group := n[i][1], []string{}
+		for ; i < len(n) && n[i][1] == note; i++ {
+			group = append(group, n[i][0])
+		}
+		if note == "" {
+			parts = append(parts, strings.Join(group, ", "))
+		} else {
+			parts = append(parts, and(group)+" ("+note+")")
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// and returns "A, B and C".
+func and(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 func symptoms(x catalogue.Bug) string {
 	var lines []string
 	s := x.Symptoms
 	for _, re := range s.Log {
-		lines = append(lines, "log: `"+re.String()+"`")
+		lines = append(lines, "a log line that matches `"+re.String()+"`")
 	}
 	for _, key := range x.Telling(shownKeys) {
 		_, format, _ := strings.Cut(key, " ")
-		lines = append(lines, "log: `"+format+"`")
+		lines = append(lines, "containerd's log, as a format string: `"+format+"`")
 	}
 	for _, tool := range []struct {
 		name  string
@@ -156,20 +186,28 @@ func symptoms(x catalogue.Bug) string {
 // shownKeys limits the log statements on a bug's page.
 const shownKeys = 4
 
-// left returns the facts, in the words of a sweep and a verdict.
-func left(x catalogue.Bug) string {
+// found returns the findings of a run that shows the bug, in the words of a verdict.
+func found(x catalogue.Bug) string {
 	if r := x.Residue; r != nil {
-		return code(finding.Match{Class: r.Class, Facts: r.Match}) + ". It violates nothing: " + r.Says
+		return "Shimquake expects this, and reports no violation: " +
+			code(finding.Match{Class: r.Class, Facts: r.Match}) + "\nreason: " + r.Says
 	}
-	word := "\n"
-	if x.OneOf {
-		word = ", or\n"
+	if len(x.Left) == 0 {
+		return ""
 	}
-	text := strings.Join(texts(x.Left), word)
+	var lines []string
+	switch {
+	case len(x.Left) == 1:
+		lines = append(lines, "Shimquake reports: "+code(x.Left[0]))
+	case x.OneOf:
+		lines = append(lines, "Shimquake reports at least one of: "+strings.Join(texts(x.Left), ", "))
+	default:
+		lines = append(lines, "Shimquake reports all of: "+strings.Join(texts(x.Left), ", "))
+	}
 	if len(x.May) > 0 {
-		text += "\nand sometimes: " + strings.Join(texts(x.May), "; ")
+		lines = append(lines, "sometimes also: "+strings.Join(texts(x.May), ", "))
 	}
-	return text
+	return strings.Join(lines, "\n")
 }
 
 func texts(all []finding.Match) []string {
@@ -188,25 +226,49 @@ func threads(all []catalogue.Thread) string {
 	}
 	out := make([]string, len(all))
 	for i, x := range all {
-		out[i] = x.String()
+		out[i] = relation(x) + " " + x.Name
 	}
 	return strings.Join(out, ", ")
 }
 
-// known returns the ways in which a bug is known, and the runs on a line of their own.
-func known(x catalogue.Bug) string {
+// relation returns the relation of a thread to the bug in words.
+func relation(t catalogue.Thread) string {
+	return map[string]string{"issue": "this bug:", "fix": "fixed by", "compare": "a similar bug:"}[t.Word]
+}
+
+// evidence returns the kinds of evidence for a bug, and details on a line of their own.
+func evidence(x catalogue.Bug) string {
+	bad, _ := ends(x.Releases)
 	var ways []string
 	for _, w := range x.Verified.By {
-		ways = append(ways, string(w))
+		text := map[catalogue.Way]string{
+			catalogue.Ran:      "seen in runs",
+			catalogue.Read:     "containerd's source was read",
+			catalogue.Reported: "reported upstream",
+		}[w]
+		if o := x.Odds; w == catalogue.Ran && o.Of > 0 {
+			text = fmt.Sprintf("%d of %d runs of its case on %s show it", o.Shown, o.Of, bad)
+		}
+		ways = append(ways, text)
 	}
-	text := strings.Join(ways, ", ")
-	if o := x.Odds.String(); o != "" {
-		text = "shown " + o + "; " + text
-	}
+	text := strings.Join(ways, "; ")
 	if x.Verified.How != "" {
 		text += "\n" + x.Verified.How
 	}
 	return text
+}
+
+// ends returns the newest release that is known to have the bug, and the first one with
+// the fix after it, or "".
+func ends(r affected.Releases) (bad, fixed string) {
+	for _, name := range r.Branches() {
+		if b := r[name]; b.Has() {
+			bad, fixed = b.Last(), b.Fixed
+		} else if b.Fixed != "" {
+			fixed = b.Fixed
+		}
+	}
+	return bad, fixed
 }
 
 // commands returns commands that show the bug on its last release, and the fix on the
@@ -215,20 +277,13 @@ func commands(x catalogue.Bug) string {
 	if len(x.Cases) == 0 {
 		return ""
 	}
-	bad, fixed := "", ""
-	for _, name := range x.Releases.Branches() {
-		if b := x.Releases[name]; b.Has() {
-			bad, fixed = b.Last(), b.Fixed
-		} else if b.Fixed != "" {
-			fixed = b.Fixed
-		}
-	}
+	bad, fixed := ends(x.Releases)
 	var lines []string
 	for _, c := range x.Cases {
 		lines = append(lines, fmt.Sprintf("`shimquake run --containerd %s %s`", bad, c.Name))
 	}
 	if fixed != "" {
-		lines = append(lines, fmt.Sprintf("`shimquake run --containerd %s %s` holds", fixed, x.Cases[0].Name))
+		lines = append(lines, fmt.Sprintf("with the fix: `shimquake run --containerd %s %s`", fixed, x.Cases[0].Name))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -1,5 +1,5 @@
-// Package page makes the texts of the catalogue for people: the lists and pages of the
-// command line, docs/bugs/ and README's table.
+// Package page formats the catalogue for people: for the command line, for docs/bugs/ and
+// for README's table.
 package page
 
 import (
@@ -26,23 +26,16 @@ func List(bugs []catalogue.Bug) string {
 			last = x.Severity
 			fmt.Fprintf(&b, "%s (%s)\n", last, last.Means())
 		}
-		fmt.Fprintln(&b, cut(fmt.Sprintf("  %-*s  %s", longest, x.ID, x.Title), width))
+		column := min(longest, width-len("    ")-utf8.RuneCountInString(x.Title)) // a long title begins earlier
+		fmt.Fprintf(&b, "  %-*s  %s\n", column, x.ID, x.Title)
 	}
 	return b.String()
-}
-
-// cut shortens a line to n columns.
-func cut(line string, n int) string {
-	if utf8.RuneCountInString(line) <= n {
-		return line
-	}
-	return string([]rune(line)[:n-1]) + "…"
 }
 
 // Text returns a bug's page for the terminal.
 func Text(x catalogue.Bug) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n", x.ID, x.Title)
+	b.WriteString(strings.Join(wrap(x.ID+": "+x.Title, width), "\n") + "\n")
 	for _, s := range sections(x) {
 		for i, line := range wrap(strings.ReplaceAll(s.text, "`", ""), width-labelled) {
 			label := ""
@@ -58,8 +51,8 @@ func Text(x catalogue.Bug) string {
 // labelled is the column in which the text of a section begins.
 const labelled = 13
 
-// wrap breaks a text into lines of at most n columns. A longer word has a line of its
-// own. Line breaks of the text are kept.
+// wrap breaks a text into lines of at most n columns. A longer word gets its own line.
+// Line breaks in the text stay.
 func wrap(text string, n int) (lines []string) {
 	for part := range strings.SplitSeq(text, "\n") {
 		line := ""

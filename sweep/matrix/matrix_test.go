@@ -126,7 +126,7 @@ func TestCells(t *testing.T) {
 
 // On an untested release every result is news, and differs from nothing.
 func TestAnUntestedRelease(t *testing.T) {
-	unknown := bug(t, `"2.3": {bad: v2.3.7}`, `"2.3": {unknown: its case does not come there}`)
+	unknown := bug(t, `"2.3": {bad: v2.3.7}`, `"2.3": {unknown: its case does not reach the code}`)
 	seen := bug(t, `"2.3": {bad: v2.3.7}`, `"2.3": {seen: v2.3.8}`)
 	for name, c := range map[string]struct {
 		bug    catalogue.Bug
