@@ -38,21 +38,22 @@ func page(dir string) (string, error) {
 	return text, nil
 }
 
-// table returns a Markdown table. A bar inside a cell is escaped.
+// table returns a Markdown table. A bar inside a cell is escaped. Empty cells at the end
+// of a row are left out, because GitHub adds them.
 func table(head []string, rows [][]string) string {
-	var b strings.Builder
-	line := func(cells []string) {
-		for _, c := range cells {
-			b.WriteString("| " + strings.ReplaceAll(c, "|", `\|`) + " ")
-		}
-		b.WriteString("|\n")
-	}
-	line(head)
-	b.WriteString(strings.Repeat("|---", len(head)) + "|\n")
+	lines := []string{strings.Join(head, " | "), strings.Repeat("---|", len(head)-1) + "---"}
 	for _, r := range rows {
-		line(r)
+		last := len(r)
+		for last > 1 && r[last-1] == "" {
+			last--
+		}
+		row := make([]string, last)
+		for i := range row {
+			row[i] = strings.ReplaceAll(r[i], "|", `\|`)
+		}
+		lines = append(lines, strings.Join(row, " | "))
 	}
-	return b.String()
+	return strings.Join(lines, "\n") + "\n"
 }
 
 // verbs returns the table of the verbs of a script.
