@@ -10,13 +10,13 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// eventTimeout is the timeout for an event that must come. It is longer than a shim's
-// retries while containerd is down (sendAgainIn of the judge). The judge reports a
-// missing event.
+// eventTimeout is the timeout for an event that must come. It is longer than the time
+// after which a shim sends an event again that containerd did not accept (sendAgainIn of
+// the judge). The judge reports a missing event.
 const eventTimeout = 3 * time.Second
 
-// AwaitEvent waits for an event of a container's init process. If of has no namespace, it
-// accepts any.
+// AwaitEvent waits for an event about a container's init process. If of has no namespace,
+// an event from any namespace ends the wait.
 func AwaitEvent(ctx context.Context, log *event.Log, of inventory.Ref, topic string) {
 	ctx, cancel := context.WithTimeout(ctx, eventTimeout)
 	defer cancel()
@@ -32,7 +32,8 @@ func AwaitEvent(ctx context.Context, log *event.Log, of inventory.Ref, topic str
 // longer than containerd's cleanup, which comes first: 5 s (shim.cleanup in [timeouts]).
 const orphanTimeout = 10 * time.Second
 
-// AwaitExitOf waits for the TaskExit event of one use of an id, whose shim has died.
+// AwaitExitOf waits for the TaskExit event of the task with an id and a pid, whose shim
+// has died.
 func AwaitExitOf(ctx context.Context, log *event.Log, id string, pid int) {
 	ctx, cancel := context.WithTimeout(ctx, orphanTimeout)
 	defer cancel()
@@ -41,8 +42,8 @@ func AwaitExitOf(ctx context.Context, log *event.Log, id string, pid int) {
 	})
 }
 
-// AwaitExec waits for an event of any exec in a container, because CRI does not return
-// the id of an exec.
+// AwaitExec waits for an event about any exec in a container. It takes no exec id,
+// because CRI does not return one.
 func AwaitExec(ctx context.Context, log *event.Log, id, topic string) {
 	ctx, cancel := context.WithTimeout(ctx, eventTimeout)
 	defer cancel()
@@ -65,17 +66,17 @@ func LearnExec(e *harness.Exec, container string, events []event.Task) {
 	}
 }
 
-// AwaitExit waits for the TaskExit event, because dockerd and CRI act on the event and
-// not on Wait. A shim responds to Wait before it sends the event. So a client that
-// deletes immediately can receive the delete event first (seen on v2.4.2).
+// AwaitExit waits for the TaskExit event of a container. dockerd and CRI also act on this
+// event, and not on the response of Wait. A shim responds to Wait before it sends the
+// event. A client that deletes at once can therefore receive the delete event first (seen
+// on v2.4.2).
 func (s *Session) AwaitExit(ctx context.Context, id string) {
 	AwaitEvent(ctx, s.Events, inventory.Ref{ID: id}, event.TopicExit)
 }
 
-// AwaitCreated waits for the create events of created tasks. An event that a shim has
-// not sent yet is lost if the shim is killed. Without this wait, chance decides whether
-// a shim that is killed now has sent its event. That was seen on v2.4.2, in one of ten
-// runs on a loaded machine.
+// AwaitCreated waits for the create events of created tasks. If a fault killed a shim
+// before it sent its event, the event would be lost. Without this wait, that happened in
+// one of ten runs on a loaded machine (v2.4.2).
 func (s *Session) AwaitCreated(ctx context.Context, all []*harness.Instance) {
 	for _, i := range all {
 		AwaitEvent(ctx, s.Events, inventory.Ref{ID: i.ID}, event.TopicCreate)
@@ -102,8 +103,8 @@ func (s *Session) RestartNow(ctx context.Context, running ...string) error {
 	return err
 }
 
-// Soak lets containers run for some time, and records their files and mounts before and
-// after it.
+// Soak waits for a time, and records the files and mounts of the running containers
+// before and after it.
 func (s *Session) Soak(ctx context.Context, d time.Duration, running ...string) {
 	s.RecordBelongings(running...)
 	soak := time.NewTimer(d)
@@ -136,9 +137,9 @@ func (s *Session) RecordBelongings(of ...string) {
 	s.Record.Has(b)
 }
 
-// NoteGone notes which containers have no process left, before the client removes them:
-// their exits may have been reported to no client. It first waits until containerd is up
-// and has finished its recovery.
+// NoteGone notes which containers have no process left before the client removes them.
+// containerd may have reported their exits to no client. NoteGone first waits until
+// containerd is up, because its recovery may still end processes.
 func (s *Session) NoteGone(ctx context.Context, all []*harness.Instance) {
 	if _, _, err := s.Up(ctx); err != nil {
 		return // the removal that follows reports it

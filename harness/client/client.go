@@ -28,49 +28,51 @@ import (
 
 // Client is a client of containerd with a workload.
 type Client interface {
-	// Run goes through the lifecycle. Then it removes everything, and retries until the
-	// deadline. It returns the error of the last attempt to remove.
+	// Run goes through the lifecycle. Then it removes everything, and retries a failed
+	// removal until the deadline. It returns the error of the last attempt, or nil.
 	Run(ctx context.Context) error
 	// Reuse uses the first id once more, without a fault, and returns an error if that does
-	// not work. Briefly leaves out the steps that no fault can break.
+	// not work. If briefly is set, it skips the steps that a leak cannot break.
 	Reuse(ctx context.Context, briefly bool) (harness.Use, error)
 	// Instances returns all containers that the workload asked for. They belong to the
 	// client, and callers must not change them.
 	Instances() []*harness.Instance
-	// Shares reports whether a shim of that id also serves the workload's other containers.
+	// Shares reports whether the shim with this id serves all containers of the workload.
 	Shares(shim string) bool
 }
 
 // Params are the parameters of a client.
 type Params struct {
 	Case harness.Case
-	// Up waits until containerd responds, and returns its clients.
+	// Up waits until containerd responds, and returns connections to it.
 	Up func(context.Context) (*containerd.Client, *grpc.ClientConn, error)
 	// Restart restarts containerd and waits until it responds. The judge reports a failure.
-	// Died reports whether containerd has ended, for any reason.
+	// Died reports whether containerd has ever exited, for any reason.
 	Restart func(context.Context) error
 	Died    func() bool
-	// Install replaces the programs of containerd, for its next start.
+	// Install replaces the programs of containerd. The next start of containerd runs them.
 	Install func(script.Installation) error
-	// State is called when the workload has reached a state: faults happen there. Fired
-	// reports whether any fault has happened.
+	// State is called when the workload reaches a state, such as running. It injects the
+	// faults for that state. Fired reports whether any fault has happened.
 	State func(ctx context.Context, state string)
 	Fired func() bool
-	// StandIn starts an idle process with a pid. Its result ends that process, and reports
-	// whether another process had already killed it.
+	// StandIn starts an idle process that has the given pid. The returned function ends the
+	// process, and reports whether a signal had already killed it.
 	StandIn func(ctx context.Context, pid int) (end func(context.Context) (hit bool, err error), err error)
-	// Spare reports whether an id belongs to a bystander, which the client must not touch.
+	// Spare reports whether an id belongs to a bystander: a container that no fault targets.
+	// The client must not touch it.
 	Spare func(id string) bool
 	// Runtime is the runtime of the workload's containers. OtherRuntime is the runtime for
 	// the second use of the first id.
 	Runtime, OtherRuntime string
-	// Truth is the world's folder for the records of payloads, and FIFOs its folder for the
-	// FIFOs of their output.
+	// Truth is the folder in which payloads write their records. FIFOs is the folder for the
+	// FIFOs of their stdio.
 	Truth, FIFOs *foreign.Dir
-	// Logger is the payload's program in the world, which is also a logger for shims.
+	// Logger is the path of the payload's program. A shim can also run it as a binary://
+	// logger.
 	Logger string
-	// OOMKills returns the kernel's count for the cgroup of an id, or nil if it cannot be
-	// read. The cgroup exists until the container is deleted.
+	// OOMKills returns the kernel's counter of OOM kills for the cgroup of an id, or nil if
+	// it cannot be read. The cgroup exists until the container is deleted.
 	OOMKills func(id string) *int
 	// PIDs returns the processes in the cgroup of an id.
 	PIDs   func(id string) []int
@@ -78,18 +80,18 @@ type Params struct {
 	Record *record.Recorder
 	// CRIEvents has CRI's container events. It is nil without CRI.
 	CRIEvents *criview.Log
-	// TellsAll reports whether CRI sends all container events to each client. Otherwise a
-	// client that disconnects would lose some for the others.
+	// TellsAll is set if CRI sends each container event to all clients. In older releases
+	// each event goes to only one client.
 	TellsAll bool
-	// Quiet reports that all hits of containerd count, for any caller. So the client makes
-	// no calls beyond the workload.
+	// Quiet is set if a fault counts how often containerd executes a statement, for any
+	// caller. The client then makes no calls beyond the workload.
 	Quiet bool
-	// Look is a look of the oracle while the client is at work. With an inventory from
-	// before, it waits until nothing more exists than then, or until the rest stays.
+	// Look takes an inventory while the client still runs. If before is not nil, Look first
+	// waits until no objects exist that before lacks, or until they no longer change.
 	Look func(before *inventory.Inventory) harness.Look
-	// Dial connects to an address in the world's network namespace.
+	// Dial connects to an address in the network namespace of containerd.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Belongings returns the files of some ids in containerd's directories.
+	// Belongings returns the files of these ids in containerd's directories.
 	Belongings func(of ...string) (inventory.Belongings, error)
 }
 
@@ -101,25 +103,25 @@ type Lister interface {
 	TryNames(ctx context.Context)
 }
 
-// A LateRemover is a client that keeps listing after it has removed everything. A call
-// that it gave up may create something later.
+// A LateRemover is a client that keeps listing objects after it has removed everything. A
+// create call that timed out may still create an object later.
 type LateRemover interface {
-	// RelistEvery returns the time between two lists, or 0 if the client gave up no such
-	// call.
+	// RelistEvery returns the time between two lists, or 0 if no such call timed out.
 	RelistEvery() time.Duration
-	// Relist removes objects that only a given-up call can have created, and reports whether
-	// there were any. The oracle reports an object that it cannot remove.
+	// Relist removes the objects that only such a call can have created, and reports whether
+	// there were any. If it cannot remove an object, the judge reports that object as a
+	// leak.
 	Relist(ctx context.Context) bool
 }
 
-// Session is the part that all clients share: it makes the calls, each with a deadline,
+// Session is the part that all clients share. It makes the calls, each with a deadline,
 // and records them.
 type Session struct {
 	Params
 	// CallTimeout is the timeout of each call.
 	CallTimeout time.Duration
 
-	// steps are the steps of the workload's script, or of its lifecycle.
+	// steps are the steps of the workload's script, or the default steps.
 	steps script.Script
 
 	mu      sync.Mutex
@@ -129,7 +131,7 @@ type Session struct {
 
 // NewSession returns the session of a client.
 func NewSession(p Params) *Session {
-	steps, _ := p.Case.Workload.Steps() // an error is a problem of the case
+	steps, _ := p.Case.Workload.Steps() // Case.Check reports the error
 	return &Session{Params: p, CallTimeout: p.Case.Workload.CallTimeout, steps: steps}
 }
 
@@ -139,8 +141,9 @@ type flight struct {
 	done   chan struct{}
 }
 
-// InFlight returns the call in flight: cancel ends its context, as for a client that goes
-// away, and done is closed at its end. If there is no call, done is nil.
+// InFlight returns the call in flight. The function cancel cancels its context, as if the
+// client went away. done is closed when the call returns. Both are nil if there is no
+// call.
 func (s *Session) InFlight() (cancel func(), done <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,13 +153,14 @@ func (s *Session) InFlight() (cancel func(), done <-chan struct{}) {
 	return s.current.cancel, s.current.done
 }
 
-// stepKey is the key of a context's step.
+// stepKey is the context key for the number of a step.
 type stepKey struct{}
 
-// OfStep returns a context for the calls of a script's step, by its number from 1.
+// OfStep returns a context for the calls of the script's n-th step, from 1. Call and Note
+// record the number.
 func OfStep(ctx context.Context, n int) context.Context { return context.WithValue(ctx, stepKey{}, n) }
 
-// Call runs f as one call of the client. It returns an *callerr.Error.
+// Call runs f as one call of the client, and records it. Its error is a *callerr.Error.
 func (s *Session) Call(ctx context.Context, verb, of string, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.CallTimeout)
 	defer cancel()
@@ -173,7 +177,7 @@ func (s *Session) Call(ctx context.Context, verb, of string, f func(context.Cont
 	return nil
 }
 
-// Note records a finished call, with the times of the client's clock.
+// Note records a finished call that began at c.At.
 func (s *Session) Note(ctx context.Context, c *harness.Call, err error) {
 	c.Took, c.Err = time.Since(c.At), callerr.Of(err)
 	c.Unprovoked = err != nil && !s.Fired() && !s.Overtaken(err)
@@ -181,8 +185,9 @@ func (s *Session) Note(ctx context.Context, c *harness.Call, err error) {
 		c.Response = harness.ResponseOf(c.Err)
 	}
 	if c.Step > 0 && s.Case.Workload.Scripted() {
-		// The model judges every response. A restart by the script breaks connections, and a
-		// cancel step breaks a call.
+		// The judge compares each response that arrived with the script's model, so such an
+		// error needs no other check. A restart step breaks connections, and a cancel step
+		// breaks a call.
 		broken := Disconnected(err) && (s.steps.Uses("restart") || s.steps.Uses("cancel"))
 		judged := c.Response != harness.Lost || c.Verb == "wait"
 		c.Unprovoked = c.Unprovoked && !judged && !broken
@@ -190,27 +195,27 @@ func (s *Session) Note(ctx context.Context, c *harness.Call, err error) {
 	s.Record.Call(*c)
 }
 
-// Disconnected reports whether a call failed because its connection broke: containerd
-// ended, or the client closed the connection.
+// Disconnected reports whether a call failed because containerd exited, or because the
+// client closed its connection.
 func Disconnected(err error) bool {
 	return err != nil && slices.Contains([]codes.Code{codes.Unavailable, codes.Canceled}, callerr.Code(err))
 }
 
-// ComesBack reports whether the client retries a failed call. It does after a lost
-// connection. It also does if a fault has happened, and if the error does not describe
-// the state of the object.
+// ComesBack reports whether the client retries a failed call. It retries after a lost
+// connection. After a fault it also retries other errors, except NotFound,
+// FailedPrecondition and AlreadyExists: these describe the state of the object.
 func (s *Session) ComesBack(err error) bool {
 	says := errdefs.IsNotFound(err) || errdefs.IsFailedPrecondition(err) || errdefs.IsAlreadyExists(err)
 	return Disconnected(err) || err != nil && !says && s.Fired()
 }
 
-// setInFlight changes the call in flight. If was is not nil, it does so only if was is
-// still in flight.
-func (s *Session) setInFlight(was, is *flight) {
+// setInFlight changes the call in flight to next. If expected is not nil, it changes
+// nothing unless expected is still in flight.
+func (s *Session) setInFlight(expected, next *flight) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if was == nil || s.current == was {
-		s.current = is
+	if expected == nil || s.current == expected {
+		s.current = next
 	}
 }
 

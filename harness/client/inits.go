@@ -22,8 +22,8 @@ type initOf struct {
 	pid int
 }
 
-// Learn notes the init process of the first container ("task") or of the sandbox. A fault
-// looks for it while the client works.
+// Learn notes the init process of the first container ("task") or of the sandbox
+// ("sandbox"). A fault may target this process while the client runs.
 func (s *Session) Learn(who, id string, pid int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,19 +39,19 @@ func (s *Session) initOf(who string) initOf {
 	return s.inits[who]
 }
 
-// KnownPID returns the pid of the init process if the client knows it, or 0. It does not
-// ask containerd.
+// KnownPID returns the pid of the init process, or 0 if no response has named it yet. It
+// makes no call.
 func (s *Session) KnownPID(who string) int { return s.initOf(who).pid }
 
-// InitPID returns the pid of the init process. If the client does not know it, InitPID
-// takes the only process of the cgroup, or asks containerd.
+// InitPID returns the pid of the init process. If no response has named it yet, InitPID
+// takes the pid of the only process in the cgroup, or asks containerd.
 func (s *Session) InitPID(ctx context.Context, who string) (int, error) {
 	i := s.initOf(who)
 	switch {
 	case i.pid != 0:
 		return i.pid, nil
 	case i.id == "":
-		return 0, fmt.Errorf("the client knows no %s process", who)
+		return 0, fmt.Errorf("the client has created no %s yet, so there is no init process", who)
 	}
 	if pids := s.PIDs(i.id); len(pids) == 1 { // no response has named the pid yet
 		return pids[0], nil
@@ -63,20 +63,20 @@ func (s *Session) InitPID(ctx context.Context, who string) (int, error) {
 	return PIDOf(ctx, cl, i.id)
 }
 
-// askBound is the timeout for the state of a container, which takes some 5 ms on an
-// idle machine. containerd's own timeout for the shim is 2 s
-// (io.containerd.timeout.task.state). After that it reports UNKNOWN, or a timeout since
-// v2.3.
-const askBound = 5 * time.Second
+// askTimeout is the timeout of Ask's call, which takes some 5 ms on an idle machine.
+// containerd itself waits 2 s for the shim (io.containerd.timeout.task.state). After that
+// it responds with the state UNKNOWN, or since v2.3 with a timeout.
+const askTimeout = 5 * time.Second
 
-// Ask asks for the state of the first container, while a process is held at a point. It
-// is no call of the workload. It returns an error if there is no container yet.
+// Ask requests the state of the first container while a fault pauses a process at the
+// point held. It records the result apart from the calls of the workload. It returns an
+// error if there is no container yet.
 func (s *Session) Ask(ctx context.Context, held string) error {
 	asked := harness.AskedWhile{Of: s.initOf("task").id, Held: held, At: time.Now()}
 	if asked.Of == "" {
-		return errors.New("the client has created no container yet: ask at a later point")
+		return errors.New("the client has created no container yet: pause at a later point")
 	}
-	ctx, cancel := context.WithTimeout(ctx, askBound)
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	if s.Case.Workload.API == harness.CRI {
 		ctx = namespaces.WithNamespace(ctx, daemon.CRINamespace)

@@ -20,35 +20,37 @@ import (
 const inputFile = ".in"
 
 const (
-	// inputTimeout is the time in which a payload must read all of its input, or see its
-	// end, on a loaded machine. It needs some 100 ms.
+	// inputTimeout is how long a payload may take to read all of its input, or the end of
+	// it. It takes some 100 ms, and longer on a loaded machine.
 	inputTimeout = 10 * time.Second
-	// openFor is how long the client checks that an input without a writer stays open.
+	// openFor is how long the client waits between the two parts of an input. The FIFO then
+	// has no writer, but the payload must not see the end of its input.
 	openFor = 30 * time.Millisecond
-	// parts divides an input: the first part is a quarter. The rest is more than the buffers
-	// between the client and the payload hold.
+	// parts says that the first part of an input is a quarter of it. The rest does not fit
+	// into the buffers between the client and the payload.
 	parts = 4
 )
 
-// inputLines returns n lines, numbered from behind+1, as a payload writes them to its
-// standard output.
-func inputLines(behind, n int, now time.Time) (text []byte) {
+// inputLines returns n lines, numbered from after+1, in the format in which a payload
+// writes lines to its standard output.
+func inputLines(after, n int, now time.Time) (text []byte) {
 	for i := range n {
-		text = append(strconv.AppendInt(text, int64(behind+i+1), 10), ofStdout...)
+		text = append(strconv.AppendInt(text, int64(after+i+1), 10), ofStdout...)
 		text = append(strconv.AppendInt(text, now.UnixNano(), 10), '\n')
 	}
 	return text
 }
 
-// Feeder writes an input to the process with a record.
+// Feeder writes an input to a process.
 type Feeder struct {
 	Record string
 	Write  func(ctx context.Context, text []byte) (int, error)
-	// Alive reports whether the process still runs. Otherwise nothing more is written.
+	// Alive reports whether the process still runs. If not, the client writes no more.
 	Alive func() bool
 }
 
-// ToFIFO returns a Feeder that writes to a FIFO of a folder, by its path.
+// ToFIFO returns a Feeder that writes to the FIFO with this path, which must be in the
+// folder fifos.
 func ToFIFO(fifos *foreign.Dir, fifo, record string, alive func() bool) Feeder {
 	return Feeder{Record: record, Alive: alive, Write: func(ctx context.Context, text []byte) (int, error) {
 		return writeTo(ctx, fifos, fifo, text, alive)
@@ -56,14 +58,14 @@ func ToFIFO(fifos *foreign.Dir, fifo, record string, alive func() bool) Feeder {
 }
 
 // Feed writes the lines of an input in two parts, as two clients that attach one after
-// the other. It writes the second part when the process has read the first.
+// the other. It writes the second part after the process has read the first.
 func (s *Session) Feed(ctx context.Context, in *harness.Input, to Feeder) {
 	text, cut := inputText(in.Lines)
 	s.feed(ctx, in, to, text, cut)
 }
 
-// FeedMore writes some more lines, and waits until the process has read them. It takes
-// the number of bytes that were written before, and returns the new total.
+// FeedMore writes some more lines, and waits until the process has read them. taken is
+// the number of bytes that were written before. FeedMore returns the new total.
 func (s *Session) FeedMore(ctx context.Context, in *harness.Input, to Feeder, lines, taken int) int {
 	text := inputLines(in.Lines, lines, time.Now())
 	in.Lines += lines
@@ -78,7 +80,7 @@ func (s *Session) FeedMore(ctx context.Context, in *harness.Input, to Feeder, li
 	return taken + n
 }
 
-// inputText returns an input with a number of lines, and the offset of its second part.
+// inputText returns an input with this many lines, and the offset of its second part.
 func inputText(lines int) (text []byte, cut int) {
 	text = inputLines(0, lines, time.Now())
 	return text, 1 + bytes.IndexByte(text[len(text)/parts:], '\n') + len(text)/parts
@@ -89,7 +91,7 @@ func (s *Session) feed(ctx context.Context, in *harness.Input, to Feeder, text [
 	n, err := to.Write(ctx, text[:cut])
 	read := err == nil && s.awaitRead(ctx, to.Record, cut, to.Alive)
 	if read && cut < len(text) {
-		window := time.NewTimer(openFor) // a premature end of the input needs time to show
+		window := time.NewTimer(openFor) // so that a premature end of the input can show
 		defer window.Stop()
 		select {
 		case <-window.C:
@@ -107,8 +109,7 @@ func (s *Session) feed(ctx context.Context, in *harness.Input, to Feeder, text [
 	}
 }
 
-// awaitRead waits until the process has read a number of bytes, and reports whether it
-// has.
+// awaitRead waits until the process has read that many bytes, and reports whether it has.
 func (s *Session) awaitRead(ctx context.Context, record string, bytes int, alive func() bool) bool {
 	read := func() bool {
 		info, err := s.Truth.Describe(record + inputFile)
@@ -118,8 +119,8 @@ func (s *Session) awaitRead(ctx context.Context, record string, bytes int, alive
 	return read()
 }
 
-// AwaitEOF waits until a process has read the end of its input, or has ended, and reports
-// whether that happened before the timeout. It looks at least once.
+// AwaitEOF waits until a process has read the end of its input, or has exited. It reports
+// whether that happened before the timeout. It checks at least once.
 func (s *Session) AwaitEOF(ctx context.Context, record string, timeout time.Duration, alive func() bool) bool {
 	over := func() bool {
 		own, err := s.Payload(record)
@@ -138,14 +139,14 @@ func awaitInput(ctx context.Context, timeout time.Duration, is func() bool) {
 // InputRead returns the process's own copy of its input.
 func (s *Session) InputRead(record string) harness.Output {
 	text, err := s.Truth.Read(record+inputFile, mostOutput)
-	if err != nil && !errors.Is(err, os.ErrNotExist) { // without the file, the process never ran
+	if err != nil && !errors.Is(err, os.ErrNotExist) { // there is no file if the process never ran
 		s.Record.Problem(harness.ByHarness, err)
 	}
 	return readLines(string(text), ofStdout)
 }
 
-// writeTo waits for a reader of a FIFO, writes to it, and closes it. It returns the
-// number of bytes that it has written.
+// writeTo waits until the shim has opened a FIFO for reading, writes to it, and closes
+// it. It returns the number of bytes written.
 func writeTo(ctx context.Context, fifos *foreign.Dir, fifo string, text []byte, alive func() bool) (n int, err error) {
 	name, err := filepath.Rel(fifos.Name(), fifo)
 	if err != nil {

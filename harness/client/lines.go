@@ -8,21 +8,22 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// The marks between the number and the time of a line, for standard output and standard
-// error.
+// Each line has a number, a mark and a time. The mark says to which stream the payload
+// wrote the line.
 const ofStdout, ofStderr = " t=", " e="
 
-// ofNoStream replaces a line that belongs to neither stream.
+// ofNoStream replaces a line that belongs to neither stream. It counts as a foreign line.
 const ofNoStream = "?\n"
 
-// ReadLines reads the lines that a payload wrote: "17 t=UNIXNANO" to its standard output,
-// and "17 e=UNIXNANO" to its standard error.
+// ReadLines parses the lines that a payload wrote: "17 t=UNIXNANO" to its standard
+// output, and "17 e=UNIXNANO" to its standard error.
 func ReadLines(stdout, stderr string) harness.Outputs {
 	return harness.Outputs{Stdout: readLines(stdout, ofStdout), Stderr: readLines(stderr, ofStderr)}
 }
 
-// ReadTerminal reads such lines from the output of a terminal, which ends each with CR
-// and LF. A line of no stream, or with another end, counts as a foreign line of stdout.
+// ReadTerminal parses such lines from the output of a terminal, which ends each line with
+// CR and LF. A line without a mark, or with another end, counts as a foreign line of
+// stdout.
 func ReadTerminal(text string) harness.Outputs {
 	var stdout, stderr strings.Builder
 	for line := range strings.Lines(text) {
@@ -59,7 +60,7 @@ func readLines(text, mark string) (o harness.Output) {
 	return o
 }
 
-// begins reports whether a text is the beginning of the n-th line.
+// begins reports whether a text can be the beginning of the n-th line.
 func begins(text string, n int, mark string) bool {
 	head := strconv.Itoa(n) + mark
 	stamp, long := strings.CutPrefix(text, head)
@@ -69,14 +70,14 @@ func begins(text string, n int, mark string) bool {
 // clockGrace is the tolerance between the clocks of two processes on one machine.
 const clockGrace = 50 * time.Millisecond
 
-// ReadLog reads such lines from CRI's log, as it was at a time. A rotated log has
+// ReadLog parses such lines from CRI's log, which was read at a time. A rotated log has
 // several texts. CRI writes three words before each line: the time at which containerd
-// read it, its stream and a tag. The tag is F, or P for a line that was cut off before
-// its newline. A line of no stream counts as a foreign line of stdout.
+// read the line, its stream and a tag. The tag is F for a whole line, or P for a part
+// without the newline. A line without these words counts as a foreign line of stdout.
 func ReadLog(read time.Time, texts ...string) (all harness.Outputs) {
 	stdout, stderr := log{mark: ofStdout}, log{mark: ofStderr}
 	for _, text := range texts {
-		stdout.before, stderr.before = time.Time{}, time.Time{} // each text has a writer of its own
+		stdout.before, stderr.before = time.Time{}, time.Time{} // the times begin anew in each text
 		for line := range strings.Lines(text) {
 			words := strings.SplitN(line, " ", 4)
 			tagged := len(words) == 4 && (words[2] == "F" || words[2] == "P")
@@ -96,8 +97,8 @@ func ReadLog(read time.Time, texts ...string) (all harness.Outputs) {
 	return harness.Outputs{Stdout: stdout.output(), Stderr: stderr.output()}
 }
 
-// ReadTerminalLog reads such lines from CRI's log of a terminal, which has one stream.
-// CRI removes the CR from the end of a line.
+// ReadTerminalLog parses such lines from CRI's log of a terminal, in which all lines
+// belong to stdout. CRI removes the CR from the end of a line.
 func ReadTerminalLog(read time.Time, texts ...string) harness.Outputs {
 	logs := make([]string, len(texts))
 	for n, text := range texts {
@@ -114,8 +115,8 @@ func ReadTerminalLog(read time.Time, texts ...string) harness.Outputs {
 	return ReadLog(read, logs...)
 }
 
-// LogsAfter returns the number of lines that were written after a time, by the time in
-// each line.
+// LogsAfter counts the lines of a log that the payload wrote after a time. It uses the
+// times that the payload put into the lines.
 func LogsAfter(at time.Time, texts ...string) (lines int) {
 	for _, text := range texts {
 		for line := range strings.Lines(text) {
@@ -131,7 +132,8 @@ func LogsAfter(at time.Time, texts ...string) (lines int) {
 	return lines
 }
 
-// log is one stream of a log. The lines of two streams may be interleaved in any way.
+// log has the lines of one stream of a log. The lines of the two streams may be
+// interleaved in any way.
 type log struct {
 	mark     string
 	text     strings.Builder

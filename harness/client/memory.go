@@ -11,20 +11,20 @@ import (
 	"github.com/shimquake/shimquake/poll"
 )
 
-// hogs is the memory that an OOM-killed payload allocates, as a multiple of its limit. If
-// no limit is in force, the allocation succeeds, and the payload ends in another way.
+// hogs is how much a payload allocates to be OOM-killed, as a multiple of its limit. If
+// no limit is in force, the allocation succeeds, and the payload exits normally.
 const hogs = 2
 
 // hogFile is the suffix of the file that a payload waits for before its child allocates.
 const hogFile = ".hog"
 
-// oomTimeout is the time until the kernel must have killed a child, on a loaded machine.
-// It takes some 20 ms.
+// oomTimeout is how long KillChild waits for the kernel to kill the child. The kernel
+// takes some 20 ms, and longer on a loaded machine.
 const oomTimeout = 10 * time.Second
 
 // KillChild lets a child of a container's payload run out of memory. It waits until the
-// payload has noted the kill, and until containerd has reported it. The container still
-// runs then, so that its cgroup exists, from which its shim learns of the kill.
+// payload has noted the kill, and until containerd has reported it. The container keeps
+// running meanwhile, because its shim learns of the kill from its cgroup.
 func (s *Session) KillChild(ctx context.Context, i *harness.Instance) {
 	if i.Spec.OOM != harness.OOMChild {
 		return
@@ -42,8 +42,8 @@ func (s *Session) KillChild(ctx context.Context, i *harness.Instance) {
 	}
 }
 
-// AwaitOOM waits for the OOM event of a container with an OOM-killed init. Its cgroup
-// exists until the deletion. A shim that looks for it later finds nothing to report.
+// AwaitOOM waits for the OOM event of a container whose init was OOM-killed. It must come
+// before the deletion, which removes the cgroup from which the shim learns of the kill.
 func (s *Session) AwaitOOM(ctx context.Context, i *harness.Instance) {
 	if i.Spec.OOM == harness.OOMInit && s.Hogged(i) {
 		AwaitEvent(ctx, s.Events, inventory.Ref{ID: i.ID}, event.TopicOOM)
@@ -51,21 +51,21 @@ func (s *Session) AwaitOOM(ctx context.Context, i *harness.Instance) {
 	}
 }
 
-// Hogged reports whether a container's payload or its child has begun to exceed its
-// memory limit. If it was killed before that, there is no OOM kill to report.
+// Hogged reports whether a container's payload or its child has begun to exceed the
+// memory limit. If not, there is no OOM kill to wait for.
 func (s *Session) Hogged(i *harness.Instance) bool {
 	own, err := s.Payload(i.Name)
 	return err == nil && !own.HoggedAt.IsZero()
 }
 
-// Ended reports whether there is an exit event of a container's init, or of an exec in
-// it.
+// Ended reports whether an exit event has come about a container's init (exec is "") or
+// about an exec in the container.
 func (s *Session) Ended(id, exec string) bool {
 	return slices.ContainsFunc(s.Events.Events(), func(e event.Task) bool {
 		return e.Container == id && e.Topic == event.TopicExit && e.Exec == exec
 	})
 }
 
-// Limit returns the limit for a container's memory, and for its memory and swap together,
-// in bytes. 0 means no limit of its own.
+// Limit returns the limit in bytes for a container's memory. The limit for memory and
+// swap together is the same. 0 means no limit.
 func Limit(i *harness.Instance) int64 { return int64(i.Spec.Memory) << 20 }

@@ -12,25 +12,25 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// Reader reads the outputs of a task or of an exec by FIFOs, as dockerd does, so that
-// they survive each end of containerd.
+// Reader reads the outputs of a task or of an exec from FIFOs, as dockerd does. It keeps
+// reading when containerd exits.
 type Reader struct {
-	// Slow limits it to 128 KiB/s, as for a busy client. The shim then still holds the last
-	// part of the output for half a second after the process has ended.
+	// Slow limits the reader to 128 KiB/s, as for a busy client. The shim then still has
+	// unread output half a second after the process has ended.
 	Slow bool
-	// Unread stops it from reading before Close, except for one chunk that is discarded.
+	// Unread makes the reader read nothing before Close, except for one chunk.
 	Unread bool
-	// Stdin also makes a FIFO for the standard input, to which the reader writes nothing.
+	// Stdin also creates a FIFO for the standard input. The reader writes nothing to it.
 	Stdin bool
-	// Terminal makes it read a terminal: both outputs come by one FIFO.
+	// Terminal makes the reader expect a terminal: both outputs come through one FIFO.
 	Terminal       bool
 	stdout, stderr buffer
 	mu             sync.Mutex
 	io             cio.IO
-	unread         chan struct{} // closed by Close; nil if it reads at once
+	unread         chan struct{} // closed by Close; nil unless Unread is set
 }
 
-// Create makes the FIFOs in a folder, and begins to read them.
+// Create returns a function that creates the FIFOs in a folder, and begins to read them.
 func (r *Reader) Create(dir string) cio.Creator {
 	if r.Slow {
 		r.stdout.pace, r.stderr.pace = pace, pace
@@ -64,7 +64,7 @@ func (r *Reader) set(to cio.IO) (was cio.IO) {
 	return was
 }
 
-// Input returns the path of the FIFO of the standard input, or "" if there is none.
+// Input returns the path of the FIFO for the standard input, or "" if there is none.
 func (r *Reader) Input() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,8 +74,8 @@ func (r *Reader) Input() string {
 	return r.io.Config().Stdin
 }
 
-// drain is the time for the last output after the task is deleted. A shim responds to
-// Delete when it has copied all output.
+// drain is how long Close waits for the last output. The shim has already copied all
+// output then, because it responds to Delete only after that.
 const drain = 2 * time.Second
 
 // Close waits for the end of the output, and removes the FIFOs. A second call does
@@ -95,14 +95,13 @@ func (r *Reader) Close() {
 	select {
 	case <-done:
 	case <-timeout.C:
-		is.Cancel() // a killed shim may have left the FIFO to a process that still runs
+		is.Cancel() // after a killed shim, a running process may still have the FIFO open
 		<-done
 	}
 	_ = is.Close() // the oracle reports a FIFO that is left
 }
 
-// Discard removes the FIFOs of a process that was never created, so that they have no
-// output.
+// Discard removes the FIFOs of a process that was never created. They have no output.
 func (r *Reader) Discard() {
 	if is := r.set(nil); is != nil {
 		is.Cancel()
@@ -119,13 +118,13 @@ func (r *Reader) Outputs() harness.Outputs {
 	return ReadLines(r.stdout.String(), r.stderr.String())
 }
 
-// pace is the time of a slow reader for each chunk.
+// pace is the time that a slow reader takes for each chunk.
 const pace, chunk = 8 * time.Millisecond, 1 << 10
 
-// buffer is a bytes.Buffer that may be read while it is written.
+// buffer is a bytes.Buffer that another goroutine may read while it is written.
 type buffer struct {
 	pace time.Duration   // the time for each chunk
-	from <-chan struct{} // closed when reading may begin; nil if it begins at once
+	from <-chan struct{} // closed when reading may begin; nil if it may begin at once
 	mu   sync.Mutex
 	b    bytes.Buffer
 }
@@ -135,7 +134,7 @@ func (b *buffer) Write(p []byte) (int, error) {
 		<-b.from
 	}
 	if b.pace > 0 {
-		<-time.After(b.pace * time.Duration(len(p)/chunk)) // the shim holds the rest of the output meanwhile
+		<-time.After(b.pace * time.Duration(len(p)/chunk)) // meanwhile the shim has the rest of the output
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -17,8 +17,8 @@ import (
 	"github.com/shimquake/shimquake/poll"
 )
 
-// MountedTruth is the mount point, in a container, of the world's folder for the
-// records of payloads.
+// MountedTruth is the mount point, in each container, of the folder in which payloads
+// write their records.
 const MountedTruth = "/shimquake"
 
 // truthFile is the suffix of a payload's record.
@@ -29,15 +29,15 @@ func (s *Session) Payload(name string) (payload.Truth, error) {
 	return ReadTruth(s.Truth, name+truthFile)
 }
 
-// mostTruth limits the size of a payload's record, in bytes. It has some 300.
+// mostTruth is the size limit of a payload's record, in bytes. A record has some 300.
 const mostTruth = 1 << 20
 
-// ReadTruth reads the record of a payload. The harness makes the file before the
+// ReadTruth reads the record of a payload. The harness creates the file before the
 // container, so a missing file is an error (fs.ErrNotExist).
 func ReadTruth(dir *foreign.Dir, name string) (payload.Truth, error) {
 	text, err := dir.Read(name, mostTruth)
 	if err != nil {
-		return payload.Truth{}, fmt.Errorf("read the payload's truth: %w", err)
+		return payload.Truth{}, fmt.Errorf("read the payload's record: %w", err)
 	}
 	t, err := payload.ParseTruth(string(text))
 	if err != nil {
@@ -55,11 +55,11 @@ func (s *Session) Beats(name string) int {
 	return int(info.Size())
 }
 
-// exitTimeout is how long a step waits for an exit. An exit that cannot come, because the
-// container is not started yet, must end the case.
+// exitTimeout is how long Exited waits. If the container is not started yet, its exit
+// cannot come, and the case must not wait for ever.
 const exitTimeout = 10 * time.Second
 
-// Exited waits until the payload of the first container has noted its exit.
+// Exited waits until the payload of the first container has recorded its exit.
 func (s *Session) Exited(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, exitTimeout)
 	defer cancel()
@@ -72,12 +72,13 @@ func (s *Session) Exited(ctx context.Context) error {
 	})
 }
 
-// Expect makes the file that the payload of a container writes to.
+// Expect creates the file for the record of a container's payload, or of an exec.
 func (s *Session) Expect(name string) error { return s.Truth.Touch(name+truthFile, 0o666) }
 
-// Release lets the payload of a container end, as soon as containerd is up. So chance
-// does not decide whether a killed containerd is back by then. To end a payload while
-// containerd is down, use a fault: proc:task:running after proc:containerd:running.
+// Release lets the payload of a container end. It first waits until containerd is up, so
+// that the case does not depend on how fast a killed containerd is back. To end a payload
+// while containerd is down, use two faults: proc:containerd:running, and then
+// proc:task:running.
 func (s *Session) Release(ctx context.Context, i *harness.Instance) {
 	s.tell(ctx, i.Name, endFile, "end")
 }
@@ -90,16 +91,18 @@ func (s *Session) ReleaseExec(ctx context.Context, i *harness.Instance, e harnes
 // endFile is the suffix of the file that lets a payload end.
 const endFile = ".end"
 
-// tell creates the file that a payload waits for before it acts.
+// tell waits until containerd is up, and creates the file that a payload waits for. If
+// containerd is not up, tell records a note with the text what.
 func (s *Session) tell(ctx context.Context, name, suffix, what string) {
 	if _, _, err := s.Up(ctx); err != nil {
-		s.Record.Failed("client", "containerd is not up before "+name+" may "+what, err)
+		s.Record.Failed("client", "containerd is not up, although "+name+" may now "+what, err)
 	}
 	s.Record.Problem(harness.ByHarness, s.Truth.Touch(name+suffix, 0o644))
 }
 
-// linger is how long a pod's payload runs after SIGTERM. So the judge can see whether its
-// grace period was respected: runc needs some 10 ms to send a signal.
+// linger is how long a pod's payload runs on after SIGTERM. If CRI did not wait for the
+// grace period, SIGKILL would end the payload within this time: runc sends a signal in
+// some 10 ms.
 const linger = 30 * time.Millisecond
 
 // Command returns the command line of a container's payload.
@@ -148,8 +151,8 @@ func (s *Session) Command(i *harness.Instance) []string {
 // BackgroundExit is the exit status of an exec that leaves a child.
 const BackgroundExit = 9
 
-// ExecCommand returns the command line of an exec. An exec with a timeout, or with a
-// client that breaks off, writes heartbeats as long as it runs.
+// ExecCommand returns the command line of an exec. If the exec has a timeout, or its
+// client goes away, it writes heartbeats as long as it runs.
 func ExecCommand(i *harness.Instance, e harness.Exec) []string {
 	switch {
 	case e.Absent:
@@ -179,7 +182,7 @@ func ExecCommand(i *harness.Instance, e harness.Exec) []string {
 	return append([]string{payload.Program, "exit", fmt.Sprint(e.Want)}, lines(i.Spec)...)
 }
 
-// lines returns the arguments for a container's lines.
+// lines returns the payload's arguments for Container.Lines.
 func lines(spec harness.Container) (args []string) {
 	if spec.Lines > 0 {
 		args = append(args, "-lines", fmt.Sprint(spec.Lines))
@@ -187,13 +190,13 @@ func lines(spec harness.Container) (args []string) {
 	return args
 }
 
-// Env returns the variable that names the record of a payload.
+// Env returns the environment variable that tells a payload the path of its record.
 func Env(of string) (name, value string) {
 	return payload.TruthEnv, MountedTruth + "/" + of + ".truth"
 }
 
 // Spec returns the OCI specification of a container of the task API. It runs a payload,
-// with the record of that name mounted from the world's folder.
+// and mounts the folder with the record of that name.
 func Spec(of, truthDir string, command []string) []oci.SpecOpts {
 	name, value := Env(of)
 	return []oci.SpecOpts{
@@ -205,9 +208,9 @@ func Spec(of, truthDir string, command []string) []oci.SpecOpts {
 	}
 }
 
-// PodNamespaces returns the namespaces that kubelet asks for. Each container has a PID
-// namespace of its own, so that it survives the death of the sandbox, unless sharedPID is
-// set.
+// PodNamespaces returns the namespaces that kubelet requests for a pod. Unless sharedPID
+// is set, each container has a PID namespace of its own, and so survives the death of the
+// sandbox.
 func PodNamespaces(network harness.Network, sharedPID bool) *api.NamespaceOption {
 	opts := &api.NamespaceOption{Network: api.NamespaceMode_NODE, Pid: api.NamespaceMode_CONTAINER}
 	if network == harness.PodNetwork {
@@ -219,8 +222,8 @@ func PodNamespaces(network harness.Network, sharedPID bool) *api.NamespaceOption
 	return opts
 }
 
-// lookEvery is the time between two looks at a payload's record. startTimeout is the time
-// until a started payload must have written its first line. It needs some 3 ms here.
+// lookEvery is the time between two reads of a payload's record. startTimeout is how long
+// a started payload may take to write its first line. It takes some 3 ms.
 const (
 	lookEvery    = time.Millisecond
 	startTimeout = 2 * time.Second
@@ -232,9 +235,9 @@ func (s *Session) awaitPayload(ctx context.Context, i *harness.Instance) {
 	s.AwaitRecord(ctx, i.Name, i.Spec.Signal != "")
 }
 
-// AwaitRecord waits until a started process has noted that it runs and, if ready is
-// set, that it handles signals. Start returns before the payload's program is loaded.
-// If a payload is killed before its first line, its exit status is not known.
+// AwaitRecord waits until a started process has recorded that it runs and, if ready is
+// set, that it handles signals. Start returns before the payload's program is loaded, and
+// the real exit status of a payload that is killed before its first line is unknown.
 // AwaitRecord gives up after startTimeout.
 func (s *Session) AwaitRecord(ctx context.Context, name string, ready bool) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
@@ -245,14 +248,14 @@ func (s *Session) AwaitRecord(ctx context.Context, name string, ready bool) {
 	})
 }
 
-// CheckReuse returns an error unless a container that ended without a fault was reported
-// with the right exit status.
+// CheckReuse returns an error unless containerd reported the right exit status of a
+// container that ended without a fault.
 func CheckReuse(i *harness.Instance) error {
 	if !i.Reported {
-		return errors.New("its exit was never reported")
+		return errors.New("containerd never reported its exit")
 	}
 	if i.Status != i.Spec.Want() {
-		return fmt.Errorf("exit status %d was reported, want %d", i.Status, i.Spec.Want())
+		return fmt.Errorf("containerd reported the exit status %d, and not %d", i.Status, i.Spec.Want())
 	}
 	return nil
 }

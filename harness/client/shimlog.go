@@ -9,8 +9,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// ShimLog is the target to which a shim itself writes the outputs of a task or of an
-// exec.
+// ShimLog is a file or logger to which the shim itself writes the outputs of a task or of
+// an exec.
 type ShimLog struct {
 	To     harness.Log
 	Dir    *foreign.Dir
@@ -18,10 +18,10 @@ type ShimLog struct {
 	Logger string // its program
 }
 
-// earlier is the content that a log file already has.
+// earlier is the content of a log file before the shim opens it.
 const earlier = "a line of an earlier life\n"
 
-// Create makes the file, or names the logger to the shim.
+// Create creates the file, or names the logger to the shim.
 func (l *ShimLog) Create(id string) (cio.IO, error) {
 	if l.To == harness.LogBinary {
 		return cio.BinaryIO(l.Logger, map[string]string{"log": l.Dir.Path(l.Name)})(id)
@@ -33,7 +33,7 @@ func (l *ShimLog) Create(id string) (cio.IO, error) {
 }
 
 // Outputs returns the output in the file, or in the logger's files. The logged process
-// has been deleted by then.
+// must have been deleted.
 func (l *ShimLog) Outputs() harness.Outputs {
 	if l.To == harness.LogBinary {
 		as, err := l.Dir.Read(l.Name+".done", mostOutput)
@@ -55,8 +55,8 @@ func (l *ShimLog) Outputs() harness.Outputs {
 	return all
 }
 
-// mostOutput limits the size of a file that a process of a world writes, in bytes. A
-// payload writes some KiB.
+// mostOutput is the size limit of a file that a payload or a logger writes, in bytes.
+// They write some KiB.
 const mostOutput = 64 << 20
 
 // textOf returns the content of the file with a suffix, or "" if there is none.

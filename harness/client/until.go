@@ -8,15 +8,15 @@ import (
 )
 
 // The client waits longer after each failed attempt. kubelet and dockerd wait even
-// longer, but here it only matters that they retry.
+// longer, but only the retries matter here.
 const (
 	firstRetry = 5 * time.Millisecond
 	lastRetry  = 50 * time.Millisecond
 )
 
-// Until retries attempt until it succeeds or ctx ends. It returns the error of the last
-// attempt that the end of ctx did not interrupt, if there is one. The error of an
-// interrupted attempt says nothing: chance decides which of its calls is interrupted.
+// Until retries attempt until it succeeds or ctx ends. If ctx ends, Until returns the
+// error of the last attempt that returned before that. It prefers this error, because an
+// interrupted attempt fails at a random call.
 func Until(ctx context.Context, attempt func(context.Context) error) error {
 	pause, wait := time.NewTimer(0), firstRetry
 	defer pause.Stop()

@@ -1,5 +1,5 @@
-// Package record collects a history while its case runs: clients, faults and the runner
-// write to one Recorder.
+// Package record collects the history of a case while the case runs. The clients, the
+// faults and the runner write to one Recorder.
 package record
 
 import (
@@ -26,7 +26,7 @@ func (r *Recorder) Note(who, format string, args ...any) {
 	r.add(harness.Note{At: time.Now(), Who: who, Text: fmt.Sprintf(format, args...)})
 }
 
-// Failed records a failure for people. err may be nil.
+// Failed records what happened and its error for people. err is nil after a success.
 func (r *Recorder) Failed(who, what string, err error) {
 	r.add(harness.Note{At: time.Now(), Who: who, Text: what, Err: callerr.Of(err)})
 }
@@ -65,21 +65,22 @@ func (r *Recorder) Killed(k harness.Kill) {
 	r.h.Kills = append(r.h.Kills, k)
 }
 
-// IgnoredSIGTERM records a shim that ignored SIGTERM.
+// IgnoredSIGTERM records a shim that still ran some time after the harness had sent it
+// SIGTERM.
 func (r *Recorder) IgnoredSIGTERM(u harness.IgnoredSIGTERM) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.h.IgnoredSIGTERM = append(r.h.IgnoredSIGTERM, u)
 }
 
-// Has records the files and mounts of containers.
+// Has records the files and mounts of running containers.
 func (r *Recorder) Has(b inventory.Belongings) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.h.Belongings = append(r.h.Belongings, b)
 }
 
-// CRI changes the record of a CRI client.
+// CRI changes the observations of a CRI client.
 func (r *Recorder) CRI(change func(*harness.CRISeen)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,7 +90,8 @@ func (r *Recorder) CRI(change func(*harness.CRISeen)) {
 	change(r.h.CRI)
 }
 
-// Stopped records that containerd was frozen, or continued.
+// Stopped records that the harness froze containerd (SIGSTOP), or with false continued
+// it.
 func (r *Recorder) Stopped(is bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -100,7 +102,8 @@ func (r *Recorder) Stopped(is bool) {
 	}
 }
 
-// Problem records why the run shows nothing. It ignores a nil error.
+// Problem records a reason why the run shows nothing. It ignores a nil error. If err has
+// a ProblemKind of its own, that one counts.
 func (r *Recorder) Problem(kind harness.ProblemKind, err error) {
 	if err == nil {
 		return
@@ -114,14 +117,14 @@ func (r *Recorder) Problem(kind harness.ProblemKind, err error) {
 	r.h.Problems = append(r.h.Problems, harness.Problem{Kind: kind, Text: err.Error()})
 }
 
-// Set changes any part of the history.
+// Set calls change with the history, while no other goroutine uses it.
 func (r *Recorder) Set(change func(*harness.History)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	change(&r.h)
 }
 
-// History returns a copy of the history so far.
+// History returns a copy of what was recorded so far.
 func (r *Recorder) History() harness.History {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -58,7 +58,7 @@ func (x *run) restart() bool {
 		_, _, err = x.up(ctx)
 	}
 	r := harness.Restart{Took: time.Since(begun), Bound: restartBound, Err: callerr.Of(err)}
-	x.record.Failed("oracle", "containerd restarted", err)
+	x.record.Failed("oracle", "restarts containerd", err)
 	x.record.Set(func(h *harness.History) { h.Restart = &r })
 	return err == nil
 }

@@ -101,7 +101,7 @@ func (x *run) clientParams() client.Params {
 		Case: x.Case, Up: x.up, Died: func() bool { return len(x.daemon.Deaths()) > 0 },
 		Restart: func(ctx context.Context) error {
 			err := x.daemon.Restart(ctx)
-			x.record.Failed("client", "containerd restarted", err)
+			x.record.Failed("client", "restarts containerd", err)
 			return err
 		},
 		Install: x.install,
@@ -139,7 +139,7 @@ func (x *run) folders() []string {
 func (x *run) install(i script.Installation) error {
 	s := x.installed[i.Containerd]
 	err := x.daemon.Install(s.Subject, i.Elsewhere)
-	x.record.Failed("client", "containerd "+s.Version+" installed", err)
+	x.record.Failed("client", "installs containerd "+s.Version, err)
 	return err
 }
 

@@ -1,7 +1,7 @@
-// Package bystander runs tasks and pods that no fault targets: a task, and its twin
-// with the same id in another namespace. With CRI there is a pod in place of the twin.
-// They run from before the first fault until the client is done. So they show the
-// effects of a fault on other containers.
+// Package bystander runs containers that no fault targets, to show the effects of faults
+// on other containers. There is a task, and its twin: a task with the same id in another
+// namespace. With CRI a pod replaces the twin. They run from before the first fault until
+// the client of the workload is done.
 package bystander
 
 import (
@@ -23,77 +23,86 @@ import (
 	"github.com/shimquake/shimquake/oracle/event"
 )
 
-// exitStatus is the exit status of a bystander. No error path of containerd uses it.
+// exitStatus is the exit status of a bystander's payload. No error path of containerd
+// uses this number.
 const exitStatus = 42
 
 const (
-	// askBound is the timeout of a status call about a bystander. It takes 2 ms. A client's
-	// call that hangs ends after 10 s at the earliest.
-	askBound = 5 * time.Second
-	// listBound is the timeout of a list of all tasks. containerd asks each shim, and waits
-	// 2 s for a shim that does not respond (io.containerd.timeout.task.state). A fault holds
-	// one or two shims.
-	listBound = askBound + 2*2*time.Second
-	// doBound is the timeout of a call of its start or its end. No fault holds a process
-	// then. The slowest call takes some 150 ms, and took 5 s at a load of 40.
-	doBound = 30 * time.Second
-	// newBound is the timeout of a newcomer's calls. A fault that holds another call must
-	// not hold them.
-	newBound = 7 * time.Second
-	// every is the time between two status calls about it. Each costs some 2 ms.
-	every = 100 * time.Millisecond
+	// pollTimeout is the timeout of a status call about a bystander. The call usually takes
+	// 2 ms. The timeout is shorter than the client's default of 10 s. A bystander's call
+	// therefore fails first if a fault blocks both.
+	pollTimeout = 5 * time.Second
+	// listTimeout is the timeout of a list of all tasks. containerd requests the state from
+	// each shim. It waits 2 s for a shim that does not respond
+	// (io.containerd.timeout.task.state). A fault blocks one or two shims.
+	listTimeout = pollTimeout + 2*2*time.Second
+	// lifecycleTimeout is the timeout of each call that starts or ends a bystander. At these
+	// times no fault blocks a process. The slowest call takes some 150 ms, and took 5 s at a
+	// load of 40.
+	lifecycleTimeout = 30 * time.Second
+	// newcomerTimeout is the timeout of the calls of a newcomer. A newcomer is a bystander
+	// that starts and ends while a fault blocks a call of the client.
+	newcomerTimeout = 7 * time.Second
+	// pollInterval is the time between two status calls about a bystander. Each costs some 2
+	// ms of CPU time.
+	pollInterval = 100 * time.Millisecond
 )
 
 // Params are the parameters of bystanders.
 type Params struct {
-	// Up waits until containerd responds. Fired reports whether a fault has happened, and
-	// AllFired whether each has.
+	// Up waits until containerd responds, and returns connections to it. Fired reports
+	// whether any fault has happened, and AllFired whether all have.
 	Up              func(context.Context) (*containerd.Client, *grpc.ClientConn, error)
 	Fired, AllFired func() bool
-	// CRI adds a pod, in that network, with or without a terminal.
+	// CRI adds a pod. Network is the network of the pod, and Terminal gives its container a
+	// terminal.
 	CRI      bool
 	Network  harness.Network
 	Terminal bool
-	// Quiet leaves out the calls that pass counted statements of containerd.
+	// Quiet omits the calls that execute statements of containerd at which faults can
+	// happen. It is set if a fault counts how often such a statement is executed.
 	Quiet bool
-	// Faultless is set for a case without faults. Only then is a pod's log rotated.
+	// Faultless is set for a case without faults. Only in such a case the log of a pod is
+	// rotated.
 	Faultless bool
-	// Holds is set if the faults only hold calls. A newcomer then goes through its whole
-	// lifecycle meanwhile, with an id of its own. Made is called for each new id.
+	// Holds is set if all faults of the case only block calls. A newcomer then has its whole
+	// lifecycle while they are blocked. Made is called for each new id of a bystander.
 	Holds bool
 	Made  func()
-	// Runtime is the runtime of the tasks.
+	// Runtime is the name of the runtime for the tasks.
 	Runtime string
-	// Truth and FIFOs are the world's folders.
+	// Truth is the folder in which payloads write their records. FIFOs is the folder for the
+	// FIFOs of their stdio.
 	Truth, FIFOs *foreign.Dir
 	Events       *event.Log
-	// Problem notes a failure of the harness. It ignores nil.
+	// Problem records a failure of the harness. It ignores nil.
 	Problem func(error)
 }
 
 // Group has all bystanders of a case.
 type Group struct {
 	all []*one
-	// newcomer is one of them, or nil in most cases. It does not run from the start.
+	// newcomer is the bystander in all that starts late, or nil.
 	newcomer *one
 	ends     chan struct{}
 	wait     sync.WaitGroup
 }
 
-// kind is a way to run a bystander.
+// kind makes the calls about a bystander, through the task API or CRI.
 type kind interface {
-	// start returns when the payload runs. ask makes a cheap call about the bystander.
-	// askOnce makes the expensive calls, such as the lists that also contain objects held by
-	// a fault.
+	// start returns when the payload runs. ask makes a cheap status call about the
+	// bystander. askOnce makes the expensive calls, such as a list of all tasks. For such a
+	// list containerd also calls the shims that a fault has blocked.
 	start(context.Context) error
 	ask(context.Context) error
 	askOnce(context.Context) error
-	// end waits for the bystander's exit, and removes it. discard removes it in any state.
+	// end waits for the payload's exit, and removes the bystander. discard removes the
+	// bystander in any state.
 	end(context.Context) error
 	discard(context.Context) error
-	// rotate rotates its log, if it has one.
+	// rotate rotates the bystander's log, if there is one.
 	rotate(context.Context) error
-	// output returns the output that was read.
+	// output returns the payload's output, as the client read it.
 	output() harness.Outputs
 }
 
@@ -101,23 +110,24 @@ type kind interface {
 type one struct {
 	Params
 	kind
-	// name is its own. It is also its container's id, except for the twin.
+	// name is unique among the bystanders. id is the id of the container. It is the same as
+	// name, except for the twin.
 	name, id  string
 	namespace string
 
-	// bound is the timeout of a call of its start or its end.
+	// bound is the timeout of each call that starts or ends the bystander.
 	bound     time.Duration
 	askedOnce bool
-	// questions counts the status calls.
-	questions uint
-	// A rotation has failed, so that there are no further ones.
-	unrotated bool
+	// polls counts the status calls.
+	polls uint
+	// If rotationFailed is set, there are no further rotations.
+	rotationFailed bool
 
 	mu   sync.Mutex
 	seen harness.Bystander
 }
 
-// New prepares the bystanders of a case.
+// New returns the bystanders of a case. Start starts them.
 func New(p Params) *Group {
 	g := &Group{ends: make(chan struct{})}
 	t := g.add(p, harness.TaskAPI, daemon.TaskNamespace, "bystander")
@@ -140,13 +150,13 @@ func New(p Params) *Group {
 		g.newcomer.kind = &task{one: g.newcomer}
 	}
 	if g.newcomer != nil {
-		g.newcomer.bound, g.newcomer.seen.Newcomer = newBound, true
+		g.newcomer.bound, g.newcomer.seen.Newcomer = newcomerTimeout, true
 	}
 	return g
 }
 
 func (g *Group) add(p Params, api harness.API, namespace, name string) *one {
-	b := &one{Params: p, name: name, id: name, namespace: namespace, bound: doBound,
+	b := &one{Params: p, name: name, id: name, namespace: namespace, bound: lifecycleTimeout,
 		seen: harness.Bystander{API: api, Namespace: namespace, Want: exitStatus}}
 	g.all = append(g.all, b)
 	return b
@@ -166,7 +176,8 @@ func (g *Group) Start(ctx context.Context) error {
 	return nil
 }
 
-// IDs returns containerd's ids of the containers and pods that exist by now.
+// IDs returns containerd's ids of the bystanders' containers and pods that have been
+// created.
 func (g *Group) IDs() (all []string) {
 	for _, b := range g.all {
 		b.mu.Lock()
@@ -176,13 +187,13 @@ func (g *Group) IDs() (all []string) {
 	return slices.DeleteFunc(all, func(id string) bool { return id == "" })
 }
 
-// Watch makes status calls about each bystander until End. It starts the newcomer when
+// Watch makes status calls about each bystander until End. It starts the newcomer after
 // all faults have happened.
 func (g *Group) Watch(ctx context.Context) {
 	for _, b := range g.all {
 		g.wait.Go(func() {
 			if b == g.newcomer {
-				b.come(ctx, g.ends)
+				b.runNewcomer(ctx, g.ends)
 			} else {
 				b.watch(ctx, g.ends)
 			}
@@ -190,10 +201,10 @@ func (g *Group) Watch(ctx context.Context) {
 	}
 }
 
-// come runs the newcomer's whole lifecycle while a fault holds other calls. Its calls
-// show the result.
-func (b *one) come(ctx context.Context, ends <-chan struct{}) {
-	tick := time.NewTicker(every)
+// runNewcomer waits until all faults have happened, and runs the newcomer's whole
+// lifecycle. It returns no error, because the record has all calls of the newcomer.
+func (b *one) runNewcomer(ctx context.Context, ends <-chan struct{}) {
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for !b.AllFired() {
 		select {
@@ -208,21 +219,21 @@ func (b *one) come(ctx context.Context, ends <-chan struct{}) {
 		return
 	}
 	b.set(func(s *harness.Bystander) { s.Started = time.Now() })
-	b.question(ctx)
+	b.poll(ctx)
 	if b.release() == nil && b.end(ctx) == nil {
 		b.set(func(s *harness.Bystander) { s.Removed = time.Now() })
 	}
 }
 
 func (b *one) watch(ctx context.Context, ends <-chan struct{}) {
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
-		b.question(ctx)
+		b.poll(ctx)
 		select {
 		case <-tick.C:
 		case <-ends:
-			b.question(ctx) // when the client is done, too
+			b.poll(ctx) // one last call, after the client is done
 			return
 		case <-ctx.Done():
 			return
@@ -230,28 +241,29 @@ func (b *one) watch(ctx context.Context, ends <-chan struct{}) {
 	}
 }
 
-// question makes a status call. When all faults have happened, it also makes the
-// expensive calls, once. Before that, such a call could hit a fault that is meant for
-// the client. In a case without faults it rotates the log.
-func (b *one) question(ctx context.Context) {
+// poll makes a status call. After all faults have happened, it also makes the expensive
+// calls, once. An earlier expensive call could trigger a fault that is meant for the
+// client. In a case without faults poll also rotates the log.
+func (b *one) poll(ctx context.Context) {
 	begun := time.Now()
 	if b.ask(ctx) != nil || ctx.Err() != nil {
-		return // the error is among the calls
+		return // the record has the failed call
 	}
 	b.set(func(s *harness.Bystander) { s.Asked, s.Slowest = s.Asked+1, max(s.Slowest, time.Since(begun)) })
 	if !b.askedOnce && !b.Quiet && b.AllFired() {
 		b.askedOnce = true
-		_ = b.askOnce(ctx) // an error is among the calls
+		_ = b.askOnce(ctx) // the record has a failed call
 	}
-	// There are several rotations, because a leak of each adds up. A late rotation comes
-	// after a restart.
-	if b.questions++; b.Faultless && !b.Quiet && !b.unrotated && bits.OnesCount(b.questions) == 1 {
-		b.unrotated = b.rotate(ctx) != nil // the error is among the calls
+	// The log is rotated at the status calls 1, 2, 4, 8 and so on. A resource that each
+	// rotation leaks then accumulates. The later rotations also test a containerd that a
+	// step has restarted.
+	if b.polls++; b.Faultless && !b.Quiet && !b.rotationFailed && bits.OnesCount(b.polls) == 1 {
+		b.rotationFailed = b.rotate(ctx) != nil // the record has the failed call
 	}
 }
 
-// End lets the bystanders end and removes them, as long as ctx allows. It returns their
-// records, except for a newcomer that has not begun.
+// End lets the bystanders end, and removes them until ctx ends. It returns their records,
+// except for a newcomer that has made no call.
 func (g *Group) End(ctx context.Context) ([]harness.Bystander, error) {
 	close(g.ends)
 	g.wait.Wait()
@@ -264,12 +276,13 @@ func (g *Group) End(ctx context.Context) ([]harness.Bystander, error) {
 	return slices.DeleteFunc(out, func(s harness.Bystander) bool { return !begun(s) }), errors.Join(errs...)
 }
 
-// begun reports whether the bystander has made a call. A newcomer may have made none.
+// begun reports whether there was any call about the bystander. There is none about a
+// newcomer if not all faults have happened.
 func begun(s harness.Bystander) bool { return s.ID != "" || len(s.Calls) > 0 }
 
 func (b *one) finish(ctx context.Context) (harness.Bystander, error) {
 	var err error
-	is := b.is()
+	is := b.snapshot()
 	if !begun(is) {
 		return is, nil
 	}
@@ -287,11 +300,11 @@ func (b *one) finish(ctx context.Context) (harness.Bystander, error) {
 		out := b.output()
 		b.set(func(s *harness.Bystander) { s.Payload, s.Output, s.Stderr = own, out.Stdout, &out.Stderr })
 	}
-	return b.is(), err
+	return b.snapshot(), err
 }
 
-// is returns the record of the bystander until now.
-func (b *one) is() harness.Bystander {
+// snapshot returns a copy of the bystander's record.
+func (b *one) snapshot() harness.Bystander {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.seen

@@ -19,35 +19,36 @@ import (
 	"github.com/shimquake/shimquake/poll"
 )
 
-// set changes the record.
+// set changes the bystander's record.
 func (b *one) set(change func(*harness.Bystander)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	change(&b.seen)
 }
 
-// identify records an id of the bystander, and calls Made.
+// identify records a new id of the bystander, and calls Made.
 func (b *one) identify(change func(*harness.Bystander)) {
 	b.set(change)
 	b.Made()
 }
 
-// connection is a connection to containerd for calls.
+// connection is a connection to containerd.
 type connection struct {
 	*containerd.Client
 	conn *grpc.ClientConn
 }
 
-// bounds has the timeouts of status calls. Only failed status calls are recorded.
-var bounds = map[string]time.Duration{
-	"Get": askBound, "State": askBound, "ContainerStatus": askBound,
-	"List": listBound, "Kill": askBound, "ListContainers": askBound, "ListPodSandbox": askBound,
+// pollTimeouts has the timeouts of status calls. A successful status call is not recorded
+// as a call.
+var pollTimeouts = map[string]time.Duration{
+	"Get": pollTimeout, "State": pollTimeout, "ContainerStatus": pollTimeout,
+	"List": listTimeout, "Kill": pollTimeout, "ListContainers": pollTimeout, "ListPodSandbox": pollTimeout,
 }
 
-// about makes a call about the bystander and records it. Its time includes the time for
-// which containerd is down. The judge knows that time.
+// about makes a call about the bystander, and records it. The recorded duration includes
+// the time for which containerd was down, which the judge subtracts.
 func (b *one) about(ctx context.Context, verb string, f func(context.Context, connection) error) error {
-	bound, asks := bounds[verb]
+	bound, asks := pollTimeouts[verb]
 	if !asks {
 		bound = b.bound
 	}
@@ -68,7 +69,7 @@ func (b *one) about(ctx context.Context, verb string, f func(context.Context, co
 	return err
 }
 
-// told records a response, unless the previous response of the same call was equal.
+// told records a response, unless it equals the previous response to the same call.
 func (b *one) told(is harness.BystanderTold) {
 	b.set(func(s *harness.Bystander) {
 		for _, was := range slices.Backward(s.Told) {
@@ -101,28 +102,29 @@ func (b *one) release() error {
 	return b.Truth.Touch(b.endFile(), 0o644)
 }
 
-// command returns the payload's command line: write until the end file exists.
+// command returns the payload's command line. The payload writes lines until the end file
+// exists.
 func (b *one) command() []string {
 	end := filepath.Join(client.MountedTruth, b.endFile())
 	return []string{payload.Program, "write", strconv.Itoa(exitStatus), "-trigger", end}
 }
 
-// expect makes the file for the payload's record.
+// expect creates the file for the payload's record.
 func (b *one) expect() error { return b.Truth.Touch(b.truth(), 0o666) }
 
-// lookEvery is the time between two looks at the payload's record.
+// lookEvery is the time between two reads of the payload's record.
 const lookEvery = 2 * time.Millisecond
 
 // awaitPayload waits until the payload runs.
 func (b *one) awaitPayload(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, doBound)
+	ctx, cancel := context.WithTimeout(ctx, lifecycleTimeout)
 	defer cancel()
 	err := poll.Until(ctx, lookEvery, func() (bool, error) {
 		t, err := client.ReadTruth(b.Truth, b.truth())
 		return err == nil && !t.ReadyAt.IsZero(), nil
 	})
 	if err != nil {
-		return fmt.Errorf("its payload does not run: %w", err)
+		return fmt.Errorf("the bystander's payload does not run: %w", err)
 	}
 	return nil
 }

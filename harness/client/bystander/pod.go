@@ -22,16 +22,18 @@ import (
 	"github.com/shimquake/shimquake/poll"
 )
 
-// pod is a bystander by CRI. Its output is in the log that containerd writes for kubelet.
+// pod is a bystander that uses CRI. Its output is in the log that containerd writes for
+// kubelet.
 type pod struct {
 	*one
 	sandbox, container string
-	// logs are the names of the container's renamed logs.
+	// logs are the names of the container's log files that were renamed.
 	logs      []string
 	rotations []rotation
 }
 
-// rotation is a successful rotation, with the number of logs renamed by then.
+// rotation is a successful rotation. logs is the number of files that had been renamed
+// until then.
 type rotation struct {
 	harness.Rotation
 	logs int
@@ -43,7 +45,7 @@ func (p *pod) rt(ctx context.Context, verb string, f func(context.Context, api.R
 	})
 }
 
-// logName returns the name of the container's log in the world's folder for records.
+// logName returns the name of the container's log, which is in the folder Truth.
 func (p *pod) logName() string { return p.name + ".out" }
 
 func (p *pod) namespaces() *api.NamespaceOption {
@@ -114,7 +116,8 @@ func (p *pod) create(ctx context.Context, rt api.RuntimeServiceClient) error {
 	return err
 }
 
-// learnPID asks containerd for the container's pid, because CRI does not report it.
+// learnPID requests the container's pid from containerd's own API, because CRI does not
+// report it.
 func (p *pod) learnPID(ctx context.Context) error {
 	return p.about(ctx, "pid", func(ctx context.Context, c connection) error {
 		pid, err := client.PIDOf(ctx, c.Client, p.container)
@@ -125,7 +128,7 @@ func (p *pod) learnPID(ctx context.Context) error {
 	})
 }
 
-// askOnce lists all containers and pods, as kubelet does every second.
+// askOnce lists all containers and all pods, as kubelet does every second.
 func (p *pod) askOnce(ctx context.Context) error {
 	err := p.rt(ctx, "ListContainers", func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		r, err := rt.ListContainers(ctx, &api.ListContainersRequest{})
@@ -146,7 +149,7 @@ func (p *pod) askOnce(ctx context.Context) error {
 	})
 }
 
-// listed returns a list's entry for an id.
+// listed returns the entry for an id in a list.
 func listed[K interface {
 	GetId() string
 	GetState() S
@@ -158,8 +161,8 @@ func listed[K interface {
 	return is
 }
 
-// ask asks for the container's status, as kubelet does every second. The call passes no
-// statement at which a fault can happen.
+// ask requests the container's status, as kubelet does every second. In this call
+// containerd executes no statement at which a fault can happen.
 func (p *pod) ask(ctx context.Context) error {
 	return p.rt(ctx, "ContainerStatus", func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		r, err := rt.ContainerStatus(ctx, &api.ContainerStatusRequest{ContainerId: p.container})
@@ -171,7 +174,7 @@ func (p *pod) ask(ctx context.Context) error {
 	})
 }
 
-// end waits until the container's status is exited, and removes the pod.
+// end waits until CRI reports the container as exited, and removes the pod.
 func (p *pod) end(ctx context.Context) error {
 	err := p.rt(ctx, "await", p.awaitExit)
 	if err != nil {
@@ -191,7 +194,7 @@ func (p *pod) end(ctx context.Context) error {
 	})
 }
 
-// statusPause is the time between two looks at its status.
+// statusPause is the time between two status calls of awaitExit.
 const statusPause = 10 * time.Millisecond
 
 func (p *pod) awaitExit(ctx context.Context, rt api.RuntimeServiceClient) error {
@@ -205,8 +208,8 @@ func (p *pod) awaitExit(ctx context.Context, rt api.RuntimeServiceClient) error 
 	})
 }
 
-// discard stops and removes the rest of the pod. It records nothing, because the reason
-// for it is already recorded.
+// discard stops and removes the pod in any state. It records no call, because an earlier
+// failure is already recorded.
 func (p *pod) discard(ctx context.Context) error {
 	_, conn, err := p.Up(ctx)
 	if err != nil || p.sandbox == "" {
@@ -224,13 +227,13 @@ func (p *pod) discard(ctx context.Context) error {
 	return err
 }
 
-// rotate renames the log, and asks CRI for a new one. If that fails, the old log keeps
-// its new name, because containerd may have created the new one. One of the rotations
-// comes after a full disk.
+// rotate renames the log, and asks CRI to open a new one. If CRI fails, the old log keeps
+// its new name, because containerd may already have created the new log. The rotation
+// number fullAt simulates a full disk.
 func (p *pod) rotate(ctx context.Context) error {
 	to := p.logName() + "." + strconv.Itoa(len(p.logs))
 	if err := p.Truth.Rename(p.logName(), to); err != nil {
-		return err // there is no new log: the output is in an older one
+		return err // the log is not renamed, so containerd still writes to it
 	}
 	p.logs = append(p.logs, to)
 	is := harness.Rotation{At: time.Now()}
@@ -244,32 +247,33 @@ func (p *pod) rotate(ctx context.Context) error {
 	switch is.Answered = time.Now(); {
 	case err == nil:
 		p.rotations = append(p.rotations, rotation{Rotation: is, logs: len(p.logs)})
-	case is.Full: // the lines that were lost until then are excused
+	case is.Full: // so that the judge excuses the lines that were lost until now
 		p.set(func(s *harness.Bystander) { s.Rotations = append(s.Rotations, is) })
 	}
 	return err
 }
 
-// fullAt is the number of the rotation with a full disk. There are others before and
-// after it.
+// fullAt is the number of the rotation that simulates a full disk.
 const fullAt = 2
 
-// fullFor is how long writes to a log fail, so that some lines of each stream are lost.
+// fullFor is how long writes to the log fail. Some lines of each stream are lost in this
+// time.
 const fullFor = 5 * payload.WriteEvery
 
-// fill makes containerd's writes to the log fail for a while, as on a full disk. It
-// reports whether containerd has opened that log. There is no log afterwards.
+// fill puts a device like /dev/full in place of the log, so that containerd's writes fail
+// for a while. It reports whether containerd opened the device. There is no log
+// afterwards.
 func (p *pod) fill(ctx context.Context) (full bool, err error) {
 	log := p.Truth.Path(p.logName())
-	if err := unix.Mknod(log, unix.S_IFCHR|0o600, int(unix.Mkdev(1, 7))); err != nil { // as /dev/full
-		p.Problem(fmt.Errorf("make a full disk in place of %s: %w", log, err))
+	if err := unix.Mknod(log, unix.S_IFCHR|0o600, int(unix.Mkdev(1, 7))); err != nil { // the device of /dev/full
+		p.Problem(fmt.Errorf("put a full device in place of %s: %w", log, err))
 		return false, err
 	}
 	if err = p.reopen(ctx); err == nil {
 		full = true
 		<-time.After(fullFor)
 	}
-	removed := p.Truth.Remove(p.logName()) // it is endless, so that no reader may open it
+	removed := p.Truth.Remove(p.logName()) // because a read of the device never ends
 	p.Problem(removed)
 	return full, errors.Join(err, removed)
 }
@@ -281,10 +285,10 @@ func (p *pod) reopen(ctx context.Context) error {
 	})
 }
 
-// mostLog limits the size of a log, in bytes. The payload writes some KiB.
+// mostLog is the size limit of a log, in bytes. The payload writes some KiB.
 const mostLog = 64 << 20
 
-// output returns the content of the logs. A missing log has no lines.
+// output returns the lines in all logs. It takes a missing log as empty.
 func (p *pod) output() harness.Outputs {
 	read, texts := time.Now(), []string{}
 	for _, log := range append(p.logs, p.logName()) {

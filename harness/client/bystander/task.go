@@ -21,8 +21,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// task is a bystander by the task API. The harness reads its output from a FIFO, as
-// dockerd does, so that it survives each end of containerd.
+// task is a bystander that uses the task API. The harness reads its output from FIFOs, as
+// dockerd does, also while containerd is down.
 type task struct {
 	*one
 	read client.Reader
@@ -67,8 +67,8 @@ func (t *task) start(ctx context.Context) error {
 	return t.awaitPayload(ctx)
 }
 
-// ask asks for the container's record, and for the task's state, which comes from the
-// shim. The first call passes no statement at which a fault can happen.
+// ask requests the container, and then the task's state, for which containerd calls the
+// shim. In the first call containerd executes no statement at which a fault can happen.
 func (t *task) ask(ctx context.Context) error {
 	err := t.about(ctx, "Get", func(ctx context.Context, c connection) error {
 		_, err := c.ContainerService().Get(ctx, t.id)
@@ -86,8 +86,9 @@ func (t *task) ask(ctx context.Context) error {
 	})
 }
 
-// askOnce lists the tasks of its namespace, for which containerd asks each shim. It also
-// sends SIGURG, for which the shim runs runc. The payload ignores it, as each Go program.
+// askOnce lists the tasks of the namespace, for which containerd calls each shim. It also
+// sends SIGURG, for which the shim runs runc. The payload ignores the signal, as each Go
+// program does.
 func (t *task) askOnce(ctx context.Context) error {
 	if err := t.list(ctx); err != nil {
 		return err
@@ -119,7 +120,7 @@ func (t *task) tells(verb string, p *typestask.Process) {
 		Verb: verb, At: time.Now(), Listed: true, State: p.GetStatus().String(), PID: p.GetPid()})
 }
 
-// end deletes on the TaskExit event, as dockerd does.
+// end deletes the task after the TaskExit event, as dockerd does.
 func (t *task) end(ctx context.Context) error {
 	defer t.read.Close()
 	err := t.about(ctx, "wait", func(ctx context.Context, c connection) error {
@@ -154,10 +155,10 @@ func (t *task) remove(ctx context.Context, c connection) error {
 	return err
 }
 
-// discard kills and removes the task. It records nothing, because the reason for it is
-// already recorded.
+// discard kills and removes the task in any state. It records no call, because an earlier
+// failure is already recorded.
 func (t *task) discard(ctx context.Context) error {
-	defer t.read.Close() // end does not run after a failed start
+	defer t.read.Close() // because end was not called after a failed start
 	ctx = namespaces.WithNamespace(ctx, t.namespace)
 	cl, conn, err := t.Up(ctx)
 	if err != nil {
@@ -165,7 +166,7 @@ func (t *task) discard(ctx context.Context) error {
 	}
 	service := cl.TaskService()
 	_, err = service.Kill(ctx, &tasks.KillRequest{ContainerID: t.id, Signal: uint32(unix.SIGKILL)})
-	if err == nil { // otherwise the task may have ended before
+	if err == nil { // if not, the task has ended or does not exist
 		_, _ = service.Wait(ctx, &tasks.WaitRequest{ContainerID: t.id}) // Delete returns the error
 	}
 	_, err = service.Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: t.id})

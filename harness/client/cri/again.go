@@ -14,8 +14,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/fact"
 )
 
-// aside calls f outside the workload: events in containerd meanwhile are on no path of
-// the workload.
+// aside calls f, and records that the harness is at work meanwhile. The statements that
+// containerd executes in this time do not count as a part of the workload.
 func (c *Client) aside(f func()) {
 	call := harness.Call{Who: "oracle", Verb: "inventory", At: time.Now()}
 	f()
@@ -23,9 +23,9 @@ func (c *Client) aside(f func()) {
 	c.Record.Call(call)
 }
 
-// lookAgain asks a restarted containerd for all states that it reported before the
-// restart: kubelet lists everything after each restart. Then it checks whether the
-// names are still taken.
+// lookAgain requests all states from a restarted containerd, as kubelet does after each
+// restart. The judge compares them with the states before the restart. Then lookAgain
+// checks whether the names of the containers are still taken.
 func (c *Client) lookAgain(ctx context.Context, all []*harness.Instance) {
 	if c.again {
 		return
@@ -40,10 +40,10 @@ func (c *Client) lookAgain(ctx context.Context, all []*harness.Instance) {
 			c.lookAtNotStarted(ctx, i)
 		}
 		for _, i := range all {
-			_, _ = c.look(ctx, i) // no response: the next call of the client reports it
+			_, _ = c.look(ctx, i) // the next call of the client reports an error
 		}
 		for _, i := range slices.Concat(all, unstarted) {
-			if !c.Quiet && !c.Case.Faultless() { // without a fault a script creates it again
+			if !c.Quiet && !c.Case.Faultless() { // without a fault, a step may create the container again
 				c.tryName(ctx, harness.CRIName{Object: fact.AContainer, Taken: true}, c.createAbsent(i))
 			}
 		}
@@ -53,8 +53,9 @@ func (c *Client) lookAgain(ctx context.Context, all []*harness.Instance) {
 // Absent is the name of a runtime and of an image that do not exist.
 const Absent = "shimquake-absent"
 
-// made creates a container. If containerd reports an error, the name must be free
-// again: kubelet tries again with the same name, and would never succeed.
+// made creates a container. If containerd responds with an error, made checks whether the
+// container's name is free. If it is not, kubelet could never create the container,
+// because it retries with the same name.
 func (c *Client) made(ctx context.Context, i *harness.Instance) error {
 	err := c.create(ctx, i)
 	if f := callerr.Of(err); f != nil && f.Answered && !givenUp(f) && !c.Case.Faultless() {
@@ -63,13 +64,14 @@ func (c *Client) made(ctx context.Context, i *harness.Instance) error {
 	return err
 }
 
-// givenUp reports whether a failed call may continue in containerd.
+// givenUp reports whether containerd may still be executing a failed call.
 func givenUp(f *callerr.Failed) bool {
 	return f.Code == codes.Canceled.String() || f.Code == codes.DeadlineExceeded.String() ||
 		f.Code == codes.Unavailable.String()
 }
 
-// createAbsent returns a request for a container with the name of another one.
+// createAbsent returns a request that creates a container with the name of i, but with an
+// image that does not exist.
 func (c *Client) createAbsent(i *harness.Instance) func(context.Context, api.RuntimeServiceClient) error {
 	return func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		_, err := rt.CreateContainer(ctx, &api.CreateContainerRequest{
@@ -82,14 +84,15 @@ func (c *Client) createAbsent(i *harness.Instance) func(context.Context, api.Run
 	}
 }
 
-// runAbsent asks for a pod with the name of the client's pod.
+// runAbsent requests a pod with the name of the client's pod, but with a runtime that
+// does not exist.
 func (c *Client) runAbsent(ctx context.Context, rt api.RuntimeServiceClient) error {
 	_, err := rt.RunPodSandbox(ctx, &api.RunPodSandboxRequest{Config: c.config(), RuntimeHandler: Absent})
 	return err
 }
 
-// TryNames asks for a pod with the name of the removed one. It comes before a restart
-// of containerd, which holds the reserved names only in memory.
+// TryNames checks whether the name of the removed pod is free. It must be called before a
+// restart of containerd, because containerd keeps the reserved names only in memory.
 func (c *Client) TryNames(ctx context.Context) {
 	c.tryName(ctx, harness.CRIName{Object: fact.APod}, c.runAbsent)
 	if c.removedAgain && !c.Died() {
@@ -97,19 +100,19 @@ func (c *Client) TryNames(ctx context.Context) {
 	}
 }
 
-// tryContainers asks for containers with the names of the removed ones. It needs a
-// running pod. It is called only if a removal has failed and was repeated, and
-// containerd still holds the names of before.
+// tryContainers checks whether the names of the removed containers are free. It runs a
+// pod for that. This is only worth its time if a removal failed and was repeated, and
+// containerd was not restarted since.
 func (c *Client) tryContainers(ctx context.Context) {
 	p := c.another(c.instances...)
 	if err := p.runSandbox(ctx); err != nil {
-		c.Record.Failed("oracle", "whether names of containers are free is not known: there is no pod to try them in", err)
+		c.Record.Failed("oracle", "cannot check whether names are free: the pod for the check does not run", err)
 	} else {
 		for _, i := range c.instances {
 			c.tryName(ctx, harness.CRIName{Object: fact.AContainer}, p.createAbsent(i))
 		}
 	}
-	c.Record.Failed("oracle", "the pod that names were tried in is removed", client.Until(ctx, p.remove))
+	c.Record.Failed("oracle", "removes the pod of the check for free names", client.Until(ctx, p.remove))
 }
 
 func (c *Client) tryName(

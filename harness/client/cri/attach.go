@@ -18,16 +18,16 @@ type attached struct {
 	is *harness.Attach
 }
 
-// endTimeout bounds the time from the end of a container to the end of its streams. It
-// takes some 10 ms on an idle machine.
+// endTimeout is how long the streams of a container may stay open after the container's
+// end. On an idle machine they close in some 10 ms.
 const endTimeout = 10 * time.Second
 
-// attachStep attaches a client to a container until the container ends. The client has
-// a standard input if a step writes to it.
+// attachStep attaches a client to a container until the container ends. The client also
+// attaches to stdin if a `write` step exists for it.
 //
-// Without stdinOnce, a client that closes its input receives no more output. See
-// ContainerIO.Attach of v2.4.2. A client that must receive all output keeps its input
-// open.
+// A client that must receive all output keeps its input open. Without stdinOnce,
+// containerd sends nothing more after the client has closed its input
+// (ContainerIO.Attach).
 func (c *Client) attachStep(ctx context.Context, of script.Object, _ string) error {
 	i, stdin := c.current(of), c.steps.Has("write", of)
 	is := &harness.Attach{Begun: time.Now(), Timeout: endTimeout}
@@ -58,7 +58,8 @@ func (c *Client) attachStep(ctx context.Context, of script.Object, _ string) err
 	return nil
 }
 
-// detached waits for the ends of the streams to a container that has ended.
+// detached waits for the end of all streams of a container that has ended, and records
+// the streams.
 func (c *Client) detached(ctx context.Context, i *harness.Instance) {
 	c.mu.Lock()
 	all := c.attaches[i]
@@ -75,7 +76,7 @@ func (c *Client) detached(ctx context.Context, i *harness.Instance) {
 	}
 }
 
-// goAway breaks the connection.
+// goAway closes the connection, if the stream is still open.
 func (a *attached) goAway() {
 	if a.open() {
 		a.is.Broke = time.Now()
@@ -83,7 +84,7 @@ func (a *attached) goAway() {
 	}
 }
 
-// awaitOutput waits until the container has written something.
+// awaitOutput waits until the client has received some output.
 func (a *attached) awaitOutput(ctx context.Context) {
 	select {
 	case <-a.out.began:
@@ -92,7 +93,8 @@ func (a *attached) awaitOutput(ctx context.Context) {
 	}
 }
 
-// awaitEnd waits for the end of the stream, until a time, and records its result.
+// awaitEnd waits until the stream ends, but not longer than until a time, and records the
+// result.
 func (a *attached) awaitEnd(ctx context.Context, until time.Time) {
 	timer := time.NewTimer(time.Until(until))
 	defer timer.Stop()

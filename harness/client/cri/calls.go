@@ -25,7 +25,7 @@ func (c *Client) namespaces() *api.NamespaceOption {
 		func(k harness.Container) bool { return k.SharedPID }))
 }
 
-// config returns the pod's config.
+// config returns the configuration of the pod.
 func (c *Client) config() *api.PodSandboxConfig {
 	config := &api.PodSandboxConfig{
 		Metadata: &api.PodSandboxMetadata{Name: harness.PodName, Uid: "shimquake", Namespace: "default"},
@@ -102,10 +102,10 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 	})
 }
 
-// stopsByConfig reports whether a container is to be stopped by another signal than its
-// image names. Since v2.3 the config can name the signal, and CRI reports it: the
-// client asks for the signal of the first container. It does not ask with a planned
-// fault, because the call might pass the fault.
+// stopsByConfig reports whether the client should test the stop signal in a container's
+// configuration, which CRI supports since v2.3. The release supports it if CRI reports a
+// stop signal for the first container. In a case with faults the result is false, because
+// the status call could trigger a fault.
 func (c *Client) stopsByConfig(ctx context.Context, i *harness.Instance) (known bool) {
 	first := c.instances[0]
 	if i.Spec.Signal != "SIGTERM" || i.Spec.IgnoresTerm || i == first || first.ID == "" ||
@@ -157,8 +157,8 @@ func (c *Client) end(ctx context.Context, i *harness.Instance) {
 	_ = c.stop(ctx, i, func() bool { return false }) // stop records an error
 }
 
-// stop stops a container: with time to handle its stop signal, or immediately (SIGKILL).
-// left reports whether the client has disconnected meanwhile.
+// stop stops a container, with a grace period for its stop signal or without one
+// (SIGKILL). left reports whether a `cancel` step has cancelled the call.
 func (c *Client) stop(ctx context.Context, i *harness.Instance, left func() bool) error {
 	grace, signal := int64(0), unix.SIGKILL
 	switch {
@@ -186,7 +186,7 @@ func (c *Client) stop(ctx context.Context, i *harness.Instance, left func() bool
 		return nil
 	}
 	c.done("StopContainer", i.ID)
-	_, _ = c.look(ctx, i) // at once: CRI must already report the end
+	_, _ = c.look(ctx, i) // now, because CRI must already report the exit
 	return nil
 }
 
@@ -197,7 +197,7 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// statusPause is the time between two looks at a container's status. kubelet looks every
+// statusPause is the time between two status calls of a wait. kubelet makes one every
 // second.
 const statusPause = 10 * time.Millisecond
 
@@ -205,8 +205,8 @@ const statusPause = 10 * time.Millisecond
 // The client then stops it again, as kubelet's next sync would.
 const stopAgain = 2 * time.Second
 
-// wait polls the container's status until it has exited, or half of the client's time
-// is over. The other half is for the removal.
+// wait polls the container's status until it has exited, or until half of the remaining
+// time is over. The rest of the time is for the other steps.
 func (c *Client) wait(ctx context.Context, i *harness.Instance) {
 	call := harness.Call{Who: "client", Verb: "await", Of: i.Name, At: time.Now()}
 	ctx, cancel := half(ctx)
@@ -231,12 +231,12 @@ func (c *Client) wait(ctx context.Context, i *harness.Instance) {
 	c.Record.Call(call)
 }
 
-// reasonTimeout bounds the time until CRI reports that an exited container was
-// OOM-killed. CRI learns of the exit and of the OOM kill in different ways, and before
-// v2.4 only by an event.
+// reasonTimeout is how long the client waits until CRI reports that an exited container
+// was OOM-killed. CRI may learn of the exit before it learns of the OOM kill.
 const reasonTimeout = 2 * time.Second
 
-// look asks for the status once. It returns true when the wait is over.
+// look requests the container's status, and records an exit. It returns true if the wait
+// for the exit is over: the container has exited, or does not exist.
 func (c *Client) look(ctx context.Context, i *harness.Instance) (bool, error) {
 	is, err := c.statusOf(ctx, i)
 	if err != nil {
@@ -247,7 +247,7 @@ func (c *Client) look(ctx context.Context, i *harness.Instance) (bool, error) {
 	}
 	if !i.Reported {
 		i.Reported, i.Waited = true, time.Now()
-		i.OutputsAtExit = c.readLog(i) // kubelet reads a termination message from it now
+		i.OutputsAtExit = c.readLog(i) // because kubelet now reads a termination message from the log
 	}
 	i.Status = uint32(is.ExitCode)
 	c.Record.Reported(exit.Observation{
@@ -258,7 +258,7 @@ func (c *Client) look(ctx context.Context, i *harness.Instance) (bool, error) {
 	return !late || !c.Hogged(i), nil
 }
 
-// statusOf asks for the status once, and records it.
+// statusOf requests the container's status, and records it.
 func (c *Client) statusOf(ctx context.Context, i *harness.Instance) (*api.ContainerStatus, error) {
 	answer, is, err := c.ask(ctx, i)
 	if err == nil {
@@ -267,7 +267,8 @@ func (c *Client) statusOf(ctx context.Context, i *harness.Instance) (*api.Contai
 	return answer, err
 }
 
-// ask asks for the status once. It returns the response, and the part that is recorded.
+// ask requests the container's status. It returns the response, and the part of it that
+// the history has.
 func (c *Client) ask(ctx context.Context, i *harness.Instance) (*api.ContainerStatus, criview.Status, error) {
 	rt, err := c.rt(ctx)
 	if err != nil {
@@ -281,9 +282,9 @@ func (c *Client) ask(ctx context.Context, i *harness.Instance) (*api.ContainerSt
 	return r.Status, criview.StatusOf(r.Status, asked), nil
 }
 
-// killChild has a child of a container be OOM-killed. The container keeps running, and
-// killChild waits until CRI reports the container as OOM-killed. From then on CRI must
-// not forget it.
+// killChild makes the kernel OOM-kill a child of a container, which keeps running. It
+// waits until CRI reports the container as OOM-killed. CRI must keep reporting that from
+// then on.
 func (c *Client) killChild(ctx context.Context, i *harness.Instance) {
 	c.KillChild(ctx, i)
 	if c.Quiet || i.Spec.OOM != harness.OOMChild || !c.Hogged(i) {
@@ -291,7 +292,7 @@ func (c *Client) killChild(ctx context.Context, i *harness.Instance) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, reasonTimeout)
 	defer cancel()
-	_ = poll.Until(ctx, statusPause, func() (bool, error) { // the judge reports a missing reason
+	_ = poll.Until(ctx, statusPause, func() (bool, error) { // the judge reports if CRI never does
 		is, err := c.statusOf(ctx, i)
 		return err == nil && is.Reason == criview.OOMKilled, nil
 	})

@@ -31,8 +31,9 @@ func listSandboxes(ctx context.Context, rt api.RuntimeServiceClient) (all []item
 	return all, err
 }
 
-// listStopped records the listed state of a sandbox that is stopped. CRI learns of the
-// end by itself, a few milliseconds after StopPodSandbox has succeeded.
+// listStopped records the listed state of a stopped sandbox. It repeats the list until
+// the sandbox is no longer ready, because CRI notices its end a few milliseconds after
+// StopPodSandbox has succeeded.
 func (c *Client) listStopped(ctx context.Context, rt api.RuntimeServiceClient, id string) {
 	is := harness.CRIState{Object: fact.ASandbox, ID: id, Stopped: true}
 	until, cancel := context.WithTimeout(ctx, stopTimeout)

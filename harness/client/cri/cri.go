@@ -1,6 +1,6 @@
 // Package cri is the client that uses CRI, as kubelet does. It runs a pod, polls the
-// status of its containers until they have exited, and stops and removes the pod. It
-// repeats failed calls.
+// status of its containers until they have exited, and then stops and removes the pod. It
+// retries failed calls.
 package cri
 
 import (
@@ -23,39 +23,41 @@ type Client struct {
 	*client.Session
 	steps     script.Script
 	instances []*harness.Instance
-	sandbox   string // id; "" while none is known
-	stopped   bool   // a step has stopped the sandbox
+	sandbox   string // its id, or "" before the response of RunPodSandbox
+	stopped   bool   // set after a step has stopped the sandbox
 	logs      map[*harness.Instance]*slowLog
-	// removedAgain is set once something could not be removed.
+	// removedAgain is set if an attempt to remove everything failed and was repeated.
 	removedAgain bool
-	// late holds the late pods and containers, for all clients of the case.
+	// late tells known pods and containers from objects that a timed-out call creates late.
+	// All clients of the case share it.
 	late *late
-	// again is set for a client that uses the id again: its observations are not recorded.
+	// again is set for the client of the second use. Its observations are not recorded.
 	again bool
-	// rounds holds the inventories of the script.
+	// rounds has the inventories that steps of the script take.
 	rounds rounds
 
 	mu sync.Mutex // of the fields below, which concurrent steps change
-	// of are the current containers, by their place in the workload.
+	// of has the current container of each place in the workload: the one that the steps
+	// mean.
 	of []*harness.Instance
-	// over are the containers that the client has ended. refused are the containers that
-	// containerd has refused to start. awaited are the ids of awaitStopped.
+	// over has the containers that the client has ended. refused has the containers that
+	// containerd refused to start. awaited has the ids for which awaitStopped was called.
 	over, refused map[*harness.Instance]bool
 	awaited       map[string]bool
-	// uses are the numbers of further containers in each place.
+	// uses counts the additional containers in each place.
 	uses map[int]int
-	// attaches are the clients that have attached to a container. streams are the open
-	// streams. taken is the number of bytes that were written to an input.
+	// attaches has the clients that attached to a container. streams has the open streams.
+	// taken is how many bytes were written to an input.
 	attaches map[*harness.Instance][]*attached
 	streams  map[script.Object]*input
 	taken    map[*harness.Input]int
-	// cancels are functions that give up a call in flight.
+	// cancels has the functions that cancel a call in flight.
 	cancels map[script.Object]func(context.Context)
 }
 
 // New makes the client of a case.
 func New(s *client.Session) *Client {
-	steps, _ := s.Case.Workload.Steps() // an error is a problem of the case
+	steps, _ := s.Case.Workload.Steps() // Case.Check reports the error
 	c := newClient(s)
 	c.steps = steps
 	for n, spec := range s.Case.Workload.Containers {
@@ -72,7 +74,7 @@ func newClient(s *client.Session) *Client {
 		streams: map[script.Object]*input{}, taken: map[*harness.Input]int{}}
 }
 
-// instance returns a container in the n-th place of the workload.
+// instance returns a container for the n-th place in the workload.
 func (c *Client) instance(n int, name string, spec harness.Container) *harness.Instance {
 	of := script.Container(n)
 	i := &harness.Instance{Name: name, Spec: spec, MustTell: []exit.Observer{exit.ByTaskExit}}
@@ -91,13 +93,14 @@ func (c *Client) instance(n int, name string, spec harness.Container) *harness.I
 	return i
 }
 
-// Instances returns all containers of the pod, including removed ones.
+// Instances returns all containers of the pod, including the removed ones.
 func (c *Client) Instances() []*harness.Instance { return c.instances }
 
-// Shares returns true: one shim serves all containers of a pod.
+// Shares returns true, because one shim serves all containers of a pod.
 func (c *Client) Shares(string) bool { return true }
 
-// learn records the pid of a container, which CRI does not report.
+// learn requests the pid of a container from containerd's own API, because CRI does not
+// report it.
 func (c *Client) learn(ctx context.Context, i *harness.Instance) {
 	cl, _, err := c.Up(ctx)
 	if err != nil {
@@ -105,7 +108,7 @@ func (c *Client) learn(ctx context.Context, i *harness.Instance) {
 	}
 	pid, err := client.PIDOf(ctx, cl, i.ID)
 	if err != nil {
-		return // it may have exited already
+		return // the container may have exited already
 	}
 	i.PID = uint32(pid)
 	if i == c.instances[0] {
@@ -113,8 +116,8 @@ func (c *Client) learn(ctx context.Context, i *harness.Instance) {
 	}
 }
 
-// Run goes through the lifecycle and removes the pod. The removal has its own deadline,
-// so a hung call cannot use up its time.
+// Run goes through the lifecycle, and then removes the pod. The removal has a deadline of
+// its own, so that a call that hangs in the lifecycle leaves it enough time.
 func (c *Client) Run(ctx context.Context) error {
 	life, cancel := context.WithTimeout(ctx, c.Case.Workload.TimeLimit)
 	defer cancel()
@@ -132,7 +135,7 @@ func (c *Client) Run(ctx context.Context) error {
 	return err
 }
 
-// runsOn reports whether a container runs until it is ended.
+// runsOn reports whether a container runs until the client ends it.
 func (c *Client) runsOn(i *harness.Instance) bool { return i.Spec.Signal != "" || c.Case.Holds(i) }
 
 // ids returns the id of the sandbox, if there is one, and the ids of containers.
@@ -143,7 +146,7 @@ func (c *Client) ids(of []*harness.Instance) (ids []string) {
 	return append(ids, client.IDs(of)...)
 }
 
-// call sends one call of the client to a running containerd.
+// call makes one call of the client, after it has waited until containerd is up.
 func (c *Client) call(
 	ctx context.Context,
 	verb, of string,
@@ -158,7 +161,7 @@ func (c *Client) call(
 	})
 }
 
-// rt returns the service of a running containerd.
+// rt waits until containerd is up, and returns its CRI service.
 func (c *Client) rt(ctx context.Context) (api.RuntimeServiceClient, error) {
 	_, conn, err := c.Up(ctx)
 	if err != nil {
@@ -167,9 +170,9 @@ func (c *Client) rt(ctx context.Context) (api.RuntimeServiceClient, error) {
 	return api.NewRuntimeServiceClient(conn), nil
 }
 
-// Reuse runs a pod of the same name, which must no longer be reserved, with one
-// container. A brief run has no container, because only a reserved name can get in the
-// way.
+// Reuse runs a pod with the same name and one container. This fails if containerd still
+// reserves the name. With briefly the pod has no container, because only the name can be
+// blocked.
 func (c *Client) Reuse(ctx context.Context, briefly bool) (harness.Use, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Case.Workload.TimeLimit)
 	defer cancel()
@@ -186,7 +189,7 @@ func (c *Client) Reuse(ctx context.Context, briefly bool) (harness.Use, error) {
 	return harness.Use{}, errors.Join(err, client.Until(ctx, second.remove))
 }
 
-// another returns a client of the same session, with containers of its own.
+// another returns a client with the same session for a second pod with these containers.
 func (c *Client) another(all ...*harness.Instance) *Client {
 	a := newClient(c.Session)
 	a.instances, a.late, a.again = all, c.late, true

@@ -23,9 +23,9 @@ import (
 	"github.com/shimquake/shimquake/poll"
 )
 
-// execStep runs an exec by ExecSync, as kubelet runs its probes: a call that fails is
-// not repeated. An exec that stays, without a timeout and a cancel step, ends with its
-// container.
+// execStep runs an exec with ExecSync, as kubelet runs its probes. It does not retry a
+// failed call. An exec with the key `stays` runs until its timeout, its `cancel` step, or
+// the end of its container.
 func (c *Client) execStep(ctx context.Context, of script.Object, timeout string) error {
 	done := make(chan struct{})
 	defer close(done)
@@ -35,15 +35,15 @@ func (c *Client) execStep(ctx context.Context, of script.Object, timeout string)
 	return nil
 }
 
-// streamStep runs an exec through a stream of CRI's streaming server.
+// streamStep runs an exec with Exec, through CRI's streaming server.
 func (c *Client) streamStep(ctx context.Context, of script.Object, _ string) error {
 	sync := &harness.ExecSync{Streamed: true, Breaks: c.steps.Has("disconnect", of)}
 	c.runExec(ctx, of, sync, func(i *harness.Instance, e *harness.Exec) { c.execStream(ctx, of, i, e) })
 	return nil
 }
 
-// runExec runs an exec, and lists the files it has left while its container keeps
-// running.
+// runExec runs an exec, and records the files that it left in containerd's directories.
+// It omits the files if the exec runs until its container ends.
 func (c *Client) runExec(ctx context.Context, of script.Object, sync *harness.ExecSync,
 	run func(*harness.Instance, *harness.Exec)) {
 	i := c.current(of)
@@ -78,12 +78,12 @@ func (c *Client) runExec(ctx context.Context, of script.Object, sync *harness.Ex
 			e.Sync.Left, err = c.leftSince(ctx, had, i, e)
 		}
 	})
-	c.Record.Failed("oracle", "the files that an exec has left are not known", err)
+	c.Record.Failed("oracle", "lists the files that an exec has left", err)
 }
 
-// leftSince returns the files in containerd's directories that belong to a container
-// and are not in had. It waits for them to go if the client has broken the call off: no
-// response tells that client when containerd has cleaned up.
+// leftSince returns the files of a container in containerd's directories that are not in
+// had. If the client has cancelled the call, leftSince waits until there are none,
+// because no response said that containerd has cleaned up.
 func (c *Client) leftSince(ctx context.Context, had inventory.Belongings, i *harness.Instance, e *harness.Exec) (
 	left []inventory.Belonging, err error) {
 	look := func() (bool, error) {
@@ -106,11 +106,11 @@ func (c *Client) leftSince(ctx context.Context, had inventory.Belongings, i *har
 	return left, err
 }
 
-// cleanupTimeout bounds the time in which containerd cleans up after an exec whose
-// client has disconnected. It takes some 10 ms.
+// cleanupTimeout is how long containerd may take to clean up after an exec whose client
+// went away. It takes some 10 ms.
 const cleanupTimeout = 3 * time.Second
 
-// execSync makes the call. For an exec with a timeout, the error DeadlineExceeded is an
+// execSync makes the ExecSync call. If the exec has a timeout, DeadlineExceeded is an
 // expected response.
 func (c *Client) execSync(ctx context.Context, of script.Object, i *harness.Instance, e *harness.Exec,
 	done <-chan struct{}) {
@@ -152,8 +152,8 @@ func (c *Client) execSync(ctx context.Context, of script.Object, i *harness.Inst
 	c.noteFailed(ctx, e, err)
 }
 
-// ended records that an exec was added, started, waited for and deleted when CRI
-// responded.
+// ended records the time of CRI's response as the time at which the exec was added,
+// started, waited for and deleted.
 func ended(e *harness.Exec) {
 	at := e.Sync.Answered
 	e.Added, e.Started, e.Waited, e.Deleted = at, at, at, at
@@ -168,15 +168,14 @@ func (c *Client) noteFailed(ctx context.Context, e *harness.Exec, err error) {
 	c.awaitDeath(ctx, err)
 }
 
-// leaveAfter is the number of heartbeats of an exec between its start event and the
-// time its client disconnects. The start has been answered long before. A client that
-// disconnects during the start leaves the exec running (seen on v2.0.14). The kill that
-// is sent with the deletion may come before the exec can be killed, and a running exec
-// is not deleted.
+// leaveAfter is how many heartbeats the client waits for after an exec's start event,
+// before it goes away. The start call must be over by then. If a client of v2.0.14 goes
+// away during the start, the exec keeps running. A kill by containerd may then come too
+// early, and runc's shim does not delete a running exec.
 const leaveAfter = 10
 
-// leave disconnects the client of an exec when the exec runs, or when it has ended and
-// its child holds the output. ctx ends with the call.
+// leave calls goAway when the exec runs. For an exec that leaves a child, it calls goAway
+// after the exec's exit, while the child keeps the output open. ctx ends with the call.
 func (c *Client) leave(ctx context.Context, i *harness.Instance, e *harness.Exec, goAway func()) {
 	record, topic, beats := i.Record(*e), event.TopicExecStart, leaveAfter
 	if e.LeavesChild {
@@ -191,34 +190,34 @@ func (c *Client) leave(ctx context.Context, i *harness.Instance, e *harness.Exec
 	}
 }
 
-// deathTimeout bounds the time until a containerd that broke a call off is known to
-// have ended.
+// deathTimeout is how long awaitDeath waits.
 const deathTimeout = time.Second
 
-// awaitDeath waits, if containerd broke a call off, until it is known to have ended.
-// The container must not end before another containerd is up.
+// awaitDeath waits after a call that failed with Unavailable until the harness has
+// noticed that containerd exited. Later steps then wait for the next containerd before
+// they end the container.
 func (c *Client) awaitDeath(ctx context.Context, err error) {
 	if callerr.Of(err).Code != codes.Unavailable.String() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, deathTimeout)
 	defer cancel()
-	_ = poll.Until(ctx, statusPause, func() (bool, error) { return c.Died(), nil }) // if it lives, it is up
+	_ = poll.Until(ctx, statusPause, func() (bool, error) { return c.Died(), nil })
 }
 
-// execCommand returns the command of an exec. CRI gives an exec the environment of its
-// container, but it must not write the container's record.
+// execCommand returns the command of an exec. It names the exec's record, because the
+// exec has the environment of its container, which names the container's record.
 func (c *Client) execCommand(i *harness.Instance, e *harness.Exec) []string {
 	_, record := client.Env(i.Record(*e))
 	return append(client.ExecCommand(i, *e), "-truth", record)
 }
 
-// stillFor is how long a client counts the heartbeats of an exec that has timed out. A
-// running exec would beat 5 times.
+// stillFor is how long the client counts the heartbeats of an exec that must have ended.
+// A running exec writes 5 heartbeats in this time.
 const stillFor = 5 * payload.WriteEvery
 
-// lookAfter checks whether an exec keeps running after its timeout. It asks containerd
-// for the state of an exec that has ended or was refused.
+// lookAfter checks whether an exec still runs after its timeout, or after its client went
+// away. It also records the state of an ended or refused exec, as containerd reports it.
 func (c *Client) lookAfter(ctx context.Context, i *harness.Instance, e *harness.Exec) {
 	last := event.TopicExit
 	switch {
@@ -232,7 +231,7 @@ func (c *Client) lookAfter(ctx context.Context, i *harness.Instance, e *harness.
 	}
 	if e.Timed() || e.Orphaned() {
 		before := c.Beats(i.Record(*e))
-		window := time.NewTimer(stillFor) // silence is only seen after some time
+		window := time.NewTimer(stillFor)
 		defer window.Stop()
 		select {
 		case <-window.C:
@@ -262,8 +261,8 @@ func (c *Client) lookAfter(ctx context.Context, i *harness.Instance, e *harness.
 	})
 }
 
-// writes reports whether the client reads the output of the workload's containers,
-// which CRI writes to a log.
+// writes reports whether any container of the workload writes output, so that the pod
+// needs a folder for logs.
 func (c *Client) writes() bool {
 	return !c.again && slices.ContainsFunc(c.Case.Workload.Containers, write)
 }

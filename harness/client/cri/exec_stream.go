@@ -16,13 +16,13 @@ import (
 )
 
 // execStream runs an exec as `kubectl exec` does. CRI responds with the address of a
-// stream, which ends with the exec and carries its exit code.
+// stream. The stream carries the exec's exit code, and ends with the exec.
 //
-// If the client breaks the connection, containerd ends the exec's input
+// If the client closes the connection, containerd closes the exec's input
 // (ExecIO.Attach). It closes its end of the exec's output when a write to the stream
-// fails. Since v2.0 the context of the request ends, too. The exec is then killed when
-// it is deleted (execInternal), even if it has not seen the end of its input. A v1.7
-// waits for the exec to end by itself. No process of the exec may keep running.
+// fails. Since v2.0 it also cancels the context of the request, and then kills the exec
+// when it deletes it (execInternal). v1.7 waits for the exec to exit by itself. In all
+// releases, no process of the exec may keep running.
 func (c *Client) execStream(ctx context.Context, of script.Object, i *harness.Instance, e *harness.Exec) {
 	e.Begun = time.Now()
 	stdin := c.steps.Has("write", of)
@@ -67,21 +67,21 @@ func (c *Client) execStream(ctx context.Context, of script.Object, i *harness.In
 	}
 }
 
-// input is the standard input of a stream.
+// input is the client's side of a stream with its standard input.
 type input struct {
 	*stream
-	record string         // of the process that reads it
-	in     *harness.Input // of an attached client that of its container
+	record string         // the record's name of the process that reads the input
+	in     *harness.Input // of the exec, or of the container to which the client attached
 	goAway func(context.Context)
 }
 
-// onStream returns a verb that acts on an open stream.
+// onStream returns a verb that calls do with the stream of its object.
 func (c *Client) onStream(do func(ctx context.Context, s *input, arg string)) play.Verb {
 	return func(ctx context.Context, of script.Object, arg string) error {
 		c.mu.Lock()
 		s := c.streams[of]
 		c.mu.Unlock()
-		if s != nil { // else a call has failed, which is noted
+		if s != nil { // it is nil after a failed call, which is recorded
 			do(ctx, s, arg)
 		}
 		return nil

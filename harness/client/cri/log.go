@@ -15,25 +15,24 @@ import (
 	"github.com/shimquake/shimquake/harness/client"
 )
 
-// logRate is the number of bytes of a log that are read in a second. At this rate, the
-// last output of a container takes some tenths of a second to reach the log after the
-// container has ended.
+// logRate is how many bytes of a log are read in a second. At this rate, the last output
+// of a container reaches the log some tenths of a second after the container's end.
 const logRate, logChunk = 1 << 20, 4 << 10
 
-// slowLog is a FIFO in place of a container's log. It acts as a slow disk.
+// slowLog is a FIFO in place of a container's log file. It behaves like a slow disk.
 type slowLog struct {
 	pipe *os.File
 	done chan struct{}
-	mu   sync.Mutex // of a read and what it has read
+	mu   sync.Mutex // for a read together with the change of text
 	text bytes.Buffer
 }
 
-// newSlowLog makes the FIFO, and begins to read it. It opens the FIFO for writing, too,
-// so that the reader sees no end of file when containerd has ended.
+// newSlowLog creates the FIFO, and begins to read it. It also opens the FIFO for writing,
+// so that the reader sees no end of file after containerd has exited.
 func newSlowLog(dir *foreign.Dir, name string) (*slowLog, error) {
 	path := dir.Path(name)
 	if err := unix.Mkfifo(path, 0o600); err != nil {
-		return nil, fmt.Errorf("make the log %s: %w", path, err)
+		return nil, fmt.Errorf("create the log %s: %w", path, err)
 	}
 	pipe, err := dir.OpenFIFO(name, os.O_RDWR)
 	if err != nil {
@@ -62,14 +61,14 @@ func (l *slowLog) read() {
 			return
 		}
 		if now := time.Now(); next.Before(now.Add(-logChunk * time.Second / logRate)) {
-			next = now // it has waited for input
+			next = now // Read has waited for input
 		}
 		next = next.Add(time.Duration(n) * time.Second / logRate)
 		<-time.After(time.Until(next))
 	}
 }
 
-// take reads up to a number of bytes, without waiting.
+// take reads at most this many bytes, without waiting.
 func (l *slowLog) take(most int) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,7 +78,7 @@ func (l *slowLog) take(most int) (n int) {
 	return n
 }
 
-// takeFrom is take while the lock is held.
+// takeFrom does the work of take. The caller must hold the lock.
 func (l *slowLog) takeFrom(fd, most int) int {
 	buf := make([]byte, most)
 	n, _ := unix.Read(fd, buf) // -1: there is no input
@@ -88,8 +87,7 @@ func (l *slowLog) takeFrom(fd, most int) int {
 	return n
 }
 
-// now returns the text that was written to the log before the call. Writers may write
-// more meanwhile.
+// now returns the text that was written to the log before the call.
 func (l *slowLog) now() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,7 +101,7 @@ func (l *slowLog) now() string {
 	return l.text.String()
 }
 
-// close ends the reading, and removes the FIFO. Its text can still be read afterwards.
+// close reads the rest, and removes the FIFO. Afterwards now still returns the text.
 func (l *slowLog) close() error {
 	l.now()
 	err := errors.Join(os.Remove(l.pipe.Name()), l.pipe.Close())
@@ -111,10 +109,10 @@ func (l *slowLog) close() error {
 	return err
 }
 
-// logName is a container's log, in the world's folder for records.
+// logName returns the name of a container's log, which is in the folder Truth.
 func logName(i *harness.Instance) string { return i.Name + ".out" }
 
-// openLog makes the log of a container that writes output. The log exists until
+// openLog creates the log of a container that writes output. The log exists until
 // closeLogs.
 func (c *Client) openLog(i *harness.Instance) error {
 	if c.again || !write(i.Spec) || c.logs[i] != nil {
@@ -131,8 +129,7 @@ func (c *Client) openLog(i *harness.Instance) error {
 	return nil
 }
 
-// readLog reads the current content of a container's log. It returns nil if there is no
-// log.
+// readLog returns the lines that are in a container's log now, or nil if there is no log.
 func (c *Client) readLog(i *harness.Instance) *harness.Outputs {
 	l := c.logs[i]
 	if l == nil || i.ID == "" {
@@ -145,11 +142,11 @@ func (c *Client) readLog(i *harness.Instance) *harness.Outputs {
 	return &out
 }
 
-// closeLogs reads the logs to their ends, when the run is over.
+// closeLogs reads the rest of all logs, and removes them.
 func (c *Client) closeLogs() {
 	for _, i := range c.instances {
 		if i.Outputs = c.readLog(i); c.logs[i] != nil {
-			c.Record.Failed("client", "the log of "+i.Name+" is removed", c.logs[i].close())
+			c.Record.Failed("client", "removes the log of "+i.Name, c.logs[i].close())
 			delete(c.logs, i)
 		}
 	}

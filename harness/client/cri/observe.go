@@ -13,8 +13,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/callerr"
 )
 
-// query asks for the states of the pod and of its containers, and for CRI's lists of
-// them.
+// query records the states of the pod and of its containers, by their status and in CRI's
+// lists.
 func (c *Client) query(ctx context.Context, step int) {
 	c.mu.Lock()
 	containers := map[string]*harness.Instance{}
@@ -41,7 +41,8 @@ func (c *Client) query(ctx context.Context, step int) {
 	}
 }
 
-// listed asks for the state of an id in a list; "": it is not listed.
+// listed returns a function that gets the state of an id in a list, or "" if the list
+// lacks the id.
 func listed(list func(context.Context, api.RuntimeServiceClient) ([]item, error), id string) func(context.Context,
 	api.RuntimeServiceClient) (string, error) {
 	return func(ctx context.Context, rt api.RuntimeServiceClient) (string, error) {
@@ -55,7 +56,7 @@ func listed(list func(context.Context, api.RuntimeServiceClient) ([]item, error)
 	}
 }
 
-// observe asks once for a value of an object, and keeps it.
+// observe requests a value of an object, and records it.
 func (c *Client) observe(ctx context.Context, step int, field, of string,
 	ask func(context.Context, api.RuntimeServiceClient) (string, error)) {
 	o := harness.Observed{Step: step, At: time.Now(), Of: of, Field: field}

@@ -11,20 +11,19 @@ import (
 // relistEvery is how often kubelet lists pods and containers (its generic PLEG).
 const relistEvery = time.Second
 
-// late tells pods and containers that are made late from known ones. containerd may
-// carry out a call that was given up, after its client has removed all others.
+// late tells known pods and containers from objects that appear late. containerd may
+// complete a call that timed out, after the client has removed everything.
 type late struct {
-	gaveUp bool
-	// known are the ids of the pods and containers that an answered call has made or
-	// removed.
+	gaveUp bool // set after such a call timed out
+	// known has the ids of the pods and containers that the client created or removed by a
+	// successful call.
 	known []string
 }
 
 func (l *late) note(id string) { l.known = append(l.known, id) }
 
-// makes sends a call that makes a pod or a container. The call counts as given up if it
-// timed out or its client disconnected. A call with a response, even an error, does
-// not.
+// makes makes a call that creates a pod or a container. If the call ends without a
+// response, because it timed out or was cancelled, makes sets gaveUp.
 func (c *Client) makes(ctx context.Context, verb, of string,
 	f func(context.Context, api.RuntimeServiceClient) error) error {
 	return c.call(ctx, verb, of, func(ctx context.Context, rt api.RuntimeServiceClient) error {
@@ -34,7 +33,7 @@ func (c *Client) makes(ctx context.Context, verb, of string,
 	})
 }
 
-// RelistEvery is how long the client waits before it lists again.
+// RelistEvery returns the time between two lists, or 0 if no create call timed out.
 func (c *Client) RelistEvery() time.Duration {
 	if !c.late.gaveUp {
 		return 0
@@ -42,15 +41,15 @@ func (c *Client) RelistEvery() time.Duration {
 	return relistEvery
 }
 
-// Relist removes the pods and containers that no answered call has made, and reports
-// whether there were any. It ignores removed ones that are listed again: the last look
-// records them.
+// Relist removes the pods and containers that no successful call created, and reports
+// whether there were any. It ignores an object that the client removed and CRI still
+// lists. The inventory after the removal has such objects.
 func (c *Client) Relist(ctx context.Context) bool {
 	bound, cancel := context.WithTimeout(ctx, c.CallTimeout)
 	defer cancel()
 	rt, err := c.rt(bound)
 	if err != nil {
-		return false // ignored: the last look reports a containerd that is down
+		return false // ignored: the inventory fails, too, if containerd is down
 	}
 	spare := func(id string) bool { return c.Spare(id) || slices.Contains(c.late.known, id) }
 	known := func(k item) bool { return spare(k.id) }
@@ -64,7 +63,7 @@ func (c *Client) Relist(ctx context.Context) bool {
 	}
 	sandboxes, containers = slices.DeleteFunc(sandboxes, known), slices.DeleteFunc(containers, known)
 	for _, s := range sandboxes {
-		_ = c.removeSandbox(ctx, s.id, spare) // an error is ignored: the last look lists the sandbox
+		_ = c.removeSandbox(ctx, s.id, spare) // after an error, the inventory has the sandbox
 	}
 	for _, k := range slices.DeleteFunc(containers, known) {
 		_ = c.call(ctx, "RemoveContainer", k.id,

@@ -12,8 +12,9 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// remove removes pods as kubelet does, known to it or not. It stops and removes every
-// listed sandbox, except a bystander's, and the containers before the sandboxes.
+// remove removes all pods as kubelet does, including pods that the client does not know.
+// It stops each listed sandbox, removes its containers, and then the sandbox. It spares
+// bystanders.
 func (c *Client) remove(ctx context.Context) error {
 	var sandboxes []*api.PodSandbox
 	var asked, answered time.Time
@@ -40,7 +41,7 @@ func (c *Client) remove(ctx context.Context) error {
 	return c.removeContainers(ctx, c.Spare)
 }
 
-// stopSandbox stops a sandbox, and with it its containers.
+// stopSandbox stops a sandbox and its containers.
 func (c *Client) stopSandbox(ctx context.Context, id string) error {
 	for _, i := range c.instances {
 		if i.WithPod && i.ID != "" && i.Waited.IsZero() {
@@ -56,16 +57,17 @@ func (c *Client) stopSandbox(ctx context.Context, id string) error {
 	}
 	c.done("StopPodSandbox", id)
 	for _, i := range c.instances {
-		// CRI reports a container that never ran as exited, although it had no task.
+		// A container that never ran is left out: CRI reports it as exited, but it had no task.
 		if i.WithPod && id == c.sandbox && !i.Started.IsZero() {
 			c.done("StopPodSandbox", i.ID)
-			_, _ = c.look(ctx, i) // no response: the next call of the client reports it
+			_, _ = c.look(ctx, i) // the next call of the client reports an error
 		}
 	}
 	return nil
 }
 
-// removeSandbox removes a sandbox, and before it all containers except the spared ones.
+// removeSandbox stops a sandbox, removes all containers except the spared ones, and then
+// removes the sandbox.
 func (c *Client) removeSandbox(ctx context.Context, id string, spare func(id string) bool) error {
 	if err := c.stopSandbox(ctx, id); err != nil {
 		return err
@@ -78,8 +80,8 @@ func (c *Client) removeSandbox(ctx context.Context, id string, spare func(id str
 	return c.removeSandboxItself(ctx, id)
 }
 
-// removeSandboxItself removes a sandbox. containerd stops it, and removes the containers
-// in it.
+// removeSandboxItself removes a sandbox with one call. containerd itself stops the
+// sandbox, and removes its containers.
 func (c *Client) removeSandboxItself(ctx context.Context, id string) error {
 	err := ignoreNotFound(c.call(ctx, "RemovePodSandbox", "", func(
 		ctx context.Context, rt api.RuntimeServiceClient,
@@ -120,8 +122,8 @@ func (c *Client) removeContainer(ctx context.Context, rt api.RuntimeServiceClien
 	return err
 }
 
-// removeNamed removes the containers with the name of i, known to the client or not. No
-// call may end another container.
+// removeNamed removes all containers with the name of i, including containers that the
+// client does not know. It leaves other containers running.
 func (c *Client) removeNamed(ctx context.Context, i *harness.Instance) error {
 	return c.call(ctx, "RemoveContainer", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		r, err := rt.ListContainers(ctx, &api.ListContainersRequest{})
@@ -144,7 +146,7 @@ func (c *Client) removed(id string) {
 	c.late.note(id)
 	c.done("RemoveContainer", id)
 	for _, i := range c.instances {
-		if i.ID == id && i.Reported { // its task was deleted when it exited
+		if i.ID == id && i.Reported { // CRI deleted the task when the container exited
 			i.Deleted = time.Now()
 		}
 	}

@@ -8,23 +8,23 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// rounds holds the inventories that a script takes while the pod lives.
+// rounds has the inventories that `inventory` steps take while the pod runs.
 type rounds struct {
 	began  bool
 	number int
-	before *inventory.Inventory // nil if it is not known
-	left   bool                 // set once a container could not be removed
+	before *inventory.Inventory // the previous inventory, or nil if it could not be taken
+	left   bool                 // set after a container could not be removed
 }
 
-// lookStep takes an inventory. From the second time on it ends a round of a crash loop,
-// which should have left nothing.
+// lookStep takes an inventory. The first one is the baseline. Each later one ends a round
+// of a crash loop, which should have left nothing.
 func (c *Client) lookStep(ctx context.Context, _ script.Object, _ string) error {
 	r := &c.rounds
 	switch {
 	case !r.began:
 		r.began, r.before = true, c.Look(nil).Inventory
 		if r.before == nil {
-			c.Record.Note("client", "there is no inventory from before the first round: the leaks of rounds are not checked")
+			c.Record.Note("client", "there is no inventory before the first round: leaks of rounds are not checked")
 		}
 		c.note(func(s *harness.CRISeen) { s.Pod = r.before })
 	case r.before != nil && !r.left:
@@ -34,13 +34,13 @@ func (c *Client) lookStep(ctx context.Context, _ script.Object, _ string) error 
 	return nil
 }
 
-// lookAtRound records the resources that a round has left, and the pods and containers
-// that CRI lists. It returns the inventory, or nil if none could be taken.
+// lookAtRound records the inventory after a round, and the pods and containers that CRI
+// lists. It returns the inventory, or nil if it could not be taken.
 func (c *Client) lookAtRound(ctx context.Context, number int, before *inventory.Inventory) *inventory.Inventory {
 	r := harness.Round{Number: number}
 	c.aside(func() {
 		for _, i := range c.living() {
-			_, _ = c.look(ctx, i) // no response: the next call of the client reports it
+			_, _ = c.look(ctx, i) // the next call of the client reports an error
 		}
 		if r.Look = c.Look(before); r.Look.Inventory != nil {
 			r.Listed = c.List(ctx)

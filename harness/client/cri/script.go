@@ -47,7 +47,7 @@ func (c *Client) play(ctx context.Context) {
 	p.Play(ctx)
 }
 
-// on returns a verb that acts on the current container of an object.
+// on returns a verb that calls do with the current container of its object.
 func (c *Client) on(do func(context.Context, *harness.Instance) error) play.Verb {
 	return func(ctx context.Context, of script.Object, _ string) error { return do(ctx, c.current(of)) }
 }
@@ -59,10 +59,10 @@ func (c *Client) current(of script.Object) *harness.Instance {
 	return c.of[of.Container]
 }
 
-// createStep creates a container. A second one in the same place has a record of its
-// own. Its name and attempt in CRI are the same, as kubelet does after it has removed
-// the older one. The removal must therefore free the name. With a planned fault the
-// name is new: a cancelled call may continue in containerd, and keep its name reserved.
+// createStep creates a container. A second container of the same object has a record of
+// its own, but the same name and attempt in CRI. The removal of the first container must
+// therefore free the name. In a case with faults the second one has a new name. A
+// timed-out call may still run in containerd, and keep the old name reserved.
 func (c *Client) createStep(ctx context.Context, of script.Object, _ string) error {
 	i := c.current(of)
 	if !i.Begun.IsZero() {
@@ -77,7 +77,7 @@ func (c *Client) createStep(ctx context.Context, of script.Object, _ string) err
 	return err
 }
 
-// next returns another container in a place of the workload.
+// next returns an additional container for the n-th place in the workload.
 func (c *Client) next(n int) *harness.Instance {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,7 +91,7 @@ func (c *Client) next(n int) *harness.Instance {
 	return i
 }
 
-// started starts a container, and waits until it runs.
+// started starts a container, and waits until its payload runs.
 func (c *Client) started(ctx context.Context, i *harness.Instance) error {
 	err := c.start(ctx, i)
 	if err == nil {
@@ -107,9 +107,10 @@ func (c *Client) started(ctx context.Context, i *harness.Instance) error {
 	return err
 }
 
-// ending ends a container.
+// ending lets a container come to its configured end, and first lets its child run out of
+// memory if the workload says so.
 func (c *Client) ending(ctx context.Context, i *harness.Instance) error {
-	c.KillChild(ctx, i) // the child of a container that was OOM-killed before is dead
+	c.KillChild(ctx, i) // does nothing if a step has already done it
 	if i.Spec.Signal != "" || !c.Case.Workload.Scripted() {
 		c.end(ctx, i)
 		return nil
@@ -117,21 +118,23 @@ func (c *Client) ending(ctx context.Context, i *harness.Instance) error {
 	return c.Call(ctx, "end", i.Name, func(ctx context.Context) error { c.end(ctx, i); return nil })
 }
 
-// ended waits for the end of a container, and of the streams to it.
+// ended waits until a container has exited, and until the streams of its clients have
+// ended.
 func (c *Client) ended(ctx context.Context, i *harness.Instance) error {
 	c.wait(ctx, i)
 	c.detached(ctx, i)
 	return nil
 }
 
-// isOver records that the client ends a container.
+// isOver records that the client has begun to end a container.
 func (c *Client) isOver(i *harness.Instance) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.over[i] = true
 }
 
-// podIsOver records that the pod is stopped, and its containers with it.
+// podIsOver records that the client has begun to stop the pod, and with it all
+// containers.
 func (c *Client) podIsOver() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,14 +144,15 @@ func (c *Client) podIsOver() {
 	}
 }
 
-// wasOver reports whether the client has ended a container.
+// wasOver reports whether the client has begun to end a container.
 func (c *Client) wasOver(i *harness.Instance) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.over[i]
 }
 
-// living returns the containers that run until the client ends them, and were not ended.
+// living returns the containers that run until the client ends them, and that it has not
+// begun to end.
 func (c *Client) living() (all []*harness.Instance) {
 	for _, i := range c.startedNow() {
 		if c.runsOn(i) && !c.wasOver(i) {
@@ -158,14 +162,14 @@ func (c *Client) living() (all []*harness.Instance) {
 	return all
 }
 
-// startedNow returns the current containers that were started successfully.
+// startedNow returns the current containers whose start succeeded.
 func (c *Client) startedNow() []*harness.Instance {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(c.of), func(i *harness.Instance) bool { return i.Started.IsZero() })
 }
 
-// notStarted returns the containers that containerd has refused to start.
+// notStarted returns the current containers that containerd refused to start.
 func (c *Client) notStarted() []*harness.Instance {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -189,7 +193,8 @@ func (c *Client) stopStep(ctx context.Context, of script.Object, _ string) error
 	return c.stop(inner, i, func() bool { return inner.Err() != nil && ctx.Err() == nil })
 }
 
-// setCancel has a cancel step on an object give up a call in flight.
+// setCancel sets the function that a `cancel` step for an object calls. It cancels the
+// call in flight.
 func (c *Client) setCancel(of script.Object, giveUp func(context.Context)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -220,12 +225,12 @@ func (c *Client) removeStep(ctx context.Context, of script.Object, _ string) err
 	err := client.Until(ctx, func(ctx context.Context) error { return ignoreNotFound(c.removeNamed(ctx, i)) })
 	if err != nil {
 		c.rounds.left = true
-		c.Record.Failed("client", i.Name+" cannot be removed while its pod lives on", err)
+		c.Record.Failed("client", "cannot remove "+i.Name+" while its pod runs", err)
 	}
 	return err
 }
 
-// half returns a context that ends after half of the time left.
+// half returns a context that ends after half of the time that ctx has left.
 func half(ctx context.Context) (context.Context, context.CancelFunc) {
 	end, ok := ctx.Deadline()
 	if !ok {
@@ -250,14 +255,14 @@ func (c *Client) installStep(ctx context.Context, _ script.Object, programs stri
 	})
 }
 
-// around asks CRI for the states of the pod and its containers before the faults of
-// running, and after the faults of exited.
+// around records the states of the pod and its containers before the faults of the
+// running state, and after the faults of the exited state.
 func (c *Client) around(ctx context.Context, mark string, faults func()) {
 	if mark == "running" {
 		c.lookAtSandbox(ctx, c.sandbox, false)
 		living := c.living()
 		for _, i := range living {
-			_, _ = c.look(ctx, i) // no response: the next call of the client reports it
+			_, _ = c.look(ctx, i) // the next call of the client reports an error
 		}
 		if c.Died() {
 			c.RecordBelongings(c.ids(living)...)
@@ -269,7 +274,7 @@ func (c *Client) around(ctx context.Context, mark string, faults func()) {
 	}
 	all := c.startedNow()
 	if c.Died() {
-		for _, i := range all { // a shim sends failed events again while its pod exists
+		for _, i := range all { // because a shim repeats an event that containerd did not accept
 			if i.Reported || c.wasOver(i) {
 				c.AwaitExit(ctx, i.ID)
 			}
@@ -281,11 +286,11 @@ func (c *Client) around(ctx context.Context, mark string, faults func()) {
 	}
 }
 
-// listenStep starts another client of the container events. It disconnects at the first
-// event, and must not delay the other clients. containerd keeps more than 100 events
-// for each client (internal/cri/server/container_events.go of v2.4.2). listenStep
-// starts no such client with a planned fault. It also starts none if a release sends
-// each event to only one client.
+// listenStep starts another client of the container events, which disconnects at the
+// first event. It must not delay the other clients. containerd buffers more than 100
+// events for each client (internal/cri/server/container_events.go of v2.4.2). listenStep
+// does nothing in a case with faults. It also does nothing if the release sends each
+// event to only one client.
 func (c *Client) listenStep(ctx context.Context, _ script.Object, _ string) error {
 	if !c.Case.Faultless() || !c.TellsAll {
 		return nil
@@ -298,11 +303,11 @@ func (c *Client) listenStep(ctx context.Context, _ script.Object, _ string) erro
 	stream, err := rt.GetContainerEvents(ctx, &api.GetEventsRequest{})
 	if err != nil {
 		leave()
-		return nil // a release that has no such events
+		return nil // the release has no such events
 	}
 	go func() {
 		defer leave()
-		_, _ = stream.Recv() // the first event shows that it listens
+		_, _ = stream.Recv() // the first event, or an error
 	}()
 	return nil
 }

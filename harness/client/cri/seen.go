@@ -12,7 +12,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/criview"
 )
 
-// note records an observation for the judge.
+// note records an observation for the judge, except for the client of the second use.
 func (c *Client) note(change func(*harness.CRISeen)) {
 	if !c.again {
 		c.Record.CRI(change)
@@ -25,8 +25,8 @@ func (c *Client) done(verb, id string) {
 	c.note(func(s *harness.CRISeen) { s.Done = append(s.Done, harness.CRIDone{Verb: verb, ID: id, At: at}) })
 }
 
-// said records the status of a container. Of equal responses it keeps the first, with
-// the time of the last request.
+// said records the status of a container. If the previous status of the container was
+// equal, said only updates the time of its request.
 func (c *Client) said(is criview.Status) {
 	c.note(func(s *harness.CRISeen) {
 		for n := len(s.Statuses) - 1; n >= 0; n-- {
@@ -43,8 +43,8 @@ func (c *Client) said(is criview.Status) {
 	})
 }
 
-// lookAtNotStarted asks CRI for the status of a container whose start has failed. A
-// kubelet uses its exit code to decide whether to make the container anew.
+// lookAtNotStarted records CRI's status of a container whose start failed. A kubelet uses
+// the exit code in it to decide whether it creates the container again.
 func (c *Client) lookAtNotStarted(ctx context.Context, i *harness.Instance) {
 	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
 	defer cancel()
@@ -53,8 +53,8 @@ func (c *Client) lookAtNotStarted(ctx context.Context, i *harness.Instance) {
 	}
 }
 
-// lookAtSandbox asks for the sandbox's state. It is not a call of the workload: events
-// in the pod meanwhile are on the path of the call before.
+// lookAtSandbox records the sandbox's state. It is not recorded as a call, so what
+// containerd executes meanwhile counts as a part of the call before.
 func (c *Client) lookAtSandbox(ctx context.Context, id string, stopped bool) {
 	if id == "" || c.again {
 		return
@@ -78,16 +78,16 @@ func (c *Client) lookAtSandbox(ctx context.Context, id string, stopped bool) {
 	}
 }
 
-// stopTimeout bounds the time the client waits for the event that a container or a
-// sandbox has stopped. CRI sends it a few milliseconds after its response. The judge
-// reports a missing event.
+// stopTimeout is how long awaitStopped waits. CRI sends the event a few milliseconds
+// after its response. The judge reports a missing event.
 const stopTimeout = 2 * time.Second
 
-// awaitStopped waits once for the event that a container or a sandbox has stopped, as a
-// kubelet does that relies on events. CRI responds to StopContainer before it sends the
-// event (handleContainerExit of v2.4.2). Therefore a client that removes the container
-// at once can receive the event of the removal first. A containerd that was started
-// meanwhile may not send the event.
+// awaitStopped waits for the event that a container or a sandbox has stopped, as a
+// kubelet that relies on events does. In v2.4.2, CRI responds to StopContainer before it
+// sends the event (handleContainerExit). A client that removes the container at once can
+// therefore receive the event of the removal first. The function does nothing the second
+// time for an id. It also does nothing after a restart of containerd, because the event
+// may then not come.
 func (c *Client) awaitStopped(ctx context.Context, id string) {
 	c.mu.Lock()
 	awaited := c.awaited[id]
@@ -105,7 +105,7 @@ func heard(h criview.Heard, kind, id string) bool {
 	return slices.ContainsFunc(h.Events, func(e criview.Event) bool { return e.Type == kind && e.ID == id })
 }
 
-// List asks CRI for all sandboxes and containers.
+// List returns the ids of all sandboxes and containers that CRI lists.
 func (c *Client) List(ctx context.Context) *harness.CRIListed {
 	l := &harness.CRIListed{At: time.Now()}
 	rt, err := c.rt(ctx)

@@ -10,7 +10,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/fact"
 )
 
-// listStates records the states of the sandbox and of containers as CRI lists them.
+// listStates records the states of the sandbox and of these containers in CRI's lists.
 func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
 	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
 	defer cancel()

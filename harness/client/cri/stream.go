@@ -22,23 +22,24 @@ import (
 // attach`. It uses SPDY, which every release of containerd supports.
 type stream struct {
 	dial  func(ctx context.Context, network, address string) (net.Conn, error)
-	stdin *io.PipeWriter // nil: the stream has none
+	stdin *io.PipeWriter // nil if the stream has no standard input
 	out   output
-	done  chan struct{} // closed when it has ended
-	err   error         // why it ended; set once done is closed
-	end   func()        // ends it
+	done  chan struct{} // closed when the stream has ended
+	err   error         // the stream's error; valid after done is closed
+	end   func()        // ends the stream
 
 	mu   sync.Mutex
-	conn net.Conn // nil while there is none
+	conn net.Conn // nil before the connection
 }
 
-// output holds the output of a process that a stream has received.
+// output has the output of a process, as the stream received it.
 type output struct {
 	stdout, stderr sink
 	began          chan struct{} // closed at the first byte of stdout
 }
 
-// openStream connects to the address in a response of CRI. The stream ends with ctx.
+// openStream starts a stream to the address in a response of CRI. The stream ends when
+// ctx ends.
 func (c *Client) openStream(ctx context.Context, address string, stdin bool) *stream {
 	ctx, end := context.WithCancel(ctx)
 	s := &stream{dial: c.Dial, done: make(chan struct{}), end: end, out: output{began: make(chan struct{})}}
@@ -47,13 +48,13 @@ func (c *Client) openStream(ctx context.Context, address string, stdin bool) *st
 	if stdin {
 		opts.Stdin, s.stdin = io.Pipe()
 	}
-	ctx = klog.NewContext(ctx, logr.Discard()) // the result of a broken connection is recorded
+	ctx = klog.NewContext(ctx, logr.Discard()) // because the error of the stream is recorded
 	go func() {
 		defer close(s.done)
 		defer end()
 		s.err = s.run(ctx, address, opts)
 		if stdin {
-			_ = s.stdin.Close() // of a pipe; ends writes that wait
+			_ = s.stdin.Close() // so that a blocked write returns
 		}
 	}()
 	return s
@@ -85,22 +86,23 @@ func (s *stream) connect(ctx context.Context, network, address string) (net.Conn
 	return conn, err
 }
 
-// breakOff closes the connection, as the end of the client's process does, and waits
-// for the end of the stream. The stream cannot send a close message of its own first.
+// breakOff closes the connection without a close message, as if the client's process had
+// died. Then it waits for the end of the stream.
 func (s *stream) breakOff() {
 	s.mu.Lock()
 	if s.conn != nil {
-		_ = s.conn.Close() // it may have ended already
+		_ = s.conn.Close() // the connection may be closed already
 	}
 	s.mu.Unlock()
 	s.end()
 	<-s.done
 }
 
-// write writes to the standard input, until the stream has ended.
+// write writes to the standard input. It returns when the stream has taken all, or has
+// ended.
 func (s *stream) write(_ context.Context, text []byte) (int, error) { return s.stdin.Write(text) }
 
-// open reports whether it has not ended.
+// open reports whether the stream has not ended yet.
 func (s *stream) open() bool {
 	select {
 	case <-s.done:
@@ -110,14 +112,15 @@ func (s *stream) open() bool {
 	}
 }
 
-// feeder returns a writer to the standard input of the process with a record.
+// feeder returns a writer to the stream's standard input. record is the record's name of
+// the process that reads it.
 func (s *stream) feeder(record string) client.Feeder {
 	return client.Feeder{Record: record, Write: s.write, Alive: s.open}
 }
 
-// sink keeps what is written to it.
+// sink keeps all text that is written to it.
 type sink struct {
-	first func() // called at each write; nil: no call
+	first func() // called before each write, if not nil
 	mu    sync.Mutex
 	b     bytes.Buffer
 }

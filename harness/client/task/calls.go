@@ -16,7 +16,7 @@ import (
 	"github.com/shimquake/shimquake/shims/runcshim"
 )
 
-// call makes a call about a container that belongs to its removal, not to a step.
+// call makes a call of the removal about a container.
 func (c *Client) call(
 	ctx context.Context,
 	verb string,
@@ -32,7 +32,7 @@ func (c *Client) call(
 	})
 }
 
-// container creates the record of a container, and its snapshot.
+// container creates a container and its snapshot, but no task.
 func (c *Client) container(ctx context.Context, cl *containerd.Client, i *harness.Instance) (
 	containerd.Container, error) {
 	image, err := cl.GetImage(ctx, payload.Image)
@@ -44,8 +44,8 @@ func (c *Client) container(ctx context.Context, cl *containerd.Client, i *harnes
 		containerd.WithNewSpec(c.spec(i)...), containerd.WithRuntime(c.runtime, nil))
 }
 
-// spec returns the OCI specification of a container: the payload, with its record mounted
-// from the world.
+// spec returns the OCI specification of a container, with the folder of the payload's
+// record as a mount.
 func (c *Client) spec(i *harness.Instance) []oci.SpecOpts {
 	annotations := map[string]string{}
 	if c.Case.Workload.Grouped {
@@ -64,7 +64,7 @@ func (c *Client) spec(i *harness.Instance) []oci.SpecOpts {
 	return opts
 }
 
-// waited notes the exit status that Wait reported.
+// waited records the exit status that Wait reported.
 func (c *Client) waited(i *harness.Instance, status uint32, at time.Time) {
 	observer := exit.ByWait
 	if c.Died() {
@@ -83,7 +83,7 @@ func (c *Client) reported(i *harness.Instance, by exit.Observer, status uint32, 
 	c.Record.Reported(exit.Observation{Container: i.ID, Observer: by, Status: status, At: at, PID: int(pid)})
 }
 
-// wrap adds the container's id to an error.
+// wrap adds the container's id to a non-nil error.
 func wrap(i *harness.Instance, err error) error {
 	if err == nil {
 		return nil

@@ -16,11 +16,11 @@ import (
 	"github.com/shimquake/shimquake/oracle/exit"
 )
 
-// signalTimeout is the time in which an exec must end after its signal, on a loaded
-// machine. It takes some 10 ms.
+// signalTimeout is how long an exec may run on after its signal. It takes some 10 ms, and
+// longer on a loaded machine.
 const signalTimeout = 10 * time.Second
 
-// add adds an exec. Each added exec is another use of its id, with a record of its own.
+// add adds an exec. Each exec has a record of its own, also if its id was used before.
 func (c *Client) add(ctx context.Context, of script.Object, _ string) error {
 	i := c.instance(of)
 	e := c.newExec(i, of)
@@ -49,12 +49,12 @@ func (c *Client) add(ctx context.Context, of script.Object, _ string) error {
 	return err
 }
 
-// mayBe reports whether a failed call may have created its object.
+// mayBe reports whether a failed call may have created its object all the same.
 func (c *Client) mayBe(err error) bool {
 	return c.Fired() || harness.ResponseOf(callerr.Of(err)) == harness.Lost
 }
 
-// newExec adds another use of an exec's id.
+// newExec appends the record of a new exec to the container's execs.
 func (c *Client) newExec(i *harness.Instance, of script.Object) *harness.Exec {
 	spec := i.Spec.Execs[of.Exec]
 	e := harness.Exec{ID: execID(of), Want: spec.Want(), Absent: spec.NoSuchCommand, LeavesChild: spec.LeavesChild,
@@ -69,7 +69,7 @@ func (c *Client) newExec(i *harness.Instance, of script.Object) *harness.Exec {
 			e.Name = fmt.Sprintf("%s-%d", e.ID, len(i.Execs)+1)
 		}
 	}
-	if i.Execs == nil { // capacity for all, so that no exec moves while another step uses it
+	if i.Execs == nil { // with room for all execs, because pointers to them must stay valid
 		i.Execs = make([]harness.Exec, 0, len(c.steps)*len(i.Spec.Execs))
 	}
 	i.Execs = append(i.Execs, e)
@@ -83,7 +83,7 @@ func (c *Client) exec(ctx context.Context, of script.Object, arg string) error {
 	return c.start(ctx, of, arg)
 }
 
-// execOf returns the last use of an exec's id, or nil if it was never used.
+// execOf returns the last exec with the object's id, or nil if there was none.
 func (c *Client) execOf(of script.Object) *harness.Exec {
 	i := c.instance(of)
 	c.mu.Lock()
@@ -96,7 +96,8 @@ func (c *Client) execOf(of script.Object) *harness.Exec {
 	return nil
 }
 
-// execRequest returns the request for an exec of the payload, with a record of its own.
+// execRequest returns the request that adds an exec. It also creates the FIFOs for the
+// exec's stdio.
 func (c *Client) execRequest(
 	ctx context.Context,
 	cl *containerd.Client,

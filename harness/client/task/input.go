@@ -13,8 +13,9 @@ import (
 	"github.com/shimquake/shimquake/harness/script"
 )
 
-// feed writes the standard input of a container, or of an exec in it, and closes it, so
-// that the payload ends. It kills a payload that does not see the end of its input.
+// feed writes the standard input of a container, or of an exec if e is not nil. Then it
+// closes the input, so that the payload exits. It kills a payload that does not read the
+// end of its input in time.
 func (c *Client) feed(ctx context.Context, of script.Object, i *harness.Instance, e *harness.Exec) {
 	in, out, record, exec := &harness.Input{Lines: i.Spec.Stdin}, c.outputs[i], i.Name, ""
 	if e == nil {
@@ -37,13 +38,13 @@ func (c *Client) feed(ctx context.Context, of script.Object, i *harness.Instance
 		}))
 	})
 	timeout := in.Timeout
-	if err != nil { // look once, because a call without a response may have succeeded
+	if err != nil { // check once, because a call without a response may have succeeded
 		timeout = 0
 	}
 	if c.AwaitEOF(ctx, record, timeout, alive) {
 		return
 	}
-	_ = c.persist(ctx, func(ctx context.Context) error { return gone(c.kill(ctx, of, "SIGKILL")) }) // noted as a call
+	_ = c.persist(ctx, func(ctx context.Context) error { return gone(c.kill(ctx, of, "SIGKILL")) }) // recorded as a call
 }
 
 // persist retries a call until it succeeds, for at most CallTimeout.
@@ -53,7 +54,7 @@ func (c *Client) persist(ctx context.Context, attempt func(context.Context) erro
 	return client.Until(ctx, attempt)
 }
 
-// gone returns the error, or nil if it says that the object does not exist.
+// gone returns nil if err is NotFound, and err otherwise.
 func gone(err error) error {
 	if errdefs.IsNotFound(err) {
 		return nil
@@ -61,7 +62,8 @@ func gone(err error) error {
 	return err
 }
 
-// learnInput notes the input that a process has read, after its end.
+// learnInput records the input that a process has read. It is called after the process
+// has exited.
 func (c *Client) learnInput(in *harness.Input, record string) {
 	if in != nil {
 		in.Read = c.InputRead(record)

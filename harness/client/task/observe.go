@@ -15,8 +15,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/exit"
 )
 
-// query asks for the state of each object that a step has used, and for the list of all
-// tasks.
+// query records the state of each object that the steps so far have used, and the list of
+// all tasks.
 func (c *Client) query(ctx context.Context, step int) {
 	seen := map[script.Object]bool{}
 	var tasks []script.Object
@@ -36,7 +36,7 @@ func (c *Client) query(ctx context.Context, step int) {
 	}
 }
 
-// observe makes one call for the values of some objects, and records them.
+// observe makes one call that returns the values of some objects, and records the values.
 func (c *Client) observe(ctx context.Context, step int, field string, all []script.Object,
 	ask func(context.Context, *containerd.Client) (map[script.Object]string, error)) {
 	o := harness.Observed{Step: step, At: time.Now(), Field: field}
@@ -59,7 +59,7 @@ func (c *Client) observe(ctx context.Context, step int, field string, all []scri
 	})
 }
 
-// askedState asks for the state of a task or an exec.
+// askedState returns a function that requests the state of a task or an exec.
 func (c *Client) askedState(
 	of script.Object,
 ) func(context.Context, *containerd.Client) (map[script.Object]string, error) {
@@ -74,7 +74,7 @@ func (c *Client) askedState(
 	}
 }
 
-// askedList asks for the list of all tasks.
+// askedList requests the list of all tasks.
 func (c *Client) askedList(ctx context.Context, cl *containerd.Client) (map[script.Object]string, error) {
 	r, err := cl.TaskService().List(ctx, &tasks.ListTasksRequest{})
 	if err != nil {
@@ -90,7 +90,7 @@ func (c *Client) askedList(ctx context.Context, cl *containerd.Client) (map[scri
 	return values, nil
 }
 
-// learn notes the exit status that a state contains.
+// learn records the exit status in the state of a stopped process.
 func (c *Client) learn(i *harness.Instance, e *harness.Exec, of script.Object, by exit.Observer,
 	p *tasktypes.Process) {
 	switch {

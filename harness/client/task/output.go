@@ -7,13 +7,14 @@ import (
 	"github.com/shimquake/shimquake/harness/client"
 )
 
-// reader reads the output of a container or an exec. It is nil if there is no output.
+// reader reads the output of a container or an exec. A nil reader stands for a process
+// without output.
 type reader struct {
 	client.Reader
-	log *client.ShimLog // used in place of the FIFOs, if not nil
+	log *client.ShimLog // if not nil, the shim writes here, and there are no FIFOs
 }
 
-// create makes the FIFOs or the log.
+// create returns a function that creates the FIFOs or the log.
 func (r *reader) create(fifos string) cio.Creator {
 	if r.log != nil {
 		return r.log.Create
@@ -21,7 +22,8 @@ func (r *reader) create(fifos string) cio.Creator {
 	return r.Create(fifos)
 }
 
-// output returns a reader for a container's exec, or for its init if exec is nil.
+// output returns a new reader for an exec of a container, or for the container's init if
+// exec is nil. It returns nil if the process has no output.
 func (c *Client) output(i *harness.Instance, exec *harness.Exec) *reader {
 	silent := i.Spec.Lines == 0 && i.Spec.Stdin == 0 && !i.Spec.TTY
 	if exec != nil && (exec.Held || silent && !exec.LeavesChild) || exec == nil && silent {
@@ -46,7 +48,8 @@ func (c *Client) output(i *harness.Instance, exec *harness.Exec) *reader {
 	return r
 }
 
-// closeOutputs records the outputs and inputs of a container and its execs, at the end.
+// closeOutputs records the outputs and inputs of a container and of its execs, after they
+// have ended.
 func (c *Client) closeOutputs(i *harness.Instance) {
 	i.Outputs = c.outputs[i].close()
 	c.learnInput(i.Input, i.Name)
@@ -57,7 +60,8 @@ func (c *Client) closeOutputs(i *harness.Instance) {
 	}
 }
 
-// io returns the target of a container's output, which is null if it has none.
+// io returns the target of a container's output, which is /dev/null for a container
+// without output.
 func (c *Client) io(i *harness.Instance) cio.Creator {
 	if r := c.output(i, nil); r != nil {
 		return r.create(c.FIFOs.Name())
@@ -65,7 +69,7 @@ func (c *Client) io(i *harness.Instance) cio.Creator {
 	return cio.NullIO
 }
 
-// close waits for the end of the output, and returns it.
+// close waits for the end of the output, and returns the output.
 func (r *reader) close() *harness.Outputs {
 	if r == nil {
 		return nil

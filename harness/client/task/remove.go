@@ -18,8 +18,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/exit"
 )
 
-// delete deletes a task or an exec. It asks for a task's state first, as the Go library
-// does.
+// delete deletes a task or an exec. Before the deletion of a task it requests the task's
+// state, as the Go library does.
 func (c *Client) delete(ctx context.Context, of script.Object, _ string) error {
 	if of.IsExec() {
 		return c.deleteExec(ctx, of)
@@ -70,8 +70,8 @@ func (c *Client) deleted(i *harness.Instance) {
 	i.Deleted = time.Now()
 }
 
-// failedDelete notes whether a Delete must be sent again. The Go library does not send it
-// if the shim does not know the task any more.
+// failedDelete notes whether the client must send a Delete again by itself (sendDelete).
+// With the API ctr it does not, because ctr uses only the Go library.
 func (c *Client) failedDelete(i *harness.Instance, failed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,7 +84,7 @@ func (c *Client) deleteTask(
 	task containerd.Task,
 	opts ...containerd.ProcessDeleteOpts,
 ) error {
-	pid := uint32(0) // the library returns only the status
+	pid := uint32(0) // read from the response, because the library returns only the status
 	ctx = daemon.Hear(ctx, func(reply any) {
 		if r, ok := reply.(*tasks.DeleteResponse); ok {
 			pid = r.Pid
@@ -99,8 +99,9 @@ func (c *Client) deleteTask(
 	return nil
 }
 
-// remove removes a container in any state, as dockerd does: kill, wait, delete the task,
-// delete the container. It retries until containerd does not know the container any more.
+// remove removes a container in any state, as dockerd does: it kills the task, waits,
+// deletes the task and deletes the container. It retries until containerd no longer knows
+// the container.
 func (c *Client) remove(ctx context.Context, i *harness.Instance) error {
 	return wrap(i, client.Until(ctx, func(ctx context.Context) error {
 		return c.call(
@@ -135,7 +136,7 @@ func (c *Client) removeOnce(ctx context.Context, cl *containerd.Client, i *harne
 	return made.Delete(ctx, containerd.WithSnapshotCleanup)
 }
 
-// forceDelete kills the task if it still runs, and deletes it.
+// forceDelete kills the task if it still runs, and then deletes the task.
 func (c *Client) forceDelete(
 	ctx context.Context,
 	cl *containerd.Client,
@@ -156,7 +157,7 @@ func (c *Client) forceDelete(
 	}
 	err = c.deleteTask(ctx, i, task, containerd.WithProcessKill)
 	if errdefs.IsNotFound(err) {
-		if c.undeleted[i] { // the shim has forgotten the task since the client looked for it
+		if c.undeleted[i] { // the shim lost the task after the client loaded it
 			return c.sendDelete(ctx, cl, i)
 		}
 		return nil
@@ -165,7 +166,7 @@ func (c *Client) forceDelete(
 	return err
 }
 
-// forceEnd kills a task and waits for its end.
+// forceEnd kills a task and waits until it has exited.
 func (c *Client) forceEnd(ctx context.Context, i *harness.Instance, task containerd.Task) error {
 	exits, err := task.Wait(ctx)
 	if err != nil {
@@ -189,9 +190,9 @@ func (c *Client) forceEnd(ctx context.Context, i *harness.Instance, task contain
 	}
 }
 
-// sendDelete sends a failed Delete once more. The client library's own Delete asks for
-// the task's status first. If the shim does not know the task any more, the library gives
-// up. It never sends the request that would clean up (seen on v2.4.2).
+// sendDelete sends a failed Delete again. The Go library's own Delete first requests the
+// task's status. If the shim no longer knows the task, the library returns NotFound, and
+// never sends the Delete request that would clean up (seen on v2.4.2).
 func (c *Client) sendDelete(ctx context.Context, cl *containerd.Client, i *harness.Instance) error {
 	r, err := cl.TaskService().Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: i.ID})
 	if err = errgrpc.ToNative(err); err != nil {
@@ -205,11 +206,11 @@ func (c *Client) sendDelete(ctx context.Context, cl *containerd.Client, i *harne
 	return nil
 }
 
-// snapshotter makes the snapshots of tasks' containers.
+// snapshotter is the snapshotter of the containers.
 const snapshotter = "overlayfs"
 
-// removeSnapshot removes the snapshot that remains if a create fails between the snapshot
-// and the container. The client owns both.
+// removeSnapshot removes the snapshot that remains if containerd fails between the
+// snapshot and the container. The client owns both, so it must also remove both.
 func removeSnapshot(ctx context.Context, cl *containerd.Client, i *harness.Instance) error {
 	err := cl.SnapshotService(snapshotter).Remove(ctx, i.ID)
 	if errdefs.IsNotFound(err) {

@@ -19,11 +19,11 @@ import (
 	"github.com/shimquake/shimquake/oracle/exit"
 )
 
-// queries reports whether the client asks for states and lists after each step. It does
-// not in a case with faults, because the model does not judge states then.
+// queries reports whether the client requests states and lists after each step. It does
+// not in a case with faults, because the model then does not say what they must be.
 func (c *Client) queries() bool { return !c.Quiet && c.Case.Faultless() }
 
-// verbs returns the calls of the client, by the verbs of package script.
+// verbs returns the client's function for each verb of a script.
 func (c *Client) verbs() map[string]play.Verb {
 	return map[string]play.Verb{
 		"new": c.record, "create": c.create, "start": c.start, "end": c.end, "kill": c.kill, "wait": c.wait,
@@ -32,14 +32,14 @@ func (c *Client) verbs() map[string]play.Verb {
 	}
 }
 
-// instance returns the container of an object.
+// instance returns the current container of an object.
 func (c *Client) instance(of script.Object) *harness.Instance {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.of[of.Container]
 }
 
-// on makes one call of a step about an object.
+// on makes a call of a step about an object.
 func (c *Client) on(ctx context.Context, verb string, of script.Object,
 	f func(context.Context, *containerd.Client) error) error {
 	return c.Call(ctx, verb, of.String(), func(ctx context.Context) error {
@@ -51,7 +51,7 @@ func (c *Client) on(ctx context.Context, verb string, of script.Object,
 	})
 }
 
-// native converts an error of gRPC to an error of the Go library. It returns other errors
+// native converts a gRPC error to an error of package errdefs. It returns other errors
 // unchanged.
 func native(err error) error {
 	if _, ok := status.FromError(err); ok {
@@ -60,7 +60,7 @@ func native(err error) error {
 	return err
 }
 
-// execID returns the id of an exec, or "" for a container's init.
+// execID returns containerd's id of an exec, or "" for a container's init.
 func execID(of script.Object) string {
 	if !of.IsExec() {
 		return ""
@@ -68,7 +68,7 @@ func execID(of script.Object) string {
 	return fmt.Sprintf("e%d", of.Exec)
 }
 
-// record creates the record of a container, without a task.
+// record creates a container without a task.
 func (c *Client) record(ctx context.Context, of script.Object, _ string) error {
 	i := c.instance(of)
 	if err := c.Expect(i.Name); err != nil {
@@ -81,8 +81,8 @@ func (c *Client) record(ctx context.Context, of script.Object, _ string) error {
 	})
 }
 
-// create creates the container, if there is none, and its task. A second task of an id is
-// another use of the id. It has a record and a trigger of its own.
+// create creates the task, and before that the container if it does not exist. A second
+// task with the same id has another Instance, with a payload record of its own.
 func (c *Client) create(ctx context.Context, of script.Object, _ string) error {
 	i := c.instance(of)
 	first, known := i.Created.IsZero(), !i.Begun.IsZero()
@@ -122,8 +122,9 @@ func (c *Client) create(ctx context.Context, of script.Object, _ string) error {
 	return nil
 }
 
-// recorded returns the container for a use of an id, and creates it if it does not
-// exist. A known container may exist with the specification of the previous use.
+// recorded returns the container for a task, and creates it if it does not exist. For a
+// second task it updates the specification of the container, which still is that of the
+// first.
 func (c *Client) recorded(ctx context.Context, cl *containerd.Client, i *harness.Instance, known, first bool) (
 	containerd.Container, error) {
 	if !known {
@@ -139,7 +140,7 @@ func (c *Client) recorded(ctx context.Context, cl *containerd.Client, i *harness
 	return made, err
 }
 
-// next returns another use of a container's id.
+// next returns an Instance for another task with the id of was.
 func (c *Client) next(was *harness.Instance) *harness.Instance {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,7 +153,7 @@ func (c *Client) next(was *harness.Instance) *harness.Instance {
 	return &harness.Instance{Name: fmt.Sprintf("%s-%d", was.ID, n), ID: was.ID, Spec: was.Spec}
 }
 
-// begin makes a use of an id the one that later steps mean.
+// begin makes i the container that later steps mean with of.
 func (c *Client) begin(of script.Object, i *harness.Instance) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,9 +163,9 @@ func (c *Client) begin(of script.Object, i *harness.Instance) {
 	}
 }
 
-// load asks for a task before a call about it, as the Go library does. The call itself
-// goes to the tasks service, because the library does not send calls that it expects to
-// fail.
+// load loads a container and its task, as the Go library does before each call. The
+// client then calls the tasks service directly, because the library omits calls that it
+// expects to fail.
 func load(ctx context.Context, cl *containerd.Client, id string) (containerd.Task, error) {
 	made, err := cl.LoadContainer(ctx, id)
 	if err != nil {
@@ -173,7 +174,7 @@ func load(ctx context.Context, cl *containerd.Client, id string) (containerd.Tas
 	return made.Task(ctx, nil)
 }
 
-// loaded calls load for a container. An exec does not need it.
+// loaded calls load for a container, and does nothing for an exec.
 func (c *Client) loaded(ctx context.Context, cl *containerd.Client, of script.Object) error {
 	if of.IsExec() {
 		return nil
@@ -208,8 +209,8 @@ func (c *Client) start(ctx context.Context, of script.Object, _ string) error {
 	return err
 }
 
-// end lets a payload end as configured: by its signal, by the end of its input, or by
-// itself.
+// end lets a payload end as configured: it sends the signal, closes the input, or lets
+// the payload exit.
 func (c *Client) end(ctx context.Context, of script.Object, _ string) error {
 	i, e := c.instance(of), c.execOf(of)
 	signal := i.Spec.Signal
@@ -239,8 +240,8 @@ func (c *Client) end(ctx context.Context, of script.Object, _ string) error {
 	})
 }
 
-// endBySignal sends the signal that ends a payload. If the payload ignores it, SIGKILL
-// follows after the grace period.
+// endBySignal sends the configured signal. If the payload ignores that signal,
+// endBySignal sends SIGKILL after StopGrace.
 func (c *Client) endBySignal(ctx context.Context, of script.Object, signal string) error {
 	err := c.kill(ctx, of, signal)
 	if err != nil || of.IsExec() || !c.instance(of).Spec.IgnoresTerm {
@@ -276,9 +277,9 @@ func (c *Client) kill(ctx context.Context, of script.Object, signal string) erro
 	return err
 }
 
-// wait learns the exit status, and waits for the exit event. Otherwise the effects of the
-// next step could arrive before that event. For a container it retries until the end of
-// the script, and counts as one call.
+// wait waits for the exit status and the exit event. Without the wait for the event,
+// events of the next step could come before it. For a container wait retries until the
+// time limit, and records all attempts as one call.
 func (c *Client) wait(ctx context.Context, of script.Object, _ string) error {
 	if of.IsExec() {
 		return c.on(ctx, "wait", of, func(ctx context.Context, cl *containerd.Client) error {
@@ -300,7 +301,7 @@ func (c *Client) wait(ctx context.Context, of script.Object, _ string) error {
 		return &callerr.Error{Call: "wait", Err: err}
 	})
 	if gaveUp != nil {
-		err = gaveUp // it has containerd's last response, but err may be the end of ctx
+		err = gaveUp // it wraps containerd's last response, but err may only say that ctx ended
 	}
 	c.Note(ctx, &call, err)
 	if err != nil {
@@ -341,7 +342,8 @@ func (c *Client) resume(ctx context.Context, of script.Object, _ string) error {
 }
 
 // restart restarts containerd, and records the files and mounts of running containers
-// before and after it. It has no timeout, because waiting for containerd is no call.
+// before and after. CallTimeout does not apply, because the wait for containerd is not a
+// call.
 func (c *Client) restart(ctx context.Context, _ script.Object, _ string) error {
 	call := harness.Call{Who: "client", Verb: "restart", At: time.Now()}
 	err := c.RestartNow(ctx, c.running()...)
@@ -349,7 +351,7 @@ func (c *Client) restart(ctx context.Context, _ script.Object, _ string) error {
 	return err
 }
 
-// soak lets running containers run for some time.
+// soak lets the containers run for some time.
 func (c *Client) soak(ctx context.Context, _ script.Object, long string) error {
 	d, err := time.ParseDuration(long)
 	if err != nil {
@@ -359,7 +361,8 @@ func (c *Client) soak(ctx context.Context, _ script.Object, long string) error {
 	return nil
 }
 
-// running returns the ids of the containers that run, as far as the client knows.
+// running returns the ids of the containers that the client has started and whose exit it
+// has not received.
 func (c *Client) running() (ids []string) {
 	for _, i := range c.of {
 		if !i.Started.IsZero() && i.Waited.IsZero() {

@@ -7,8 +7,9 @@ import (
 	"github.com/shimquake/shimquake/harness/script"
 )
 
-// reusePID starts an idle process with the pid of an ended process, until that is
-// deleted. A signal for the ended process must not reach it.
+// reusePID starts an idle process that has the pid of an exited task or exec. It runs
+// until the task or exec is deleted. A signal that a client sends to the task or exec
+// must not hit it.
 func (c *Client) reusePID(ctx context.Context, of script.Object, _ string) error {
 	i, e := c.instance(of), c.execOf(of)
 	in := harness.StandIn{Of: of.String(), PID: int(i.PID)}
@@ -18,7 +19,7 @@ func (c *Client) reusePID(ctx context.Context, of script.Object, _ string) error
 		}
 	}
 	if in.PID == 0 {
-		return nil // the process has never begun
+		return nil // the process never started
 	}
 	end, err := c.StandIn(ctx, in.PID)
 	if err != nil {
@@ -35,7 +36,7 @@ func (c *Client) reusePID(ctx context.Context, of script.Object, _ string) error
 	return nil
 }
 
-// endStandIn ends the idle process with the pid of an object, if there is one.
+// endStandIn ends the idle process that has the pid of an object, if there is one.
 func (c *Client) endStandIn(ctx context.Context, of script.Object) {
 	c.mu.Lock()
 	end := c.standIns[of]

@@ -12,9 +12,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/exit"
 )
 
-// lookAtTask asks for the state of an ended task, by its id and in the list of all
-// tasks. `ctr task ls` shows that state, and dockerd relies on it after its restart. It
-// is no call of the workload.
+// lookAtTask records the state of an exited task, by its id and in the list of all tasks.
+// `ctr task ls` shows this state, and dockerd relies on it after its own restart. The
+// calls are not part of the workload.
 func (c *Client) lookAtTask(ctx context.Context, i *harness.Instance) {
 	if i.Waited.IsZero() {
 		return
@@ -52,8 +52,8 @@ func (c *Client) askState(ctx context.Context, i *harness.Instance) error {
 	return nil
 }
 
-// stateSays notes the exit status in a state. Only a stopped task has one. The judge
-// decides whether the task had to be stopped.
+// stateSays records the exit status in the state of a stopped task. Other tasks have
+// none. The judge decides whether the task should have been stopped.
 func (c *Client) stateSays(i *harness.Instance, by exit.Observer, p *tasktypes.Process) {
 	if p.GetStatus() == tasktypes.Status_STOPPED {
 		c.Record.Reported(exit.Observation{

@@ -1,4 +1,5 @@
-// Package task is the client that uses containerd's own API, as dockerd does.
+// Package task is the client that uses containerd's own API (the tasks service and the Go
+// library), as dockerd does.
 package task
 
 import (
@@ -24,24 +25,26 @@ type Client struct {
 	steps     script.Script
 	runtime   string
 	instances []*harness.Instance
-	// again is set for the second use of the first id, which is no part of the workload.
+	// again is set for the client of the second use of the first id, which is not part of
+	// the workload.
 	again bool
 
 	mu sync.Mutex // for the fields that concurrent steps change
-	// of has the last use of each container's id, by its place in the workload.
+	// of has the current container of each place in the workload: the latest one with that
+	// id.
 	of []*harness.Instance
-	// The containers with a failed Delete, which must be sent again.
+	// This map has the containers for which the client must send a failed Delete again.
 	undeleted map[*harness.Instance]bool
-	// outputs has the readers of outputs, by *harness.Instance or *harness.Exec.
+	// outputs has the readers of outputs. A key is a *harness.Instance or a *harness.Exec.
 	outputs map[any]*reader
-	// standIns end the idle processes with the pids of ended processes.
+	// standIns has the functions that end the idle processes of `reuse-pid` steps.
 	standIns map[script.Object]func(context.Context)
 }
 
 // New makes the client of a case.
 func New(s *client.Session) *Client {
 	c := newClient(s, s.Runtime)
-	c.steps, _ = s.Case.Workload.Steps() // an error is a problem of the case
+	c.steps, _ = s.Case.Workload.Steps() // Case.Check reports the error
 	for n, spec := range s.Case.Workload.Containers {
 		id := fmt.Sprintf("c%d", n)
 		c.of = append(c.of, &harness.Instance{Name: id, ID: id, Spec: spec})
@@ -58,7 +61,7 @@ func newClient(s *client.Session, runtime string) *Client {
 // Instances returns all containers of the workload.
 func (c *Client) Instances() []*harness.Instance { return c.instances }
 
-// Shares reports whether a shim serves all containers.
+// Shares reports whether the shim with this id serves all containers.
 func (c *Client) Shares(shim string) bool {
 	return c.Case.Workload.Grouped && shim == c.instances[0].ID
 }
@@ -68,8 +71,8 @@ func namespaced(ctx context.Context) context.Context {
 	return namespaces.WithNamespace(ctx, daemon.TaskNamespace)
 }
 
-// Run plays the script and removes everything. Each has a deadline of its own, so that a
-// call that hangs takes no time from the removal.
+// Run runs the script, and then removes everything. The removal has a deadline of its
+// own, so that a call that hangs in the script leaves it enough time.
 func (c *Client) Run(ctx context.Context) error {
 	life, cancel := context.WithTimeout(namespaced(ctx), c.Case.Workload.TimeLimit)
 	defer cancel()
@@ -86,7 +89,7 @@ func (c *Client) Run(ctx context.Context) error {
 	c.NoteGone(ctx, c.instances)
 	var errs []error
 	for _, i := range slices.Backward(c.instances) {
-		if !c.isUsedAgain(i) { // the last use of the id has its container
+		if !c.isUsedAgain(i) { // the last container with the id is removed instead
 			errs = append(errs, c.remove(ctx, i))
 		}
 		c.closeOutputs(i)
@@ -95,7 +98,7 @@ func (c *Client) Run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// isUsedAgain reports whether the id of a container has a later use.
+// isUsedAgain reports whether a later container has the same id.
 func (c *Client) isUsedAgain(i *harness.Instance) bool {
 	last := i
 	for _, other := range c.instances {
@@ -106,11 +109,11 @@ func (c *Client) isUsedAgain(i *harness.Instance) bool {
 	return last != i
 }
 
-// Reuse uses the first id for a whole lifecycle without faults. It may use another shim,
-// if that is cheaper. The oracle has already looked for remains of runc that could block
-// the id: its state and its cgroup. Other remains (metadata, snapshot, bundle, socket)
-// block the id for any shim. With briefly, Reuse only creates and deletes the container
-// and the snapshot.
+// Reuse uses the first id for a whole lifecycle without faults. OtherRuntime is usually
+// the fake shim, which is faster than runc's. That is enough: metadata, a snapshot, a
+// bundle or a socket would block the id for any shim. The inventory already shows remains
+// that would block runc: its state and its cgroup. With briefly, Reuse only creates and
+// deletes the container and the snapshot.
 func (c *Client) Reuse(ctx context.Context, briefly bool) (harness.Use, error) {
 	ctx, cancel := context.WithTimeout(namespaced(ctx), c.Case.Workload.TimeLimit)
 	defer cancel()
