@@ -169,7 +169,7 @@ func halved(lines []string, n int) []string {
 
 // notShrunk are fields that are no properties. smaller removes some in other ways. The
 // others are times, and the exit status, which shows that the right one is reported.
-var notShrunk = []string{"API", "Containers", "Script", "Execs", "Exit", "CallTimeout", "Deadline", "Settle"}
+var notShrunk = []string{"API", "Containers", "Script", "Execs", "Exit", "CallTimeout", "TimeLimit", "Settle"}
 
 // withoutProperties returns workloads that lack a property of the workload, of a
 // container or of an exec.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/shimquake/shimquake/harness"
 )
@@ -11,7 +12,7 @@ import (
 // scripted is a workload with more than its findings need.
 func scripted() harness.Case {
 	return harness.Case{Name: "scripted", Workload: harness.Workload{
-		Grouped: true, Debug: true,
+		Grouped: true, Debug: true, TimeLimit: 20 * time.Second,
 		Containers: []harness.Container{
 			{Exit: 3, Lines: 50}, {Exit: 7, TTY: true, Execs: []harness.ExecSpec{{Exit: 2}, {Stays: true}}}, {Stays: true}},
 		Script: []string{"create all", "start all but c0", "start c0 &", "wait c1/e0 &", "join", "wait c2 &",
@@ -21,7 +22,7 @@ func scripted() harness.Case {
 }
 
 // A script loses its steps, containers, execs, rounds and properties, but for what the
-// finding needs.
+// finding needs. It keeps its times.
 func TestSimplifyOfAScript(t *testing.T) {
 	has := func(c harness.Case, step string) bool {
 		steps, _ := c.Workload.Steps()
@@ -68,6 +69,7 @@ func TestSimplifyOfAScript(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := harness.Case{Name: got.Name, Workload: tt.want}
+			want.Workload.TimeLimit = c.Workload.TimeLimit
 			if got.String() != want.String() {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
