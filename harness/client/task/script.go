@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/containerd/containerd/api/services/tasks/v1"
+	tasktypes "github.com/containerd/containerd/api/types/task"
 	containerd "github.com/containerd/containerd/v2/client"
 	"github.com/containerd/errdefs"
 	"github.com/containerd/errdefs/pkg/errgrpc"
@@ -334,11 +335,34 @@ func (c *Client) pause(ctx context.Context, of script.Object, _ string) error {
 	})
 }
 
+// resume resumes a task. The client comes back only if the task is still paused. The
+// shim refuses to resume another task, with an error that has no code (init_state.go of
+// process in v2.4.2).
 func (c *Client) resume(ctx context.Context, of script.Object, _ string) error {
-	return c.on(ctx, "resume", of, func(ctx context.Context, cl *containerd.Client) error {
+	err := c.on(ctx, "resume", of, func(ctx context.Context, cl *containerd.Client) error {
 		_, err := cl.TaskService().Resume(ctx, &tasks.ResumeTaskRequest{ContainerID: c.instance(of).ID})
 		return err
 	})
+	if c.ComesBack(err) && !c.mayBePaused(ctx, of) {
+		return nil
+	}
+	return err
+}
+
+// mayBePaused reports whether a task is paused, or its state is unknown.
+func (c *Client) mayBePaused(ctx context.Context, of script.Object) bool {
+	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
+	defer cancel()
+	cl, _, err := c.Up(ctx)
+	if err != nil {
+		return true
+	}
+	r, err := cl.TaskService().Get(ctx, &tasks.GetRequest{ContainerID: c.instance(of).ID})
+	if err != nil {
+		return !errdefs.IsNotFound(native(err))
+	}
+	state := r.GetProcess().GetStatus()
+	return state != tasktypes.Status_CREATED && state != tasktypes.Status_RUNNING && state != tasktypes.Status_STOPPED
 }
 
 // restart restarts containerd, and records the files and mounts of running containers
