@@ -12,8 +12,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/model"
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/sweep/plan"
 	"github.com/shimquake/shimquake/sweep/triage"
@@ -265,7 +267,8 @@ func reduce(c harness.Case, smaller func(harness.Case) []harness.Case,
 	for again := true; again; {
 		again = false
 		for _, less := range smaller(c) {
-			if less.Check() != nil { // a point of a sandbox without CRI
+			// A point may need a sandbox, and so CRI. A run without an end takes the time limit.
+			if less.Check() != nil || endless(less) > endless(c) {
 				continue
 			}
 			same, err := shows(less)
@@ -279,4 +282,20 @@ func reduce(c harness.Case, smaller func(harness.Case) []harness.Case,
 		}
 	}
 	return c, nil
+}
+
+// endless returns the number of steps that wait for an end that does not come: of a
+// process that no step ends. It returns 0 if a fault may end the shim and its processes.
+func endless(c harness.Case) (n int) {
+	if slices.ContainsFunc(c.Plan, func(f failpoints.Fault) bool { return f.At.Who == "shim" }) {
+		return 0
+	}
+	steps, _ := c.Workload.Steps() // an error is a problem of the case
+	expected, _ := model.Expect(c.Workload)
+	for i, all := range expected {
+		if !steps[i].Concurrent && slices.ContainsFunc(all, func(e model.Expected) bool { return len(e.Responses) == 0 }) {
+			n++
+		}
+	}
+	return n
 }

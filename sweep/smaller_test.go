@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
 )
 
@@ -81,6 +83,24 @@ func TestSimplifyOfAScript(t *testing.T) {
 }
 
 // The join of a concurrent step goes with it, if the join waits for no other step.
+// No smaller script is run in which a step waits for the end of a process without an end.
+// It is run if a fault may end the process.
+func TestSimplifyRunsNoEndlessScript(t *testing.T) {
+	for point, want := range map[string]bool{"proc:containerd:running": false, "proc:shim:running": true} {
+		c := harness.Case{Name: "killed", Plan: failpoints.Plan{failpoints.Once(point, term.Kill)},
+			Workload: harness.Workload{Containers: []harness.Container{{Stays: true}},
+				Script: []string{"create c0", "start c0", "mark running", "kill c0 SIGKILL", "wait c0"}}}
+		ran := false
+		_, err := simplify(c, func(c harness.Case) (bool, error) {
+			ran = ran || slices.Equal(c.Workload.Script, []string{"create c0", "start c0", "mark running", "wait c0"})
+			return false, nil
+		})
+		if err != nil || ran != want {
+			t.Errorf("%s: a wait without a kill was run: %v, want %v (%v)", point, ran, want, err)
+		}
+	}
+}
+
 func TestWithoutLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"a & b join c":          "b c",
