@@ -10,6 +10,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/harness/script"
 )
 
 // Trace holds the hits of a workload.
@@ -123,26 +124,12 @@ func (ps phases) at(t time.Time) string {
 	return path
 }
 
-// paths has the path of each call of the client. A call about a running container belongs
-// to its exit, and so does a whole exec. A fault then finds the container in the same
-// state as while it waits for its end.
-var paths = map[string]string{
-	"create": "create", "RunPodSandbox": "create", "CreateContainer": "create",
-	"start": "start", "StartContainer": "start",
-	"new": "create", "end": "exit", "add": "exit",
-	"kill": "exit", "pause": "exit", "resume": "exit", "close-io": "exit",
-	"exec": "exit", "ExecSync": "exit",
-	"Exec": "exit", "Attach": "exit",
-	"wait": "exit", "StopContainer": "exit", "await": "exit",
-	"delete": "delete", "remove": "delete",
-	"StopPodSandbox": "delete", "RemoveContainer": "delete",
-	"RemovePodSandbox": "delete", "ListPodSandbox": "delete", "ListContainers": "delete",
-	"inventory": asking,
-}
-
 // PathOf returns the path of a client's call: create, start, exit or delete. It returns
 // "" for an unknown call.
-func PathOf(verb string) string { return paths[verb] }
+func PathOf(verb string) string {
+	path, _ := script.Called(verb)
+	return path
+}
 
 // PathAt returns the path at a time: create, start, exit or delete during the client's
 // calls, and load while containerd starts. It returns "" while the oracle looks.
@@ -165,7 +152,7 @@ func (h *History) phases() phases {
 	for _, c := range calls {
 		path := PathOf(c.Verb)
 		if strings.Contains(c.Of, "/") { // a script's exec
-			path = PathOf("exec")
+			path = PathOf(script.Exec)
 		}
 		if path != "" {
 			ps = append(ps, phase{c.At, path})

@@ -28,8 +28,8 @@ func (f *sweepFlags) make(ctx context.Context, r *runner.Runner) (plan.Plan, err
 	return plan.Make(ctx, r, f.Options, f.parallel)
 }
 
-// The lengths of the scripts that run before a sweep. sweptScripts is without a kill: 596
-// scripts of a task, 455 of a pod. sweptKills is with a kill: 49 scripts.
+// The lengths of the scripts that run before a sweep, without and with a kill. They are
+// some 1,100 scripts.
 const sweptScripts, sweptKills = 3, 2
 
 // holdPlain runs the cases without a fault and the scripts, which must hold. A sweep of

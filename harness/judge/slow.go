@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/script"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 )
@@ -20,14 +21,6 @@ const (
 	slowTimes  = 20
 	busy       = 10.0
 )
-
-// quick lists the calls that wait for no process. StopContainer and StopPodSandbox are
-// among them, because payloads that obey SIGTERM end at once.
-var quick = []string{
-	"create", "start", "kill", "delete", "remove", "add", "close-io", "pause", "resume",
-	"RunPodSandbox", "CreateContainer", "StartContainer", "StopContainer", "RemoveContainer",
-	"ListPodSandbox", "StopPodSandbox", "RemovePodSandbox",
-}
 
 // slow: without a fault, a successful call takes about as long as the other calls of its
 // case. No stop waits for another stop. A slow call is a finding only if the default
@@ -91,7 +84,8 @@ func stopsHeldUp(h *harness.History) []finding.Finding {
 func slowCalls(h *harness.History) ([]harness.Call, time.Duration) {
 	waits := slices.ContainsFunc(h.Instances, func(i harness.Instance) bool { return i.Spec.IgnoresTerm })
 	calls := slices.DeleteFunc(slices.Clone(h.Calls), func(c harness.Call) bool {
-		return !slices.Contains(quick, c.Verb)
+		path, waits := script.Called(c.Verb)
+		return path == "" || waits
 	})
 	if waits || !h.Case.Faultless() || len(calls) == 0 {
 		return nil, 0

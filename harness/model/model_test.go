@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -225,4 +226,39 @@ func expects(t *testing.T, w harness.Workload, want ...string) {
 			t.Errorf("step %d, %s: %q, want %q", n+1, w.Script[n], got, want[n])
 		}
 	}
+}
+
+// Each verb about an object has a row in a table of its client, or says why not. Each row
+// is that of a verb.
+func TestEveryVerbHasARow(t *testing.T) {
+	rows := map[string]bool{}
+	for _, v := range script.Verbs {
+		rows[v.Call], rows[v.PodCall], rows[v.Name] = true, true, v.NoRow == ""
+		for _, by := range []script.Client{script.Task, script.CRI} {
+			for _, of := range []script.Object{script.ThePod, c0, e0, script.AttachedTo(0, 0)} {
+				if v.By&by != 0 && of.Is(v.Takes(by)) && !responds(v.Name, by, of) {
+					t.Errorf("%s %s: no response in any state: add a row to a table, or NoRow to the verb", v.Name, of)
+				}
+			}
+		}
+	}
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(tasks)), slices.Collect(maps.Keys(execs)),
+		slices.Collect(maps.Keys(ofTask)), slices.Collect(maps.Keys(pods)), slices.Collect(maps.Keys(containers)),
+		slices.Collect(maps.Keys(inPod))) {
+		if !rows[name] {
+			t.Errorf("the row %s belongs to no verb", name)
+		}
+	}
+}
+
+// responds reports whether a call has a response in any state.
+func responds(verb string, by script.Client, of script.Object) bool {
+	states := []Config{{}, {Task: Process{State: Running}}}
+	if by == script.CRI {
+		verb, states = script.CRICall(verb, of), []Config{{Pod: Ready}}
+	}
+	return slices.ContainsFunc(states, func(c Config) bool {
+		response, _ := c.Do(Call{Verb: verb, Of: of})
+		return response != ""
+	})
 }

@@ -58,14 +58,6 @@ var (
 	containerColumns = map[State]int{None: 0, Created: 1, Running: 2, Exited: 3}
 )
 
-// criCalls are the calls of CRI by the verbs of steps, about a pod and about a container.
-var criCalls = map[string][2]string{
-	"run": {"RunPodSandbox", ""}, "stop": {"StopPodSandbox", "StopContainer"},
-	"remove": {"RemovePodSandbox", "RemoveContainer"}, "create": {"", "CreateContainer"},
-	"start": {"", "StartContainer"}, "execsync": {"", "ExecSync"}, script.Exec: {"", "Exec"}, "attach": {"", "Attach"},
-	"wait": {"", "await"},
-}
-
 // ObjectOf returns the object of a call of CRI, in the follow-up of one container.
 func ObjectOf(verb string, container script.Object) (script.Object, bool) {
 	if _, ok := pods[verb]; ok {
@@ -73,14 +65,6 @@ func ObjectOf(verb string, container script.Object) (script.Object, bool) {
 	}
 	_, ok := containers[verb]
 	return container, ok
-}
-
-// CRICall returns the call of CRI that a step makes about an object; "": it makes none.
-func CRICall(verb string, of script.Object) string {
-	if of == script.ThePod {
-		return criCalls[verb][0]
-	}
-	return criCalls[verb][1]
 }
 
 // isCRI reports whether a verb is a call of CRI.

@@ -105,11 +105,10 @@ func (c Config) Do(call Call) (harness.Response, Config) {
 		return harness.Done, c.released(call.Of)
 	case isCRI(call.Verb):
 		return c.doCRI(call)
-	}
-	switch call.Verb {
-	case "restart":
+	case call.Verb == "restart":
 		return harness.Done, c.restarted()
-	case "new", "reuse-pid", "soak", "oom", "write", "close", "disconnect", "cancel":
+	}
+	if v, _ := script.Named(call.Verb); v.NoRow != "" {
 		return harness.Done, c
 	}
 	cell := c.cell(call)

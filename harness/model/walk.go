@@ -1,7 +1,6 @@
 package model
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
@@ -40,7 +39,7 @@ func CallOf(w harness.Workload, steps script.Script, n int, verb string, of scri
 func criCallOf(w harness.Workload, steps script.Script, verb string, of script.Object) Call {
 	call := Call{Verb: verb, Of: of}
 	if of == script.ThePod {
-		call.Verb = cmp.Or(CRICall(verb, of), verb)
+		call.Verb = script.CRICall(verb, of)
 		return call
 	}
 	call.Of = script.Container(of.Container)
@@ -50,7 +49,7 @@ func criCallOf(w harness.Workload, steps script.Script, verb string, of script.O
 	if verb == "end" && spec.Signal != "" {
 		verb = "stop"
 	}
-	call.Verb = cmp.Or(CRICall(verb, call.Of), verb)
+	call.Verb = script.CRICall(verb, call.Of)
 	if call.Verb == "ExecSync" {
 		call.Absent = slices.ContainsFunc(spec.Execs, func(e harness.ExecSpec) bool { return e.NoSuchCommand })
 	}

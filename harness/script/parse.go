@@ -128,9 +128,7 @@ func (p *parser) step(text string) Step {
 			strings.Join(names(p.by), ", ")))
 		return Step{}
 	}
-	if p.by == CRI && verb.By != CRI && verb.Name != Exec {
-		verb.On &^= OnExecs // one call of CRI runs an exec to its end
-	}
+	verb.On = verb.Takes(p.by)
 	s, rest := Step{Verb: verb.Name}, all[1:]
 	if n := len(rest); n > 0 && rest[n-1].text == "&" {
 		if verb.On == OnNothing {

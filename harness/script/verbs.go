@@ -1,5 +1,10 @@
 package script
 
+import (
+	"cmp"
+	"slices"
+)
+
 // Verb is one row of the table of verbs.
 type Verb struct {
 	Name string
@@ -14,6 +19,20 @@ type Verb struct {
 	// Retried are the kinds of objects with which a client comes back after it has lost its
 	// connection.
 	Retried On
+	// Role is its part in the life of its object.
+	Role Role
+	// Call and PodCall are the calls of CRI that it makes about a container, and about the
+	// pod. Beside are further calls, which wait for no process.
+	Call, PodCall string
+	Beside        []string
+	// Path is the path of a fault during its calls: create, start, exit or delete. The
+	// default is exit, for a verb about an object. A fault during a call about a running
+	// container finds the same state as while the client waits for its end.
+	Path string
+	// Waits is set if its calls wait for a process that may run on.
+	Waits bool
+	// NoRow is the reason if the model has no row for it: it changes no state there.
+	NoRow string
 	// Does says in a few words what the client does.
 	Does string
 }
@@ -57,6 +76,18 @@ const (
 	LinesArg             // a number of lines
 )
 
+// Role is the part of a verb in the life of an object.
+type Role uint8
+
+// The roles.
+const (
+	NoRole Role = iota
+	Makes       // makes the object
+	Starts      // starts the object
+	Awaits      // is of use only for an object that was started
+	Inside      // needs a container that was started
+)
+
 // The names of verbs that others than a client's table know.
 const (
 	Mark = "mark"
@@ -68,37 +99,92 @@ const (
 
 // Verbs are all verbs, in the order of a lifecycle.
 var Verbs = []Verb{
-	{Name: "run", By: CRI, On: OnPod, Does: "run the pod"},
-	{Name: "new", By: Task, On: OnContainers, Does: "create the container, without a task"},
-	{Name: "create", By: both, On: OnContainers, Does: "create the container, unless it exists, and its task"},
-	{Name: "start", By: both, On: OnBoth, Does: "start the task or the exec"},
-	{Name: "end", By: both, On: OnBoth, Retried: OnBoth, Does: "make the process end with its configured exit or signal"},
+	{Name: "run", By: CRI, On: OnPod, Role: Makes, PodCall: "RunPodSandbox", Path: "create", Does: "run the pod"},
+	{Name: "new", By: Task, On: OnContainers, Path: "create", NoRow: "it makes no task",
+		Does: "create the container, without a task"},
+	{Name: "create", By: both, On: OnContainers, Role: Makes, Call: "CreateContainer", Path: "create",
+		Does: "create the container, unless it exists, and its task"},
+	{Name: "add", By: Task, On: OnExecs, Role: Makes, Does: "add the exec, and do not start it"},
+	{Name: "start", By: both, On: OnBoth, Role: Starts, Call: "StartContainer", Path: "start",
+		Does: "start the task or the exec"},
+	{Name: "end", By: both, On: OnBoth, Role: Awaits, Beside: []string{"close-io"}, Waits: true, Retried: OnBoth,
+		Does: "make the process end with its configured exit or signal"},
 	{Name: "kill", By: Task, On: OnBoth, Arg: SignalArg, Retried: OnBoth, Does: "send a signal to the task or the exec"},
-	{Name: "stop", By: CRI, On: OnPod | OnContainers, Does: "stop the container or the pod"},
-	{Name: "wait", By: both, On: OnBoth, Retried: OnBoth, Does: "wait until the process ends, and get its exit status"},
-	{Name: "delete", By: Task, On: OnBoth, Reverse: true, Retried: OnExecs, Does: "delete the task or the exec"},
-	{Name: "remove", By: CRI, On: OnPod | OnContainers, Does: "remove the container or the pod"},
+	{Name: "stop", By: CRI, On: OnPod | OnContainers, Role: Awaits, Call: "StopContainer", PodCall: "StopPodSandbox",
+		Does: "stop the container or the pod"},
+	{Name: "wait", By: both, On: OnBoth, Role: Awaits, Call: "await", Waits: true, Retried: OnBoth,
+		Does: "wait until the process ends, and get its exit status"},
+	{Name: "delete", By: Task, On: OnBoth, Path: "delete", Reverse: true, Retried: OnExecs,
+		Does: "delete the task or the exec"},
+	{Name: "remove", By: CRI, On: OnPod | OnContainers, Call: "RemoveContainer", PodCall: "RemovePodSandbox",
+		Beside: []string{"StopPodSandbox", "ListPodSandbox"}, Path: "delete", Does: "remove the container or the pod"},
 	{Name: "pause", By: Task, On: OnContainers, Does: "pause the task"},
 	{Name: "resume", By: Task, On: OnContainers, Retried: OnContainers, Does: "resume the task"},
-	{Name: "add", By: Task, On: OnExecs, Does: "add the exec, and do not start it"},
-	{Name: Exec, By: both, On: OnExecs, Does: "add the exec and start it; with CRI, run it through a stream until it ends"},
-	{Name: "oom", By: CRI, On: OnContainers, Does: "make a child exceed the memory limit; the container keeps running"},
-	{Name: "execsync", By: CRI, On: OnExecs, Arg: MaybeDurationArg, Does: "call ExecSync, with a timeout if the step has one"},
-	{Name: "attach", By: CRI, On: OnAttached, Does: "attach a client to the container, until the container ends"},
-	{Name: "write", By: CRI, On: OnExecs | OnAttached, Arg: LinesArg,
+	{Name: Exec, By: both, On: OnExecs, Role: Starts, Call: "Exec", Waits: true, NoRow: "it is an add and a start",
+		Does: "add the exec and start it; with CRI, run it through a stream until it ends"},
+	{Name: "oom", By: CRI, On: OnContainers, Role: Awaits, NoRow: "the container runs on",
+		Does: "make a child exceed the memory limit; the container keeps running"},
+	{Name: "execsync", By: CRI, On: OnExecs, Arg: MaybeDurationArg, Role: Inside, Call: "ExecSync", Waits: true,
+		Does: "call ExecSync, with a timeout if the step has one"},
+	{Name: "attach", By: CRI, On: OnAttached, Role: Inside, Call: "Attach", Waits: true,
+		Does: "attach a client to the container, until the container ends"},
+	{Name: "write", By: CRI, On: OnExecs | OnAttached, Arg: LinesArg, Role: Inside, NoRow: stream,
 		Does: "write this number of lines to the stdin of the stream"},
-	{Name: "close", By: CRI, On: OnExecs | OnAttached, Does: "close the stdin of the stream"},
-	{Name: "disconnect", By: CRI, On: OnExecs | OnAttached, Does: "close the connection of the stream"},
-	{Name: "cancel", By: CRI, On: OnContainers | OnExecs, Does: "cancel the call of the earlier `&` step for this object"},
+	{Name: "close", By: CRI, On: OnExecs | OnAttached, Role: Inside, NoRow: stream,
+		Does: "close the stdin of the stream"},
+	{Name: "disconnect", By: CRI, On: OnExecs | OnAttached, Role: Inside, NoRow: stream,
+		Does: "close the connection of the stream"},
+	{Name: "cancel", By: CRI, On: OnContainers | OnExecs, Role: Inside, NoRow: "the cancelled call has a response",
+		Does: "cancel the call of the earlier `&` step for this object"},
 	{Name: "listen", By: CRI, Does: "start another client of GetContainerEvents, which disconnects at its first event"},
-	{Name: "reuse-pid", By: Task, On: OnBoth, Does: "give another process the pid that the ended process had"},
+	{Name: "reuse-pid", By: Task, On: OnBoth, NoRow: "containerd is not asked",
+		Does: "give another process the pid that the ended process had"},
 	{Name: "soak", By: both, Arg: DurationArg, Does: "let the containers run for this time"},
-	{Name: "inventory", By: CRI, Does: "list what containerd, shims and kernel hold, and compare it with the previous list"},
+	{Name: "inventory", By: CRI, Path: "asking", Waits: true,
+		Does: "list what containerd, shims and kernel hold, and compare it with the previous list"},
 	{Name: "restart", By: both, Arg: DaemonArg, Does: "restart containerd, and wait until it responds"},
 	{Name: Install, By: both, Arg: ReleaseArg,
 		Does: "replace containerd's programs with this release: processes that start later run it"},
-	{Name: Mark, By: both, Arg: MarkArg, Does: "let the plan's faults in this state (created, running, exited) happen now"},
+	{Name: Mark, By: both, Arg: MarkArg,
+		Does: "let the plan's faults in this state (created, running, exited) happen now"},
 	{Name: Join, By: both, Does: "wait until all concurrent steps have ended"},
+}
+
+const stream = "it is about a stream"
+
+// Called returns the path of a call in a history, or "", and whether it waits. A call of
+// two verbs belongs to the later one.
+func Called(name string) (path string, waits bool) {
+	for _, v := range slices.Backward(Verbs) {
+		beside := slices.Contains(v.Beside, name)
+		switch {
+		case !beside && name != v.Name && name != v.Call && name != v.PodCall:
+		case v.Path == "" && v.On != OnNothing:
+			return "exit", v.Waits && !beside
+		default:
+			return v.Path, v.Waits && !beside
+		}
+	}
+	return "", false
+}
+
+// CRICall returns the call of CRI that a step makes about an object, or the verb if it
+// makes no other.
+func CRICall(verb string, of Object) string {
+	v, _ := Named(verb)
+	if of == ThePod {
+		return cmp.Or(v.PodCall, verb)
+	}
+	return cmp.Or(v.Call, verb)
+}
+
+// Takes returns the kinds of objects that the verb has by a client. By CRI one call runs
+// an exec to its end.
+func (v Verb) Takes(by Client) On {
+	if by == CRI && v.By != CRI && v.Name != Exec {
+		return v.On &^ OnExecs
+	}
+	return v.On
 }
 
 // Marks are the moments that points of the plan know.

@@ -23,15 +23,25 @@ var (
 	exec = script.ExecOf(0, 0)
 )
 
-// alphabet has the steps of which scripts are made.
-var alphabet = []script.Step{
-	{Verb: "create", Of: []script.Object{task}}, {Verb: "start", Of: []script.Object{task}},
-	{Verb: "end", Of: []script.Object{task}}, {Verb: "kill", Of: []script.Object{task}, Arg: "SIGKILL"},
-	{Verb: "delete", Of: []script.Object{task}},
-	{Verb: "pause", Of: []script.Object{task}}, {Verb: "resume", Of: []script.Object{task}},
-	{Verb: "add", Of: []script.Object{exec}}, {Verb: "start", Of: []script.Object{exec}},
-	{Verb: "kill", Of: []script.Object{exec}, Arg: "SIGKILL"}, {Verb: "delete", Of: []script.Object{exec}},
-	{Verb: "restart", Arg: "containerd"},
+// tasks are the steps of which scripts of a task are made.
+var tasks = alphabet(script.Task, task, exec)
+
+// alphabet returns the steps of a client's scripts: the verbs of the model. A wait
+// follows each step that ends a process. An exec ends as its kind of scripts says.
+func alphabet(by script.Client, objects ...script.Object) (all []script.Step) {
+	for _, of := range objects {
+		for _, v := range script.Verbs {
+			step := script.Step{Verb: v.Name, Of: []script.Object{of}}
+			if v.Arg == script.SignalArg {
+				step.Arg = "SIGKILL"
+			}
+			follows := v.Name == "wait" || v.Name == "end" && of.IsExec()
+			if v.By&by != 0 && of.Is(v.Takes(by)) && v.NoRow == "" && !follows {
+				all = append(all, step)
+			}
+		}
+	}
+	return append(all, script.Step{Verb: "restart", Arg: "containerd"})
 }
 
 // mostRefused is the number of steps of a script that containerd may refuse. Two refusals
@@ -155,7 +165,7 @@ func (e *enumerator) walk(p prefix) {
 		}
 		return
 	}
-	for _, step := range alphabet {
+	for _, step := range tasks {
 		if next, ok := p.then(step); ok && next.refused <= mostRefused {
 			e.walk(next)
 		}

@@ -99,7 +99,7 @@ func TestEachPropertyMeetsEachVerb(t *testing.T) {
 	sharedPID := len(properties) - 1
 	for p := range properties {
 		for value := range properties[p] {
-			for _, step := range alphabet {
+			for _, step := range tasks {
 				if p == sharedPID && value == 1 && (step.Verb == "pause") {
 					continue // see can
 				}

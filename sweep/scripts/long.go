@@ -59,7 +59,7 @@ func canOverlap(s script.Step) bool { return len(s.Of) > 0 && s.Verb != "create"
 
 // following returns the beginning with each possible next step, as often as its weight.
 func (p prefix) following() (all []prefix) {
-	for _, step := range alphabet {
+	for _, step := range tasks {
 		next, ok := p.then(step)
 		if !ok || next.twice || next.deletesCreated {
 			continue

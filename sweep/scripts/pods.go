@@ -10,14 +10,8 @@ import (
 	"github.com/shimquake/shimquake/harness/script"
 )
 
-// podAlphabet has the steps of which scripts of a pod are made.
-var podAlphabet = []script.Step{
-	{Verb: "run", Of: []script.Object{script.ThePod}}, {Verb: "create", Of: []script.Object{task}},
-	{Verb: "start", Of: []script.Object{task}}, {Verb: "end", Of: []script.Object{task}},
-	{Verb: "stop", Of: []script.Object{task}}, {Verb: "execsync", Of: []script.Object{exec}},
-	{Verb: "remove", Of: []script.Object{task}}, {Verb: "stop", Of: []script.Object{script.ThePod}},
-	{Verb: "remove", Of: []script.Object{script.ThePod}}, {Verb: "restart", Arg: "containerd"},
-}
+// pods are the steps of which scripts of a pod are made.
+var pods = alphabet(script.CRI, script.ThePod, task, exec)
 
 // All returns the cases of all scripts of a length, about a task and about a pod.
 func All(length int) []harness.Case { return slices.Concat(Enumerate(length), Pods(length)) }
@@ -42,7 +36,7 @@ func (p podPrefix) cases(length int) (all []harness.Case) {
 	if len(p.counted) == length {
 		return []harness.Case{p.makeCase()}
 	}
-	for _, step := range podAlphabet {
+	for _, step := range pods {
 		if next, ok := p.then(step); ok && next.refused <= mostRefused {
 			all = append(all, next.cases(length)...)
 		}
@@ -65,10 +59,7 @@ func (p podPrefix) then(step script.Step) (podPrefix, bool) {
 	case verb == "execsync" && p.counted.Has(verb, exec):
 		return p, false // events by CRI do not tell two execs apart
 	}
-	if call := model.CRICall(verb, of); call != "" {
-		verb = call
-	}
-	response, next := p.config.Do(model.Call{Verb: verb, Of: of})
+	response, next := p.config.Do(model.Call{Verb: script.CRICall(verb, of), Of: of})
 	idle := response == harness.Done && next == p.config && step.Verb != "execsync" && step.Verb != "restart"
 	if last := len(p.counted) - 1; idle && last >= 0 && step.String() != p.counted[last].String() {
 		return p, false

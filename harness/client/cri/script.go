@@ -17,9 +17,17 @@ import (
 
 // play plays the script of the workload.
 func (c *Client) play(ctx context.Context) {
-	p := play.Player{Session: c.Session, Script: c.steps, Around: c.around, Late: map[string]bool{
-		"execsync": true, script.Exec: true}}
-	p.Verbs = map[string]play.Verb{
+	p := play.Player{Session: c.Session, Script: c.steps, Verbs: c.verbs(), Around: c.around,
+		Late: map[string]bool{"execsync": true, script.Exec: true}}
+	if c.Case.Workload.Scripted() && c.Case.Faultless() && !c.Quiet {
+		p.Query = c.query
+	}
+	p.Play(ctx)
+}
+
+// verbs returns the calls of the client, by the verbs of package script.
+func (c *Client) verbs() map[string]play.Verb {
+	return map[string]play.Verb{
 		"run":        func(ctx context.Context, _ script.Object, _ string) error { return c.runSandbox(ctx) },
 		"create":     c.createStep,
 		"start":      c.on(c.started),
@@ -41,10 +49,6 @@ func (c *Client) play(ctx context.Context) {
 		"restart":    c.restartStep,
 		"install":    c.installStep,
 	}
-	if c.Case.Workload.Scripted() && c.Case.Faultless() && !c.Quiet {
-		p.Query = c.query
-	}
-	p.Play(ctx)
 }
 
 // on returns a verb that calls do with the current container of its object.

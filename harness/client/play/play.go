@@ -134,14 +134,11 @@ func (p *Player) try(ctx context.Context, name string, of script.Object, do func
 	return err
 }
 
-// The verbs that make an object, that start one, and that wait for one that runs.
-var (
-	makes  = map[string]bool{"run": true, "create": true, "add": true}
-	starts = map[string]bool{"start": true, script.Exec: true}
-	awaits = map[string]bool{"end": true, "stop": true, "wait": true, "oom": true}
-	runs   = map[string]bool{"execsync": true, "cancel": true, "attach": true, "write": true, "close": true,
-		"disconnect": true} // with a container that runs
-)
+// role is the role of a verb; "" has none.
+func role(verb string) script.Role {
+	v, _ := script.Named(verb)
+	return v.Role
+}
 
 // skips returns what has failed, so that a step on an object is of no use; "": nothing
 // has. The object could not be made or removed, or the step would wait for an object that
@@ -149,14 +146,14 @@ var (
 func (p *Player) skips(verb string, of script.Object) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	in := script.Container(of.Container)
+	in, is := script.Container(of.Container), role(verb)
 	switch why := p.failed[of]; {
 	case of != script.ThePod && p.failed[script.ThePod] != "":
 		return "that of its pod"
-	case of != in && runs[verb] && p.failed[in] != "":
+	case of != in && is == script.Inside && p.failed[in] != "":
 		return "the " + p.failed[in] + " of its container"
-	case makes[why] && !makes[verb] && verb != script.Exec,
-		starts[why] && (awaits[verb] || verb == "delete" && !of.IsExec()),
+	case role(why) == script.Makes && is != script.Makes && verb != script.Exec,
+		role(why) == script.Starts && (is == script.Awaits || verb == "delete" && !of.IsExec()),
 		why == "remove" && verb != why:
 		return "its " + why
 	}
@@ -168,6 +165,7 @@ func (p *Player) skips(verb string, of script.Object) string {
 func (p *Player) note(verb string, of script.Object, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	is := role(verb)
 	switch {
 	case verb == "remove" && err != nil:
 		p.failed[of] = verb
@@ -175,11 +173,11 @@ func (p *Player) note(verb string, of script.Object, err error) {
 		for _, started := range []bool{false, true} {
 			delete(p.began, beginning{of, started})
 		}
-	case !makes[verb] && !starts[verb]:
+	case is != script.Makes && is != script.Starts:
 	case err == nil:
 		delete(p.failed, of)
-		p.began[beginning{of, starts[verb]}] = true
-	case !p.began[beginning{of, starts[verb]}]:
+		p.began[beginning{of, is == script.Starts}] = true
+	case !p.began[beginning{of, is == script.Starts}]:
 		p.failed[of] = verb
 	}
 }
