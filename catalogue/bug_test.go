@@ -63,42 +63,42 @@ func TestParseBug(t *testing.T) {
 
 func TestParseBugRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ from, to, want string }{
-		"a key that nobody knows":  {"trigger:", "triger:", "5:1: unknown field"},
-		"an unknown kind":          {"kind: defect", "kind: defct", "did you mean"},
-		"an unknown severity":      {"severity: high", "severity: hgh", "did you mean"},
-		"a long title":             {"a shim that stays", strings.Repeat("x", 71), "2:8: 71 characters"},
-		"a long why":               {"why: why", "why: " + strings.Repeat("x ", 61), "61 words"},
-		"a bad pattern of a log":   {"shutdown .*", "shutdown (", "missing closing"},
-		"an unknown class":         {"- shim task", "- shimm task", "class"},
-		"an unknown fact":          {"task=none", "tusk=none", "tusk"},
-		"an unknown value":         {"task=none", "task=nine", "nine"},
-		"a fact of one case":       {"task=none", "task-pid=7", "from case to case"},
-		"a release of another":     {"bad: v2.0.14", "bad: v2.1.14", "no release of it"},
-		"no release":               {"bad: v2.0.14", "bod: v2.0.14", "bod"},
-		"a thread without a word":  {"issue containerd#8981", "containerd#8981", "expected one of"},
-		"no odds":                  {"odds: 19 of 20\n", "", "count how often"},
-		"nobody looked before":     {"{bad: v2.0.14}", "{since: v2.0.14, bad: v2.0.14}", "seen: v2.0.14"},
-		"odds that cannot be":      {"19 of 20", "21 of 20", "expected 1 of 20"},
-		"another way to know":      {"[ran]", "[heard]", "heard"},
-		"a bad pattern of a place": {"Task.*", "Task.[", "syntax error"},
-		"another case's name":      {"- name: shim-left", "- name: another", "another"},
-		"an unknown point":         {"Task.Shutdown", "Task.Shutdwn", "Shutdown"},
-		"a status of anybody":      {"shim task=none", "exit-code status=made-up-255", "name its by"},
-		"no place":                 {"where: [\"shim Task.*\"]", "sometimes: true", "window is needed"},
-		"cases of another release": {"{v2.3.7: 3}", "{v2.4.2: 3}", "v2.4.2"},
-		"no cases at all":          {"{v2.3.7: 3}", "{v2.3.7: 0}", "at least 1"},
-		"no left":                  {"left:\n  - shim task=none\n", "", "left"},
-		"no case, and nothing tried": {
+		"an unknown key":              {"trigger:", "triger:", "5:1: unknown field"},
+		"an unknown kind":             {"kind: defect", "kind: defct", "did you mean"},
+		"an unknown severity":         {"severity: high", "severity: hgh", "did you mean"},
+		"a long title":                {"a shim that stays", strings.Repeat("x", 71), "2:8: 71 characters"},
+		"a long why":                  {"why: why", "why: " + strings.Repeat("x ", 61), "61 words"},
+		"a bad pattern of a log":      {"shutdown .*", "shutdown (", "missing closing"},
+		"an unknown class":            {"- shim task", "- shimm task", "class"},
+		"an unknown fact":             {"task=none", "tusk=none", "tusk"},
+		"an unknown value":            {"task=none", "task=nine", "nine"},
+		"a fact that differs by case": {"task=none", "task-pid=7", "from case to case"},
+		"a release of another branch": {"bad: v2.0.14", "bad: v2.1.14", "no release of it"},
+		"no release":                  {"bad: v2.0.14", "bod: v2.0.14", "bod"},
+		"a thread without a word":     {"issue containerd#8981", "containerd#8981", "expected one of"},
+		"no odds":                     {"odds: 19 of 20\n", "", "count how many"},
+		"since without evidence":      {"{bad: v2.0.14}", "{since: v2.0.14, bad: v2.0.14}", "seen: v2.0.14"},
+		"impossible odds":             {"19 of 20", "21 of 20", "expected 1 of 20"},
+		"an unknown kind of evidence": {"[ran]", "[heard]", "heard"},
+		"a bad pattern of a place":    {"Task.*", "Task.[", "syntax error"},
+		"another case's name":         {"- name: shim-left", "- name: another", "another"},
+		"an unknown point":            {"Task.Shutdown", "Task.Shutdwn", "Shutdown"},
+		"a status without a reporter": {"shim task=none", "exit-code status=made-up-255", "name its by"},
+		"no place of the fault":       {"where: [\"shim Task.*\"]", "sometimes: true", "`where` is missing"},
+		"cases of another release":    {"{v2.3.7: 3}", "{v2.4.2: 3}", "v2.4.2"},
+		"no cases at all":             {"{v2.3.7: 3}", "{v2.3.7: 0}", "at least 1"},
+		"no left":                     {"left:\n  - shim task=none\n", "", "left"},
+		"no case and no attempts": {
 			leak[strings.Index(leak, "cases:\n  - name"):strings.Index(leak, "sweep:")], "", "needs a case",
 		},
-		"two bugs": {leak, leak + "---\n" + leak, "2 documents"},
+		"two bugs": {leak, leak + "---\n" + leak, "2 YAML documents"},
 		"no bug":   {leak, "# nothing", "one bug"},
-		"cases that are none": {
+		"cases that are no list": {
 			leak[strings.Index(leak, "cases:\n  - name"):strings.Index(leak, "sweep:")], "cases: 7\n", "a list",
 		},
-		"a case that is none": {"  - name: shim-left", "  - shim-left\n  - name: shim-left", "shim-left"},
-		"a case that says bad": {"    plan:", "    bad: [{releases: \"< 2.4.0\", by: [shim], issue: x}]\n    plan:",
-			"remove it"},
+		"a case that is no mapping": {"  - name: shim-left", "  - shim-left\n  - name: shim-left", "shim-left"},
+		"a case with the key bad": {"    plan:", "    bad: [{releases: \"< 2.4.0\", by: [shim], issue: x}]\n    plan:",
+			"remove this key"},
 		"a residue that is a defect": {"sweep:", "residue: {issue: x, class: socket, says: x, when: [shim-killed], " +
 			"expect: [], each: [shim-killed], match: [socket=silent]}\nsweep:", "of kind residue"},
 	} {
@@ -167,7 +167,7 @@ func FuzzParseBug(f *testing.F) {
 	})
 }
 
-// The test reports all invalid files at once: a panic would report one after the other.
+// The test reports all invalid files at once. Bugs panics on the first one.
 func TestFiles(t *testing.T) {
 	names, err := fs.Glob(bugs.Files, "*.yaml")
 	if err != nil || len(names) == 0 {

@@ -15,13 +15,14 @@ import (
 	"github.com/shimquake/shimquake/oracle/residue"
 )
 
-// known are all bugs. The tests find a file that cannot be parsed, and a binary exits.
+// known returns all bugs. It panics if a file is invalid; TestFiles finds such a file.
 var known = sync.OnceValue(func() []Bug { return mustBugs(bugs.Files) })
 
-// Bugs returns all bugs, by id.
+// Bugs returns all bugs, sorted by id.
 func Bugs() []Bug { return slices.Clone(known()) }
 
-// Residues returns the known leftovers of releases: the key `residue` of the bugs' files.
+// Residues returns the leftovers that releases are known to have, and that are no
+// violation. They are the key `residue` of the bugs' files.
 func Residues() []residue.Known { return slices.Clone(residues()) }
 
 var residues = sync.OnceValue(func() []residue.Known {
@@ -43,7 +44,7 @@ func BySeverity() []Bug {
 	})
 }
 
-// CompareSeverity puts the worse one first; no severity comes last.
+// CompareSeverity orders severities, the worst first and "" last.
 func CompareSeverity(a, b Severity) int {
 	if (a == "") != (b == "") {
 		return cmp.Compare(len(b), len(a))
@@ -51,7 +52,7 @@ func CompareSeverity(a, b Severity) int {
 	return cmp.Compare(slices.Index(severities, a), slices.Index(severities, b))
 }
 
-// place returns the place of a bug among the bugs of its severity.
+// place returns the position of a bug among the bugs of its severity.
 func (b Bug) place() int {
 	if b.Rank == 0 {
 		return math.MaxInt
@@ -72,7 +73,7 @@ func mustBugs(files fs.FS) []Bug {
 		}
 		b, err := ParseBug(path.Join("catalogue/bugs", name), text)
 		if err == nil && b.ID != strings.TrimSuffix(name, ".yaml") {
-			err = fmt.Errorf("%s: its id is %q: name the file after it", name, b.ID)
+			err = fmt.Errorf("%s has the id %q: rename the file to %s.yaml, or correct the id", name, b.ID, b.ID)
 		}
 		if err != nil {
 			panic(err)
@@ -82,8 +83,8 @@ func mustBugs(files fs.FS) []Bug {
 	return out
 }
 
-// Matches returns the matches for findings of this bug: of its case, of a sweep's
-// excuses, or of its residue.
+// Matches returns all matches for findings of this bug: Left, May, and the matches of
+// Sweep and Residue.
 func (b Bug) Matches() (all []finding.Match) {
 	add := func(more ...finding.Match) {
 		for _, m := range more {

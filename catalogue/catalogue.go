@@ -1,5 +1,5 @@
-// Package catalogue has all known bugs of containerd's shim lifecycle, as data: each has
-// a file in bugs/.
+// Package catalogue has all known bugs of containerd's shim lifecycle. Each bug is a file
+// in bugs/.
 package catalogue
 
 import (
@@ -21,7 +21,7 @@ func Cases() (all []harness.Case) {
 	return all
 }
 
-// Excuses returns the findings that a sweep may excuse, by the ids of their bugs.
+// Excuses returns the findings of a sweep that known bugs explain.
 func Excuses() (all []Excuse) {
 	for _, b := range known() {
 		if b.Sweep != nil {
@@ -31,8 +31,8 @@ func Excuses() (all []Excuse) {
 	return all
 }
 
-// FindBug returns the bug with an id, an upstream number ("8981", "containerd#8981"), or
-// the name of one of its cases. The error is a *spelling.UnknownError.
+// FindBug returns the bug with this id, with this upstream issue or fix ("8981",
+// "containerd#8981"), or with a case of this name. Its error is a *spelling.UnknownError.
 func FindBug(word string) (Bug, error) {
 	bugs := known()
 	for _, is := range []func(Bug) bool{
@@ -66,7 +66,7 @@ func number(word string) int {
 	return n
 }
 
-// Names returns the names of all cases, with the faultless ones, sorted.
+// Names returns the sorted names of all cases, including those without a fault.
 func Names() []string {
 	var names []string
 	for _, c := range slices.Concat(Cases(), plain.Cases()) {
@@ -76,12 +76,12 @@ func Names() []string {
 	return names
 }
 
-// mostCase is the largest size of a case's file, in bytes.
+// mostCase limits the size of a case's file, in bytes.
 const mostCase = 1 << 20
 
-// Find returns the case of a word on the command line: the name of a case, a bug (its
-// first case), or a YAML file. The path of a file has a dot or a slash, unlike names.
-// Errors are of type *spelling.UnknownError or *harness.InputError.
+// Find returns the case that a word on the command line names. The word names a case or a
+// bug (its first case), or it is the path of a YAML file. A path has a dot or a slash,
+// unlike names. Errors are of type *spelling.UnknownError or *harness.InputError.
 func Find(word string) (harness.Case, error) {
 	if strings.ContainsAny(word, "/.") {
 		text, err := foreign.ReadTyped(word, mostCase)

@@ -7,9 +7,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// ByChance returns the id of the race that explains all findings of a run, if a busy
-// machine may lose it anywhere, or "". workload has the name of the workload, and of the
-// workloads that it is like.
+// ByChance returns the id of the race that explains all findings of a run, or "". It
+// looks only at races that a busy machine can show without their fault. The argument
+// workload has the names of the run's workload and of similar ones.
 func ByChance(known []Excuse, release string, workload []string, found []finding.Finding) string {
 	for _, k := range known {
 		if !k.Anywhere || !k.Applies(release) || !k.ofWorkload(workload) {

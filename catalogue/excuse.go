@@ -12,38 +12,39 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// Excuse is the findings that a sweep may excuse by a bug: only its matches, at these
-// places, on the releases with the bug. A sweep reports an excuse that it no longer
-// finds.
+// Excuse describes the findings of a sweep that a known bug explains. They match, their
+// fault is at one of the places, and the release has the bug. A sweep without such
+// findings reports that the bug may be fixed.
 type Excuse struct {
 	// ID, Title, Releases and Case belong to the bug.
 	ID       string            `yaml:"-"`
 	Title    string            `yaml:"-"`
 	Releases affected.Releases `yaml:"-"`
 	Case     harness.Case      `yaml:"-"`
-	// Window describes the findings and their places. Also are more windows of the same
-	// cause, each with its own places, paths, workloads and actions.
+	// Window has the findings and the places of their faults. Also has more windows with the
+	// same cause.
 	Window `yaml:",inline"`
 	Also   []Window `yaml:"also,omitempty"`
-	// Cases is the largest number of cases in a whole default sweep, by release. It was
-	// measured, with a margin for races. More cases are news.
+	// Cases is the largest number of cases that the bug explains in a whole default sweep,
+	// by release. It was measured, with a margin for races. If there are more, the sweep
+	// fails.
 	Cases map[string]int `yaml:"cases,omitempty"`
-	// Cuts is that number for a whole sweep with `--every-workload --hits path`: no cut
-	// of the default workloads can have more.
+	// Cuts is that number for a whole sweep with `--every-workload --hits path`.
 	Cuts map[string]int `yaml:"cuts,omitempty"`
 	// Paused is that number for a whole sweep with `--actions pause`.
 	Paused map[string]int `yaml:"paused,omitempty"`
-	// Sometimes is set for a race: a sweep without it shows nothing.
+	// Sometimes is set for a race: a sweep without findings of it does not mean that the bug
+	// is fixed.
 	Sometimes bool `yaml:"sometimes,omitempty"`
-	// Anywhere is set for a race that a busy machine may lose with any fault. A case at
-	// another place that no replay reproduces counts as one of its Cases.
+	// Anywhere is set for a race that a busy machine can show with any fault. A case with a
+	// fault at another place counts as one of its Cases if no replay reproduces it.
 	Anywhere bool `yaml:"anywhere,omitempty"`
 }
 
-// Window is the place and the time of a known finding.
+// Window describes known findings and the faults that lead to them.
 type Window struct {
-	// Match explains all matching findings. Default: the matches of the first window, and
-	// for that one the bug's Left.
+	// Match are the known findings. The default is Match of the first window. The default of
+	// the first window is the bug's Left.
 	Match []finding.Match `yaml:"match,omitempty"`
 	// Where are the places of the faults, as path.Match patterns. A place is a process
 	// with a function or a method, or the name of a point.
@@ -51,18 +52,19 @@ type Window struct {
 	//	containerd runtime.binary.*
 	//	stmt:containerd:runtime.binary.Start:conn-*
 	//
-	// A place may be wide if a match has a fact about the time of the finding. Such facts
-	// are containerd=down, shim=dead, create=cut-off and served-by=neighbour.
+	// A pattern may match many places if each match has a fact that narrows it down:
+	// containerd=down, shim=dead, create=cut-off or served-by=neighbour.
 	Where []string `yaml:"where,omitempty"`
-	// Paths, Workloads and Actions restrict it to paths of the client, to workloads and
-	// to actions. An action is a word (error is a bare one, code a class, errno an errno)
-	// or has the form of a plan: error(NotFound). Default: all.
+	// Paths, Workloads and Actions restrict the window to parts of the client's script, to
+	// workloads and to actions of the fault. The default is all. An action is a word or has
+	// arguments, as in a plan: error(NotFound). The word `error` is an error without a code,
+	// `code` any gRPC code, and `errno` any errno.
 	Paths     []string `yaml:"paths,omitempty,flow"`
 	Workloads []string `yaml:"workloads,omitempty,flow"`
 	Actions   []string `yaml:"actions,omitempty,flow"`
 }
 
-// Windows returns all windows of an excuse, each with its matches.
+// Windows returns all windows of an excuse, with the default of Match filled in.
 func (e Excuse) Windows() []Window {
 	all := append([]Window{e.Window}, e.Also...)
 	for i := range all {
@@ -73,7 +75,8 @@ func (e Excuse) Windows() []Window {
 	return all
 }
 
-// Says returns the number of facts in the window's best match, or -1 without a match.
+// Says returns how many facts the window's most specific match for the finding has, or -1
+// if no match fits.
 func (w Window) Says(f finding.Finding) int {
 	says := -1
 	for _, m := range w.Match {
@@ -84,7 +87,7 @@ func (w Window) Says(f finding.Finding) int {
 	return says
 }
 
-// keyError is the error of one key.
+// keyError is an error in one key of `sweep`.
 type keyError struct {
 	key string
 	err error
@@ -93,7 +96,7 @@ type keyError struct {
 func (e Excuse) problems(b Bug) (all []keyError) {
 	add := func(key string, err error) { all = append(all, keyError{key, err}) }
 	if len(e.Match) == 0 && len(b.Left) == 0 {
-		add("match", errors.New("the findings to excuse are missing: set match, or the bug's left"))
+		add("match", errors.New("the known findings are missing: set `match`, or `left` of the bug"))
 	}
 	for n, w := range e.Windows() {
 		in := ""
@@ -101,7 +104,7 @@ func (e Excuse) problems(b Bug) (all []keyError) {
 			in = fmt.Sprintf("also[%d].", n-1)
 		}
 		if len(w.Where) == 0 {
-			add(in+"where", errors.New("a window is needed: without one it would excuse leaks of other causes"))
+			add(in+"where", errors.New("`where` is missing: without places the bug would explain findings with other causes"))
 		}
 		for i, where := range w.Where {
 			if _, err := path.Match(where, ""); err != nil {
@@ -112,37 +115,38 @@ func (e Excuse) problems(b Bug) (all []keyError) {
 	for key, bounds := range map[string]map[string]int{"cases": e.Cases, "cuts": e.Cuts, "paused": e.Paused} {
 		for release, most := range bounds {
 			if !b.Applies(release) || most < 1 {
-				add(key, fmt.Errorf("%s: %d: of a release that has the bug, at least 1", release, most))
+				add(key, fmt.Errorf("%s: %d: the release must have the bug, and the number must be at least 1", release, most))
 			}
 		}
 	}
 	if len(b.Cases) == 0 && !e.Sometimes {
-		add("sometimes", errors.New("a bug that is not a race (sometimes) needs a case that shows it"))
+		add("sometimes", errors.New("a bug without `sometimes` needs a case that shows it"))
 	}
 	if e.Anywhere && !e.Sometimes {
-		add("anywhere", errors.New("only a race (sometimes) comes by chance"))
+		add("anywhere", errors.New("`anywhere` needs `sometimes: true`"))
 	}
 	if len(b.Cases) > 0 && b.Cases[0].Name != b.ID {
-		add("where", fmt.Errorf("its case is called %q: a sweep finds it by the bug's id, %q", b.Cases[0].Name, b.ID))
+		add("where", fmt.Errorf("its first case is %q: rename it to %q, the bug's id, by which a sweep finds it",
+			b.Cases[0].Name, b.ID))
 	}
 	return all
 }
 
-// Applies reports whether a release is known to have the bug. An untested release has no
-// excuse.
+// Applies reports whether a release is known to have the bug. On an untested release the
+// bug explains no finding.
 func (e Excuse) Applies(release string) bool { return e.Releases.Applies(release) }
 
-// Most returns the largest number of cases in a default sweep of a release; 0 if that was
-// not measured.
+// Most returns the largest number of cases in a default sweep of a release, or 0 if it
+// was not measured.
 func (e Excuse) Most(release string) int { return of(e.Cases, release) }
 
-// MostOfCuts is Most for a sweep with `--every-workload --hits path`, and for its cuts.
+// MostOfCuts is Most for a sweep with `--every-workload --hits path`.
 func (e Excuse) MostOfCuts(release string) int { return of(e.Cuts, release) }
 
 // MostPaused is Most for a sweep with `--actions pause`.
 func (e Excuse) MostPaused(release string) int { return of(e.Paused, release) }
 
-// of returns the bound of a release; a release candidate counts as its release.
+// of returns the number of a release. A release candidate counts as its release.
 func of(bounds map[string]int, release string) int {
 	v, err := semver.NewVersion(release)
 	if err != nil {

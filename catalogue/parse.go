@@ -16,7 +16,7 @@ import (
 	"github.com/shimquake/shimquake/spelling"
 )
 
-// bugText is the text form of a bug.
+// bugText is a bug as its file has it.
 type bugText struct {
 	Bug     `yaml:",inline"`
 	Cases   ast.Node `yaml:"cases,omitempty"`
@@ -24,14 +24,14 @@ type bugText struct {
 	Residue ast.Node `yaml:"residue,omitempty"`
 }
 
-// bugParser knows the places of a bug's parts in its file.
+// bugParser adds the file, line and column to the errors of a bug's file.
 type bugParser struct {
 	file string
 	tree *ast.File
 }
 
-// ParseBug parses the text form of a bug. Its errors are of type *harness.InputError,
-// joined; each names file, line and column.
+// ParseBug parses the file of a bug. It joins all errors. Each is a *harness.InputError
+// that names file, line and column.
 func ParseBug(file string, text []byte) (Bug, error) {
 	p := bugParser{file: file}
 	var err error
@@ -40,7 +40,7 @@ func ParseBug(file string, text []byte) (Bug, error) {
 	}
 	if len(p.tree.Docs) != 1 || p.tree.Docs[0].Body == nil {
 		return Bug{}, &harness.InputError{
-			File: file, Err: fmt.Errorf("a file holds one bug, and this one %d documents", len(p.tree.Docs)),
+			File: file, Err: fmt.Errorf("a file has one bug, and this file has %d YAML documents", len(p.tree.Docs)),
 		}
 	}
 	var t bugText
@@ -63,20 +63,20 @@ func ParseBug(file string, text []byte) (Bug, error) {
 	return b, nil
 }
 
-// cases parses the cases at their places, so that their errors have their lines.
+// cases parses the cases. Their errors name the lines in the bug's file.
 func (p bugParser) cases(b *Bug, list ast.Node) (errs []error) {
 	if list == nil {
 		return nil
 	}
 	all, ok := list.(*ast.SequenceNode)
 	if !ok {
-		return []error{p.at("cases", errors.New("cases are a list"))}
+		return []error{p.at("cases", errors.New("expected a list of cases"))}
 	}
 	for i := range all.Values {
 		at := fmt.Sprintf("cases[%d]", i)
 		c, err := harness.ParseCaseAt(p.file, p.tree, "$."+at)
 		if err == nil && len(c.Bad) > 0 {
-			err = p.at(at+".bad", errors.New("remove it: left, may and releases hold for all cases of this bug"))
+			err = p.at(at+".bad", errors.New("remove this key: the bug's left, may and releases hold for all cases"))
 		}
 		errs = append(errs, err)
 		b.Cases = append(b.Cases, c)
@@ -84,7 +84,8 @@ func (p bugParser) cases(b *Bug, list ast.Node) (errs []error) {
 	return errs
 }
 
-// finish copies the bug's common parts to each case, and to a sweep's excuse.
+// finish copies what the bug says about findings and releases to its cases and its
+// excuse.
 func (b *Bug) finish() {
 	for i := range b.Cases {
 		c := &b.Cases[i]
@@ -107,7 +108,7 @@ func (b *Bug) finish() {
 	}
 }
 
-// at adds a place of the file to an error; nil stays nil.
+// at adds the place of a key in the file to an error. It returns nil for nil.
 func (p bugParser) at(path string, err error) error {
 	if err == nil {
 		return nil
@@ -115,7 +116,7 @@ func (p bugParser) at(path string, err error) error {
 	return harness.PlaceAt(p.file, p.tree, path, err)
 }
 
-// The limits of texts for people.
+// The limits of the texts on a bug's page.
 const (
 	longestTitle = 70
 	mostWords    = 60
@@ -131,11 +132,11 @@ func (p bugParser) problems(b Bug) (errs []error) {
 		{"id", b.ID}, {"title", b.Title}, {"trigger", b.Trigger}, {"why", b.Why},
 	} {
 		if need.is == "" {
-			add(need.key, fmt.Errorf("a bug needs %s", need.key))
+			add(need.key, fmt.Errorf("%s is missing", need.key))
 		}
 	}
 	if n := utf8.RuneCountInString(b.Title); n > longestTitle {
-		add("title", fmt.Errorf("%d characters: at most %d fit on a line of the list", n, longestTitle))
+		add("title", fmt.Errorf("%d characters: the limit is %d, because a title must fit on a line", n, longestTitle))
 	}
 	for _, free := range []struct{ key, is string }{{"why", b.Why}, {"trigger", b.Trigger}, {"until", b.Until}} {
 		if n := len(strings.Fields(free.is)); n > mostWords {
@@ -146,7 +147,7 @@ func (p bugParser) problems(b Bug) (errs []error) {
 	add("severity", oneOf("severity", b.Severity, severities))
 	add("releases", b.Releases.Check())
 	if len(b.Verified.By) == 0 {
-		add("verified", fmt.Errorf("expected evidence of these kinds: %v", ways))
+		add("verified", fmt.Errorf("by is empty: name the evidence, of the kinds %v", ways))
 	}
 	for i, w := range b.Verified.By {
 		add(fmt.Sprintf("verified.by[%d]", i), oneOf("way", w, ways))
@@ -155,27 +156,28 @@ func (p bugParser) problems(b Bug) (errs []error) {
 	return append(errs, p.sweep(b)...)
 }
 
-// shown requires a case with its findings, or the failed attempts.
+// shown returns the errors of a bug that lacks a case and its findings, or the failed
+// attempts to write a case.
 func (p bugParser) shown(b Bug) (errs []error) {
 	add := func(path, text string) { errs = append(errs, p.at(path, errors.New(text))) }
 	ran := slices.Contains(b.Verified.By, Ran)
 	switch {
 	case len(b.Cases) == 0 && ran && b.Residue == nil:
-		add("verified", "ran needs a case: add it (cases), or name other evidence")
+		add("verified", "the evidence `ran` needs a case: add one to `cases`, or name other evidence")
 	case len(b.Cases) == 0 && b.Tried == "" && b.Residue == nil:
-		add("id", "a bug without a case needs the failed attempts (tried)")
+		add("id", "a bug without a case needs `tried`, which describes the attempts to reproduce it")
 	case len(b.Cases) > 0 && b.Odds.Of == 0:
-		add("cases[0]", "count how often the case shows the bug (shimquake run --count 20), and set odds: 20 of 20")
+		add("cases[0]", "`odds` is missing: count how many runs show the bug (shimquake run --count 20), as in 19 of 20")
 	case len(b.Cases) > 0 && len(b.Takes) > 0:
-		add("takes", "its case has the conditions: remove this")
+		add("takes", "remove `takes`, because the case has the conditions")
 	case len(b.Cases) > 0 && len(b.Left) == 0 && b.Residue == nil:
-		add("cases[0]", "the findings of its case are missing (left)")
+		add("cases[0]", "`left` is missing: list the findings of the case")
 	}
 	if (b.Kind == Residue) != (b.Residue != nil) {
-		add("kind", "a bug is of kind residue if it has a `residue`, which the oracle excuses, and only then")
+		add("kind", "a bug of kind residue needs the key `residue`, and no other bug may have it")
 	}
 	if b.Residue != nil && (len(b.Left) > 0 || b.Sweep != nil) {
-		add("residue", "a residue violates nothing: its own match has the leftovers, so remove left and sweep")
+		add("residue", "remove `left` and `sweep`, because the `match` of `residue` has the findings")
 	}
 	return errs
 }
@@ -204,8 +206,7 @@ func oneOf[T ~string](what string, is T, known []T) error {
 	}
 }
 
-// Name returns the upstream issue for exactly this bug, "containerd#8981", or else the
-// id.
+// Name returns the upstream issue of this bug, "containerd#8981", or its id without one.
 func (b Bug) Name() string {
 	for _, t := range b.Threads {
 		if t.Word == "issue" {
@@ -215,13 +216,13 @@ func (b Bug) Name() string {
 	return b.ID
 }
 
-// Issues returns the numbers of containerd's own issues for exactly this bug.
+// Issues returns the numbers of containerd's issues about this bug.
 func (b Bug) Issues() []int { return b.numbers("issue") }
 
-// Fixes returns the numbers of containerd's pull requests that fix it.
+// Fixes returns the numbers of containerd's pull requests that fix this bug.
 func (b Bug) Fixes() []int { return b.numbers("fix") }
 
-// numbers returns the threads of containerd with a word.
+// numbers returns the numbers of containerd's threads with this word.
 func (b Bug) numbers(word string) (numbers []int) {
 	for _, t := range b.Threads {
 		var n int

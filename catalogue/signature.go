@@ -15,25 +15,24 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// recorded are signatures as `shimquake matrix --signatures` writes them: a Signature a
-// line.
+// recorded is the output of `shimquake matrix --signatures`: one Signature per line.
 //
 //go:embed signatures.jsonl
 var recorded []byte
 
-// Signature has the log statements of containerd that a bug's case caused on a release,
+// Signature has the log statements of containerd that a bug's case executed on a release,
 // and that the same case without its fault did not.
 type Signature struct {
 	Bug     string `json:"bug"`
 	Release string `json:"release"`
-	// Keys are statements of containerd and codes of errors (repro/signature.Keys), sorted.
+	// Keys are log statements and error codes, sorted. Package repro/signature makes them.
 	Keys []string `json:"keys"`
 }
 
 var signatures = sync.OnceValue(func() map[string][]Signature {
 	all, err := ReadSignatures(bytes.NewReader(recorded))
 	if err != nil {
-		panic(err) // it is part of the program
+		panic(err) // the data is embedded in the program
 	}
 	of := map[string][]Signature{}
 	for _, s := range all {
@@ -45,8 +44,8 @@ var signatures = sync.OnceValue(func() map[string][]Signature {
 // Signatures returns the bug's signatures, the oldest release first.
 func (b Bug) Signatures() []Signature { return signatures()[b.ID] }
 
-// Logs returns the keys of the bug's signature on a release, or on another one with the
-// same minor version. Without a signature of the release, or for "", it returns all keys.
+// Logs returns the keys of the bug's signatures on releases with the same minor version.
+// If there are none, or release is "", it returns the keys of all its signatures.
 func (b Bug) Logs(release string) (keys []string) {
 	all := b.Signatures()
 	same := func(s Signature) bool { return semver.MajorMinor(s.Release) == semver.MajorMinor(release) }
@@ -81,8 +80,8 @@ var keyCounts = sync.OnceValue(func() map[string]int {
 	return of
 })
 
-// Telling returns the rarest statements that the bug logs on the newest release with a
-// signature, at most so many.
+// Telling returns at most so many log statements of the bug's newest signature, those
+// that the fewest other bugs log first.
 func (b Bug) Telling(most int) (keys []string) {
 	all := b.Signatures()
 	if len(all) == 0 {
@@ -109,8 +108,8 @@ func ReadSignatures(r io.Reader) (all []Signature, err error) {
 	return all, nil
 }
 
-// WriteSignatures writes signatures, a line each, by bug and release. Of two for the same
-// bug and release it writes the later one.
+// WriteSignatures writes one signature per line, sorted by bug and release. If two have
+// the same bug and release, it writes only the later one.
 func WriteSignatures(w io.Writer, all []Signature) error {
 	last := map[[2]string]Signature{}
 	for _, s := range all {

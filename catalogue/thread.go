@@ -7,13 +7,14 @@ import (
 	"strings"
 )
 
-// Thread is a discussion or a change of upstream. Its text form is a word and a name:
-// "issue containerd#8981", "fix containerd@402eb3166".
+// Thread is an upstream issue, pull request or commit. Its text form is a word and a
+// name: "issue containerd#8981", "fix containerd@402eb3166".
 type Thread struct {
-	// Word is its relation to the bug: issue, fix, or compare (a similar bug).
+	// Word is the relation to the bug: issue (about this bug), fix, or compare (about a
+	// similar bug).
 	Word string
-	// Name is REPOSITORY#NUMBER or REPOSITORY@COMMIT; a repository without an owner is
-	// containerd's or moby's own.
+	// Name is REPOSITORY#NUMBER or REPOSITORY@COMMIT. The default owner of a repository is
+	// moby for moby, and containerd for all others.
 	Name string
 }
 
@@ -39,7 +40,7 @@ func (t *Thread) UnmarshalYAML(unmarshal func(any) error) error {
 // String returns the text form.
 func (t Thread) String() string { return t.Word + " " + t.Name }
 
-// URL returns its address.
+// URL returns the address on GitHub.
 func (t Thread) URL() string {
 	repo, number, issue := strings.Cut(t.Name, "#")
 	if !issue {
@@ -52,12 +53,12 @@ func (t Thread) URL() string {
 		repo = "containerd/" + repo
 	}
 	if issue {
-		return "https://github.com/" + repo + "/issues/" + number // it leads to a pull request, too
+		return "https://github.com/" + repo + "/issues/" + number // GitHub redirects to a pull request
 	}
 	return "https://github.com/" + repo + "/commit/" + number
 }
 
-// Odds is how often a case showed its bug: "20 of 20".
+// Odds is how many runs of a case showed its bug: "19 of 20".
 type Odds struct{ Shown, Of int }
 
 // UnmarshalYAML is for the YAML library.
@@ -73,10 +74,10 @@ func (o *Odds) UnmarshalYAML(unmarshal func(any) error) error {
 	return nil
 }
 
-// Sure reports whether every run showed it.
+// Sure reports whether every run showed the bug.
 func (o Odds) Sure() bool { return o.Of > 0 && o.Shown == o.Of }
 
-// String returns the text form, or "" if it was not measured.
+// String returns the text form, or "" for no runs.
 func (o Odds) String() string {
 	if o.Of == 0 {
 		return ""

@@ -1,6 +1,6 @@
 // Package filing makes the text of an upstream issue for a bug of the catalogue. People
-// write issues/ID.yaml. `make filings` records a run, and the lines of the release's
-// source.
+// write the words in issues/ID.yaml. `make filings` records a run and the quoted lines of
+// containerd's source.
 package filing
 
 import (
@@ -24,84 +24,86 @@ import (
 )
 
 // files has an ID.yaml for each bug that can be filed, and recorded.jsonl. It has an
-// ID.patch if the bug needs a change of containerd to come each time.
+// ID.patch if only a change of containerd makes the bug reproducible.
 //
 //go:embed issues
 var files embed.FS
 
-// Filing has the words of an issue, written by people.
+// Filing has the words of an issue, which people write.
 type Filing struct {
 	Bug catalogue.Bug `yaml:"-"`
 	// SameAs is the id of a bug with the same root cause. The issue of that bug covers
 	// this one, so all other fields are empty.
 	SameAs string `yaml:"sameAs,omitempty"`
-	// CommentOn is the thread that has this bug already, "containerd#11037": the text is a
-	// comment there. A bug with the id containerd-NUMBER is a comment on that thread.
+	// CommentOn is an upstream issue that already reports this bug, "containerd#11037". The
+	// text then is a comment on it. The default for a bug with the id containerd-NUMBER is
+	// that issue.
 	CommentOn string `yaml:"commentOn,omitempty"`
-	// Description says in a paragraph what happens, and on which node.
+	// Description says in one paragraph what happens, and on which nodes.
 	Description string `yaml:"description"`
-	// Steps are Markdown: what a user does with ctr, crictl or some lines of Go. Text prints
-	// the commands that they need first. It names the binaries of "Start containerd with
-	// the change below".
+	// Steps tell what a user does with ctr, crictl or some lines of Go, in Markdown. Text
+	// adds the commands that prepare them, and names the binaries in the sentence "Start
+	// containerd with the change below".
 	Steps string `yaml:"steps"`
-	// Expected and Actual are the results.
+	// Expected and Actual are the expected and the actual result.
 	Expected string `yaml:"expected"`
 	Actual   string `yaml:"actual"`
-	// Cause is the root cause, in some three sentences. Code has its lines.
+	// Cause is the root cause, in about three sentences. Code has the lines of it.
 	Cause string `yaml:"cause"`
 	Code  []Code `yaml:"code"`
-	// Direction is how it could be fixed.
+	// Direction says how upstream could fix the bug.
 	Direction string `yaml:"direction"`
-	// Stuck names a process and a function: "shim FUNCTION". A goroutine of the
-	// recorded run must stand in it. "panic FUNCTION" is a goroutine that panicked.
+	// Stuck is "PROCESS FUNCTION" if a goroutine of the recorded run must hang in that
+	// function, or "panic FUNCTION" if it must panic there.
 	Stuck string `yaml:"stuck,omitempty"`
-	// LogUntil is a part of the last line of the log that belongs to the bug. The lines
-	// after it are of the end of the test.
+	// LogUntil is a part of the last log line that belongs to the bug. Later lines come from
+	// the end of the test.
 	LogUntil string `yaml:"logUntil,omitempty"`
-	// Run is the case that was recorded, with the patch if there is one. Default: the
-	// bug's first case. Patch is a change of containerd's source, as git prints it.
+	// Run is the recorded case. The default is the bug's first case, without its plan if
+	// there is a patch. Patch is a change of containerd's source, as git prints it.
 	Run   harness.Case `yaml:"-"`
 	Patch string       `yaml:"-"`
 
 	digest string
 }
 
-// Code is a claim about a line of the release's source.
+// Code quotes a line of containerd's source.
 type Code struct {
-	// In is the file and the function with its type: "core/runtime/v2/shim.go
-	// shimTask.delete".
+	// In has the file and the function: "core/runtime/v2/shim.go shimTask.delete".
 	In string `yaml:"in"`
-	// Line is a part of one line of that function. With After it is the first such line
-	// below the first line that has After.
+	// Line is a part of exactly one line of that function. With After, it is the first such
+	// line below the first line that contains After.
 	Line  string `yaml:"line"`
 	After string `yaml:"after,omitempty"`
-	// Says tells what the line does here.
+	// Says tells what the line does when the bug happens.
 	Says string `yaml:"says"`
 }
 
-// Recorded has the facts of an issue, of a run and of the source of a release.
+// Recorded has what `make filings` recorded for an issue.
 type Recorded struct {
 	Bug     string `json:"bug"`
 	Release string `json:"release"`
-	// Digest is Filing.Digest of the time of the record: another one needs another record.
+	// Digest is Filing.Digest at the time of the record. If they differ, the record is out
+	// of date.
 	Digest string `json:"digest"`
-	// Lines are the numbers of the lines of Code, in its order, and Texts the lines.
+	// Lines and Texts are the numbers and the texts of the lines of Filing.Code, in its
+	// order.
 	Lines []int    `json:"lines"`
 	Texts []string `json:"texts"`
-	// Errors are the failed calls of the client, Log lines that containerd does not log
-	// without the fault, Left the findings.
+	// Errors are the failed calls of the client. Log are the lines that containerd does not
+	// log without the fault. Left are the findings.
 	Errors []string `json:"errors,omitempty"`
 	Log    []string `json:"log,omitempty"`
 	Left   []string `json:"left"`
-	// Stack is the goroutine of Stuck.
+	// Stack is the stack of the goroutine of Filing.Stuck.
 	Stack string `json:"stack,omitempty"`
-	// Config is containerd's configuration, if CRI was used, and Machine the kernel, the
-	// version of cgroups, and runc's.
+	// Config is containerd's configuration, if the client used CRI. Machine has the versions
+	// of the kernel, of cgroups and of runc.
 	Config  string   `json:"config,omitempty"`
 	Machine []string `json:"machine"`
 }
 
-// All are the filings, by the ids of their bugs.
+// All returns all filings by the ids of their bugs.
 func All() (map[string]Filing, error) {
 	names, err := fs.Glob(files, "issues/*.yaml")
 	if err != nil {
@@ -127,8 +129,8 @@ func All() (map[string]Filing, error) {
 	return all, nil
 }
 
-// IssueOf returns the id of the bug whose issue covers a bug, which is its own or that of
-// SameAs. It is empty if no issue does.
+// IssueOf returns the id of the bug whose issue covers this bug: the id itself, or SameAs
+// of its filing. It returns "" if there is no issue.
 func IssueOf(id string) string {
 	text, err := files.ReadFile("issues/" + id + ".yaml")
 	if err != nil {
@@ -171,7 +173,7 @@ func parse(id string, text []byte, patch string) (Filing, error) {
 		}
 		f.Filing.Run = c
 	} else {
-		err = fmt.Errorf("%s has no case: say which to run", id)
+		err = fmt.Errorf("%s has no case: add the case to record, as the key run", id)
 	}
 	if err == nil {
 		f.digest, err = f.digestOf()
@@ -179,8 +181,8 @@ func parse(id string, text []byte, patch string) (Filing, error) {
 	return f.Filing, err
 }
 
-// Thread is the thread to which the text is a comment; ok is false for an issue of its
-// own.
+// Thread returns the upstream issue on which the text is a comment. It returns false if
+// the text is a new issue.
 func (f Filing) Thread() (t catalogue.Thread, ok bool) {
 	name := f.CommentOn
 	if number, is := strings.CutPrefix(f.Bug.ID, "containerd-"); is && name == "" {
@@ -189,8 +191,8 @@ func (f Filing) Thread() (t catalogue.Thread, ok bool) {
 	return catalogue.Thread{Word: "issue", Name: name}, name != ""
 }
 
-// digestOf is the digest of what a record is made from: the case, the patch and the
-// claims about lines. Another text needs no other record.
+// digestOf returns the digest of everything that a record depends on: the case, the patch
+// and the quoted lines. It does not depend on the words of the issue.
 func (f Filing) digestOf() (string, error) {
 	run := f.Run
 	run.Name, run.About, run.Issues, run.Bad = "", "", nil, nil
@@ -203,10 +205,10 @@ func (f Filing) digestOf() (string, error) {
 	return hex.EncodeToString(sum[:8]), err
 }
 
-// Digest is that of what a record depends on.
+// Digest returns the digest of everything that a record depends on.
 func (f Filing) Digest() string { return f.digest }
 
-// Release is the newest release that is known to have the bug.
+// Release returns the newest release that is known to have the bug.
 func (f Filing) Release() string {
 	branches := f.Bug.Releases.Branches()
 	if len(branches) == 0 {
@@ -215,7 +217,7 @@ func (f Filing) Release() string {
 	return f.Bug.Releases.LastBad(branches[len(branches)-1])
 }
 
-// Read reads records: a JSON object a line.
+// Read parses records, one JSON object per line.
 func Read(text []byte) (map[string]Recorded, error) {
 	all := map[string]Recorded{}
 	for lines := json.NewDecoder(bytes.NewReader(text)); lines.More(); {
@@ -228,7 +230,7 @@ func Read(text []byte) (map[string]Recorded, error) {
 	return all, nil
 }
 
-// Of is the filing of a bug with its record. Its error says why a bug cannot be filed.
+// Of returns the filing of a bug and its record. The error says why the bug has no issue.
 func Of(b catalogue.Bug) (Filing, Recorded, error) {
 	if b.Kind == catalogue.Residue || b.Kind == catalogue.Lead {
 		return Filing{}, Recorded{}, fmt.Errorf("%s is a %s, which is not filed: %s", b.ID, b.Kind, kindMeans[b.Kind])
@@ -239,8 +241,8 @@ func Of(b catalogue.Bug) (Filing, Recorded, error) {
 	}
 	f, ok := all[b.ID]
 	if !ok {
-		return f, Recorded{}, fmt.Errorf("%s has no issue yet: add catalogue/filing/issues/%s.yaml, then "+
-			"make filings", b.ID, b.ID)
+		return f, Recorded{}, fmt.Errorf("%s has no issue yet: write catalogue/filing/issues/%s.yaml, and "+
+			"record its run with make filings", b.ID, b.ID)
 	}
 	if f.SameAs != "" {
 		return f, Recorded{}, fmt.Errorf("%s has the root cause of %s, whose issue covers it: shimquake show %s --issue",
@@ -256,12 +258,12 @@ func Of(b catalogue.Bug) (Filing, Recorded, error) {
 	}
 	r, ok := records[b.ID]
 	if !ok || r.Digest != f.digest {
-		return f, r, fmt.Errorf("the issue of %s was changed since its run was recorded: make filings", b.ID)
+		return f, r, fmt.Errorf("the recorded run of %s is out of date, because its issue changed: run make filings", b.ID)
 	}
 	return f, r, nil
 }
 
 var kindMeans = map[catalogue.Kind]string{
-	catalogue.Residue: "releases are known to leave it, and it is harmless",
-	catalogue.Lead:    "the failing function in containerd is not known",
+	catalogue.Residue: "it is harmless and expected",
+	catalogue.Lead:    "no real error in containerd is known to trigger it",
 }

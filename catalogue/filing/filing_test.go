@@ -14,8 +14,7 @@ import (
 	"github.com/shimquake/shimquake/repro/read"
 )
 
-// TestFilings: each filing has its record, and each line of code that it quotes stands in
-// the release's source.
+// Each filing has its record, and the release's source has each line that it quotes.
 func TestFilings(t *testing.T) {
 	all, err := filing.All()
 	if err != nil {
@@ -64,7 +63,7 @@ func TestFilings(t *testing.T) {
 	}
 }
 
-// TestTextHasTheTemplatesSections: containerd's .github/ISSUE_TEMPLATE/bug_report.yaml.
+// The text has the sections of containerd's .github/ISSUE_TEMPLATE/bug_report.yaml.
 func TestTextHasTheTemplatesSections(t *testing.T) {
 	all, err := filing.All()
 	if err != nil {
@@ -146,9 +145,9 @@ func TestLines(t *testing.T) {
 		"a method's":          {filing.Code{In: "a/b.go T.A", Line: "x := 1"}, 4, ""},
 		"a function's":        {filing.Code{In: "a/b.go B", Line: "x = 1"}, 10, ""},
 		"below another":       {filing.Code{In: "a/b.go B", Line: "1", After: "x :="}, 10, ""},
-		"below none":          {filing.Code{In: "a/b.go B", Line: "1", After: "y"}, 0, "stands on 0 lines"},
-		"on two lines":        {filing.Code{In: "a/b.go B", Line: "1"}, 0, "stands on 2 lines"},
-		"in another function": {filing.Code{In: "a/b.go B", Line: "_ = x"}, 0, "stands on 0 lines"},
+		"below none":          {filing.Code{In: "a/b.go B", Line: "1", After: "y"}, 0, "is on 0 lines"},
+		"on two lines":        {filing.Code{In: "a/b.go B", Line: "1"}, 0, "is on 2 lines"},
+		"in another function": {filing.Code{In: "a/b.go B", Line: "_ = x"}, 0, "is on 0 lines"},
 		"no such function":    {filing.Code{In: "a/b.go T.B", Line: "x"}, 0, "has no function T.B"},
 		"no such file":        {filing.Code{In: "b.go B", Line: "x"}, 0, "does not exist"},
 	} {

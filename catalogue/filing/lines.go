@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Lines finds the lines of some claims in the source of a release: their numbers, and
-// their texts. A claim of a function that is not there is an error. So is a text that
-// stands on no line of the function, or on several.
+// Lines returns the numbers and the texts of the quoted lines in the source of a release.
+// It returns an error if a function does not exist, or if not exactly one of its lines
+// matches.
 func Lines(source fs.FS, claims []Code) (numbers []int, texts []string, err error) {
 	for _, c := range claims {
 		file, function, _ := strings.Cut(c.In, " ")
@@ -35,13 +35,13 @@ func Lines(source fs.FS, claims []Code) (numbers []int, texts []string, err erro
 			below = below || strings.Contains(line, c.After)
 		}
 		if found != 1 {
-			return nil, nil, fmt.Errorf("%q stands on %d lines of %s, not on one", c.Line, found, c.In)
+			return nil, nil, fmt.Errorf("%q is on %d lines of %s, and must be on one", c.Line, found, c.In)
 		}
 	}
 	return numbers, texts, nil
 }
 
-// linesOf is the first and the last line of a function: "Func", or "Type.Method".
+// linesOf returns the first and the last line of a function, "Func" or "Type.Method".
 func linesOf(file string, text []byte, function string) (first, last int, err error) {
 	set := token.NewFileSet()
 	tree, err := parser.ParseFile(set, file, text, parser.SkipObjectResolution)

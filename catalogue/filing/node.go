@@ -7,10 +7,10 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// busybox is the image of the steps.
+// busybox is the image that the steps use.
 const busybox = "docker.io/library/busybox:latest"
 
-// prepare has the commands and the files that the steps need.
+// prepare returns the commands that make the images and files for the steps.
 func prepare(f Filing) string {
 	var lines []string
 	if strings.Contains(f.Steps, "ctr run") {
@@ -29,7 +29,7 @@ func prepare(f Filing) string {
 	return block("Before the steps:", "sh", lines)
 }
 
-// steps are the steps, with the binaries of the patch.
+// steps returns the steps, and names the binaries that the patch changes.
 func steps(f Filing) string {
 	names := programs(f.Patch)
 	install := "Install " + strings.Join(names, " and ") + " with the change below"
@@ -43,7 +43,7 @@ func steps(f Filing) string {
 	).Replace(f.Steps)
 }
 
-// patch is the change of containerd, and how it is installed.
+// patch returns the change of containerd and how to install it.
 func patch(f Filing, r Recorded) string {
 	if f.Patch == "" {
 		return "No change of containerd is needed."
@@ -60,10 +60,10 @@ func patch(f Filing, r Recorded) string {
 
 const shimProgram = "containerd-shim-runc-v2"
 
-// ofShim are the folders of code that only runs in the shim and in its helpers.
+// ofShim are the folders with code that only the shim and its helpers run.
 var ofShim = []string{"cmd/containerd-shim-runc-v2/", "pkg/shim/", "pkg/sys/reaper/"}
 
-// programs are the binaries that a patch changes.
+// programs returns the binaries that a patch changes.
 func programs(patch string) (names []string) {
 	found := map[string]bool{}
 	for line := range strings.Lines(patch) {
@@ -87,14 +87,14 @@ func programs(patch string) (names []string) {
 	return names
 }
 
-// configuration is CRI's part of the configuration, and what the steps need of it.
+// configuration returns CRI's part of the configuration of the recorded run.
 func configuration(r Recorded) string {
 	return "The steps work with containerd's default configuration. The recorded run had this one. Its pods used " +
 		"the host's network, and its sandbox image was imported from a file:\n\n```toml\n" +
 		strings.TrimSpace(r.Config) + "\n```"
 }
 
-// machine describes the machine of the recorded run.
+// machine returns a list about the machine of the recorded run.
 func machine(f Filing, r Recorded) string {
 	lines := r.Machine
 	if f.Run.Workload.API == harness.CRI {

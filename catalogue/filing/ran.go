@@ -12,7 +12,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// ran describes the recorded run. It has other containers and calls than the steps.
+// ran describes the recorded run. Its containers and calls differ from those in the
+// steps.
 func ran(f Filing) string {
 	w := f.Run.Workload.WithDefaults()
 	var text strings.Builder
@@ -22,10 +23,10 @@ func ran(f Filing) string {
 	}
 	fmt.Fprintf(&text, "**Recorded run.** The output below is not from the steps above. It is from a test with %s. "+
 		"Its client calls %s, with a time limit of %d s for each call.", with, clients[w.API], int(w.CallTimeout.Seconds()))
-	if steps, err := w.Steps(); err == nil { // an error is a problem of the case, which is parsed
+	if steps, err := w.Steps(); err == nil { // the case was checked when it was parsed
 		var calls []string
 		for _, step := range steps.Lines() {
-			if !strings.HasPrefix(step, "at ") { // a state at which a fault can begin
+			if !strings.HasPrefix(step, "at ") { // this names a state for faults, and is no call
 				calls = append(calls, "`"+step+"`")
 			}
 		}
@@ -45,15 +46,14 @@ func ran(f Filing) string {
 	return text.String()
 }
 
-// clients are the APIs, and the programs that use them so.
+// clients describes the API of the recorded run, and a program that uses it in this way.
 var clients = map[harness.API]string{
 	harness.TaskAPI: "containerd's task API, as dockerd does",
 	harness.Ctr:     "containerd's Go client, as ctr does",
 	harness.CRI:     "CRI, as kubelet does",
 }
 
-// container describes a container: "exits with 7", and its other properties as they stand
-// in the case.
+// container describes a container: "exits with 7", and its other keys as in the case.
 func container(c harness.Container) string {
 	end := fmt.Sprintf(" exits with %d", c.Exit)
 	switch {
@@ -70,7 +70,7 @@ func container(c harness.Container) string {
 	return end + "."
 }
 
-// faultWords describe a fault of a plan.
+// faultWords describes a fault of a plan.
 func faultWords(f failpoints.Fault) string {
 	do := "`" + strings.ReplaceAll(f.Do.String(), " by shimquake", "") + "`"
 	at := f.At.String()
@@ -97,7 +97,7 @@ func faultWords(f failpoints.Fault) string {
 	return at
 }
 
-// shownExit are findings about an exit code, in the words of this project.
+// shownExit translates terms of this project in findings into containerd's terms.
 var shownExit = []struct {
 	pattern *regexp.Regexp
 	is      string
@@ -120,7 +120,7 @@ var shownExit = []struct {
 		"exit time of $1: the response to Wait has"},
 }
 
-// plainWords are findings without the words of this project.
+// plainWords returns the findings in containerd's terms.
 func plainWords(findings []string) []string {
 	plain := make([]string, len(findings))
 	for i, text := range findings {

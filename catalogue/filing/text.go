@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Text is the issue in Markdown, by the sections of containerd's template for bug
+// Text returns the issue in Markdown, with the sections of containerd's template for bug
 // reports.
 func Text(f Filing, r Recorded) string {
 	var b strings.Builder
@@ -39,7 +39,7 @@ func Text(f Filing, r Recorded) string {
 	return strings.TrimSpace(b.String()) + "\n"
 }
 
-// rootCause is the cause, with a permanent link to each of its lines.
+// rootCause returns the cause, with a permanent link to each line of code.
 func rootCause(f Filing, r Recorded) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**Root cause.** %s\n", strings.TrimSpace(f.Cause))
@@ -51,12 +51,13 @@ func rootCause(f Filing, r Recorded) string {
 	return b.String()
 }
 
-// link is the permanent link to a line of a release.
+// link returns the permanent link to a line of a release's source.
 func link(release, file string, line int) string {
 	return fmt.Sprintf("https://github.com/containerd/containerd/blob/%s/%s#L%d", release, file, line)
 }
 
-// known are the threads of upstream's about the bug, without the one of a comment.
+// known returns links to the upstream threads about the bug, without the one on which the
+// text is a comment.
 func known(f Filing) string {
 	own, _ := f.Thread()
 	words := map[string]string{"issue": "about this", "fix": "a fix", "compare": "similar"}
@@ -79,7 +80,7 @@ func block(head, language string, lines []string) string {
 	return strings.TrimPrefix(head+"\n\n", "\n\n") + "```" + language + "\n" + strings.Join(lines, "\n") + "\n```"
 }
 
-// stackHead introduces the goroutine of Stuck.
+// stackHead returns the sentence before the stack.
 func stackHead(f Filing) string {
 	if strings.HasPrefix(f.Stuck, "panic ") {
 		return "The goroutine that panicked:"

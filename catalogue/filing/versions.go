@@ -9,15 +9,15 @@ import (
 	"github.com/shimquake/shimquake/oracle/affected"
 )
 
-// versions is the version of the recorded run, how it was built, and which other releases
-// are affected.
+// versions returns the release of the recorded run, how it was built, and which other
+// releases are affected.
 func versions(f Filing, r Recorded) string {
 	return "containerd " + r.Release + ", built with `go build` from the Go module of the tag, so " +
 		"`containerd --version` shows no commit. For the recorded run the functions of containerd and of the shim were " +
 		"instrumented with trace points.\n\n" + affectedReleases(f.Bug.Releases)
 }
 
-// affectedReleases are three lists: releases with the bug, without it, and untested ones.
+// affectedReleases lists the releases with the bug, those without it, and untested ones.
 func affectedReleases(releases affected.Releases) string {
 	var bad, free, untested []string
 	for _, name := range branches() {
@@ -48,7 +48,7 @@ func affectedReleases(releases affected.Releases) string {
 	return strings.Join(parts, " ")
 }
 
-// span are the releases of a branch that are known to have a bug.
+// span returns the releases of a branch that are known to have a bug.
 func span(b affected.Branch) string {
 	text := b.Last()
 	if first := cmp.Or(b.Since, b.Seen); first != "" && first != text {
@@ -60,8 +60,8 @@ func span(b affected.Branch) string {
 	return text
 }
 
-// branches are the branches of containerd from affected.Oldest on that the catalogue
-// knows, the oldest first.
+// branches returns the branches of containerd that the catalogue knows, from
+// affected.Oldest on, the oldest first.
 func branches() []string {
 	all := affected.Releases{}
 	for _, b := range catalogue.Bugs() {

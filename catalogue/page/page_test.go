@@ -27,7 +27,7 @@ func TestPagesAreFresh(t *testing.T) {
 	}
 }
 
-// Stale reports a changed page, a missing page and a page without a bug. Write corrects
+// Stale reports a changed page, a missing page and a page without a bug. Write repairs
 // all three.
 func TestStale(t *testing.T) {
 	dir := t.TempDir()
@@ -85,7 +85,7 @@ func TestTextsFitOnAScreen(t *testing.T) {
 	}
 	for name, text := range texts {
 		for line := range strings.Lines(text) {
-			// A pattern or a point has no place to be broken.
+			// A line of one or two words, such as a log pattern, cannot be wrapped.
 			if n := utf8.RuneCountInString(strings.TrimSpace(line)); n > width && len(strings.Fields(line)) > 2 {
 				t.Errorf("%s: %d columns: %s", name, n, line)
 			}
@@ -103,8 +103,8 @@ func TestTheWorstComeFirst(t *testing.T) {
 	}
 }
 
-// The matrix is of a real run. It has every bug with a case. Each cell has the result
-// that the catalogue expects today. After a correction of the catalogue, run the bug
+// The matrix comes from a real run. It has every bug with a case, and each cell has the
+// result that the catalogue expects today. After a change of the catalogue, run the bug
 // again (shimquake matrix --markdown).
 func TestTheMatrixIsOfTodaysCatalogue(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, Matrix))
@@ -120,7 +120,8 @@ func TestTheMatrixIsOfTodaysCatalogue(t *testing.T) {
 	}
 }
 
-// stale returns the rows and cells of a page that do not fit these bugs.
+// stale returns the number of rows in a matrix, and an error text for each row or cell
+// that does not fit these bugs.
 func stale(text string, bugs []catalogue.Bug) (rows int, stale []string) {
 	due := map[string]catalogue.Bug{}
 	for _, b := range bugs {
@@ -154,7 +155,8 @@ func stale(text string, bugs []catalogue.Bug) (rows int, stale []string) {
 	return rows, stale
 }
 
-// fresh reports whether a cell is as expected. A different result is in capitals.
+// fresh reports whether a cell has the expected result. The matrix writes unexpected
+// results in capitals.
 func fresh(is string, want matrix.Expected) bool {
 	if is == string(matrix.NoPoint) {
 		return want != matrix.Bad
@@ -169,13 +171,13 @@ func TestStaleCells(t *testing.T) {
 	for row, want := range map[string]int{
 		"| [`b`](b.md) | - | bad, shown | ok, held |\n":          0,
 		"| [`b`](b.md) | ?, shown | bad, shown 1/2 | - |\n":      0,
-		"| [`b`](b.md) | ok, held | bad, shown | ok, held |\n":   1, // it is not known any more
-		"| [`b`](b.md) | - | - | ok, held |\n":                   1, // bad, and nothing says so
+		"| [`b`](b.md) | ok, held | bad, shown | ok, held |\n":   1, // the catalogue does not know v1.7.35
+		"| [`b`](b.md) | - | - | ok, held |\n":                   1, // v2.3.7 has the bug
 		"| [`b`](b.md) | - | bad, NOPOINT | ok, held |\n":        1,
 		"| [`b`](b.md) | - | bad, HELD | ok, SHOWN |\n":          2,
 		"| [`b`](b.md) | ?, INVALID | bad, shown | ok, held |\n": 1,
 		"| [`b`](b.md) | - | not run | ok, held |\n":             1,
-		"| [`b`](b.md) | - | bad, shown |\n":                     2, // a column less, so it has no row
+		"| [`b`](b.md) | - | bad, shown |\n":                     2, // a column is missing, so the bug has no row
 		"| [`c`](c.md) | - | bad, shown | ok, held |\n":          2,
 		"": 1,
 	} {
@@ -185,7 +187,7 @@ func TestStaleCells(t *testing.T) {
 	}
 }
 
-// An untested release is reported as untested, and not as free of the bug.
+// An untested release is listed as untested, and not as free of the bug.
 func TestReleasesSayWhatIsNotKnown(t *testing.T) {
 	got := Releases(affected.Releases{
 		"1.7": {Seen: "v1.7.35"}, "1.8": {Unknown: "its case does not reach the code"},
