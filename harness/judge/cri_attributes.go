@@ -223,7 +223,7 @@ func forgot(was, is criview.Status) (found []finding.Finding) {
 	if is.ExitCode != was.ExitCode {
 		changed(fact.FieldExitCode, strconv.Itoa(int(is.ExitCode)), strconv.Itoa(int(was.ExitCode)))
 	}
-	if is.Reason != was.Reason && is.Reason != criview.OOMKilled { // CRI learns of an OOM kill by another event, perhaps later
+	if is.Reason != was.Reason && is.Reason != criview.OOMKilled { // another event reports an OOM kill
 		changed(fact.FieldReason, is.Reason, was.Reason)
 	}
 	return found

@@ -212,8 +212,8 @@ func upSince(h *harness.History, from, to time.Time) time.Time {
 	return from
 }
 
-// gaps returns the times in which the harness was not subscribed to events: the gaps in
-// its subscription, and the times in which containerd was down. The gaps are not enough,
+// gaps returns the times in which the harness was not subscribed: the gaps in its
+// subscription, and the times in which containerd was down. The gaps are not enough,
 // because the subscriber may see the end of its stream later than containerd's exit.
 func gaps(h *harness.History) []event.Gap { return append(downs(h), h.Gaps...) }
 

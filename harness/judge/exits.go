@@ -231,7 +231,7 @@ func secondUse(h *harness.History) (found []finding.Finding) {
 			return o.Container != u.ID || o.Exec != "" || late && ofFirstUse(h, o.Container, o.PID)
 		},
 	)
-	found, _ = exit.Wrong([]exit.Truth{{Container: u.ID, Status: u.Want}}, reported, nil) // an error would mean that the real status is unknown
+	found, _ = exit.Wrong([]exit.Truth{{Container: u.ID, Status: u.Want}}, reported, nil) // the real status is known
 	for _, o := range reported {
 		if o.PID != int(u.PID) {
 			found = append(found, wrongReport(o, fact.WrongPID,

@@ -15,33 +15,34 @@ import (
 // Oldest is the oldest branch that the project considers.
 const Oldest = "1.6"
 
-// Releases are the known branches of containerd ("1.7", "2.4"). An unnamed branch has the
-// bug if the last release of the branch before it has it. So tomorrow's releases have a
-// bug without a fix, and lack a fixed one. All other releases are unknown, and so are the
-// branches before the first one.
+// Releases has what is known about each branch of containerd ("1.7", "2.4"). A branch
+// without an entry has the bug if the last release of the branch before it has it. So a
+// future release has each bug that is not fixed. Branches before the first entry are
+// unknown.
 type Releases map[string]Branch
 
-// Branch describes one branch. Its releases from Since or Seen up to Bad have the bug,
-// and its releases from Fixed on do not. Without Fixed, the releases after Bad have it,
-// too.
+// Branch has what is known about one branch. Its releases from Since or Seen up to Bad
+// have the bug, and its releases from Fixed on do not. Without Fixed, the releases after
+// Bad have the bug, too.
 type Branch struct {
-	// Since is the first release with the bug, and earlier ones do not have it: Held or
-	// Absent gives the evidence. Without Since and Seen it is the first release of the
-	// branch.
+	// Since is the first release with the bug. Held or Absent is the evidence that
+	// earlier releases do not have it. Without Since and Seen, the first release of the
+	// branch has the bug.
 	Since string `yaml:"since,omitempty"`
-	// Seen is the first tested release, and has the bug. Earlier releases are unknown.
+	// Seen is the first tested release, which has the bug. Earlier releases are unknown.
 	Seen string `yaml:"seen,omitempty"`
-	// Bad is the last release that is known to have it, unless that is Seen.
+	// Bad is the last release that is known to have the bug, unless that is Seen.
 	Bad string `yaml:"bad,omitempty"`
-	// Fixed is the first later release without it.
+	// Fixed is the first later release without the bug.
 	Fixed string `yaml:"fixed,omitempty"`
-	// Held is a tested release without it: of a branch without the bug, or before Since.
+	// Held is a tested release without the bug. It is before Since, or in a branch
+	// without the bug.
 	Held string `yaml:"held,omitempty"`
-	// Absent is the reason why the bug cannot exist in the branch, or before Since: the
-	// code does not exist.
+	// Absent is why the bug cannot exist in the branch, or before Since: the code does
+	// not exist there.
 	Absent string `yaml:"absent,omitempty"`
-	// Unknown is the reason why the branch is unknown: it is not tested, or no case can
-	// show the bug there.
+	// Unknown is why the branch is unknown: no release is tested, or no case can show the
+	// bug there.
 	Unknown string `yaml:"unknown,omitempty"`
 }
 
@@ -50,9 +51,9 @@ type State int
 
 // The states.
 const (
-	Unknown State = iota // it may have the bug: it is not tested, or no case can show it
-	Free                 // it does not have the bug
-	Bad                  // it has the bug
+	Unknown State = iota // it is unknown whether the release has the bug.
+	Free                 // the release does not have the bug.
+	Bad                  // the release has the bug.
 )
 
 // Last returns the last release of the branch that is known to have the bug, or "".
@@ -61,12 +62,12 @@ func (b Branch) Last() string { return cmp.Or(b.Bad, b.Seen) }
 // Has reports whether any release of the branch is known to have the bug.
 func (b Branch) Has() bool { return b.Last() != "" }
 
-// Open reports whether the branch has it up to its end, as far as is known.
+// Open reports whether the branch has the bug, and no known fix.
 func (b Branch) Open() bool { return b.Has() && b.Fixed == "" }
 
 // Of returns the state of a release. A pre-release or a commit counts as its release,
-// except beside a bound that is a pre-release itself. A string that is no version is
-// Unknown.
+// except in a comparison with a bound that is a pre-release itself. The state of a string
+// that is not a version is Unknown.
 func (r Releases) Of(release string) State {
 	v, err := version(release)
 	if err != nil {
@@ -113,8 +114,8 @@ func (r Releases) Applies(release string) bool { return r.Of(release) == Bad }
 // MayApply reports whether a release may have the bug.
 func (r Releases) MayApply(release string) bool { return r.Of(release) != Free }
 
-// Unreached reports whether the branch of a release lacks the code, or whether no known
-// case reaches it. A fault that misses its point there is no news.
+// Unreached reports whether the branch of a release does not have the code of the bug, or
+// no known case reaches that code. A fault of the bug's case need not fire there.
 func (r Releases) Unreached(release string) bool {
 	v, err := version(release)
 	if err != nil {
@@ -126,7 +127,7 @@ func (r Releases) Unreached(release string) bool {
 
 func branchOf(v *semver.Version) string { return fmt.Sprintf("%d.%d", v.Major(), v.Minor()) }
 
-// before returns the newest named branch before an unnamed one.
+// before returns the newest branch with an entry before a branch without one.
 func (r Releases) before(name string) (found string, ok bool) {
 	for _, b := range r.Branches() {
 		if older(b, name) {
@@ -153,9 +154,9 @@ func (r Releases) LastBad(branch string) string { return r[branch].Last() }
 func (r Releases) FirstFixed(branch string) string { return r[branch].Fixed }
 
 // Ends returns the releases between which the bug appeared or was fixed, the oldest
-// first. For each branch with a fix these are the last release with the bug and the first
-// one without. For an appearance they are the last release without it and the first one
-// with it. Without a fix it is the last release with the bug.
+// first. For a fix, these are the last release with the bug and the first one without it.
+// For an appearance, they are the last release without the bug and the first one with it.
+// If there is no fix, the last release with the bug is at the end.
 func (r Releases) Ends() (all []string) {
 	last := ""
 	for _, name := range r.Branches() {
@@ -166,7 +167,7 @@ func (r Releases) Ends() (all []string) {
 		if b.Has() {
 			last = b.Last()
 		}
-		if b.Fixed != "" { // also by a branch that never had it, after bad ones
+		if b.Fixed != "" { // also for a branch that never had the bug, after branches with it
 			all = append(all, last, b.Fixed)
 		}
 	}
@@ -178,13 +179,13 @@ func (r Releases) Ends() (all []string) {
 	return slices.Compact(all)
 }
 
-// Open reports whether the newest named branch has no known fix.
+// Open reports whether the newest branch with an entry has the bug, and no known fix.
 func (r Releases) Open() bool {
 	all := r.Branches()
 	return len(all) > 0 && r[all[len(all)-1]].Open()
 }
 
-// Constraint returns the releases that are known to have it, as a range of semantic
+// Constraint returns the releases that are known to have the bug, as a range of semantic
 // versions (Masterminds/semver).
 func (r Releases) Constraint() string {
 	var parts []string
@@ -239,7 +240,7 @@ func (b Branch) text(name string) string {
 	return name + ": " + text
 }
 
-// Check returns contradictions, with their branches.
+// Check returns an error for each branch with a contradiction.
 func (r Releases) Check() error {
 	if len(r) == 0 {
 		return fmt.Errorf(`releases: at least one branch is needed, such as "2.3": {bad: v2.3.7}`)
@@ -258,7 +259,7 @@ func (b Branch) check(name string) error {
 	}
 	for _, release := range []string{b.Since, b.Seen, b.Bad, b.Fixed, b.Held} {
 		if release != "" && !strings.HasPrefix(release, "v"+name+".") {
-			return fmt.Errorf("%q is no release of it: expected v%s.N", release, name)
+			return fmt.Errorf("%q is not a release of this branch: expected v%s.N", release, name)
 		}
 		if _, err := semver.NewVersion(release); release != "" && err != nil {
 			return fmt.Errorf("%q: %w", release, err)
@@ -266,9 +267,9 @@ func (b Branch) check(name string) error {
 	}
 	switch {
 	case b == Branch{}:
-		return fmt.Errorf("expected one of seen, bad, fixed, held or absent; or unknown, with the reason")
+		return fmt.Errorf("expected one of seen, bad, fixed, held and absent, or unknown with the reason")
 	case b.Unknown != "" && b != Branch{Unknown: b.Unknown}:
-		return fmt.Errorf("unknown allows no other key")
+		return fmt.Errorf("a branch with unknown can have no other key")
 	case b.Since != "":
 		return b.checkSince()
 	case b.Has() && (b.Held != "" || b.Absent != ""):
@@ -283,12 +284,12 @@ func (b Branch) check(name string) error {
 func (b Branch) checkSince() error {
 	switch {
 	case b.Bad == "":
-		return fmt.Errorf("since %s, and no release that is bad", b.Since)
+		return fmt.Errorf("since %s: add bad, the last release with the bug", b.Since)
 	case b.Seen != "":
-		return fmt.Errorf("since %s or seen %s, not both", b.Since, b.Seen)
+		return fmt.Errorf("remove since %s or seen %s: a branch cannot have both", b.Since, b.Seen)
 	case b.Held == "" && b.Absent == "":
-		return fmt.Errorf("since %s needs evidence that earlier releases do not have it. held: one of them that was "+
-			"tested, or absent: why it cannot exist there; if none was tested write seen: %[1]s", b.Since)
+		return fmt.Errorf("since %s needs evidence that earlier releases do not have the bug: add held, one of them that "+
+			"was tested, or absent, why the bug cannot exist there. If none was tested, write seen: %[1]s", b.Since)
 	case b.Held != "" && !after(b.Since, b.Held):
 		return fmt.Errorf("expected held %s < since %s", b.Held, b.Since)
 	}

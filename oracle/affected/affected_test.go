@@ -154,7 +154,7 @@ func TestCheckRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"nothing":                     {`{}`, "at least one branch"},
 		"no branch":                   {`"2": {bad: v2.0.1}`, "expected a branch"},
-		"a release of another branch": {`"2.3": {bad: v2.4.1}`, "no release of it"},
+		"a release of another branch": {`"2.3": {bad: v2.4.1}`, "is not a release of this branch"},
 		"no release":                  {`"2.3": {bad: v2.3.x.y}`, "v2.3.x.y"},
 		"a branch without a word":     {`"2.3": {}`, "expected one of seen"},
 		"bad and held":                {`"2.3": {bad: v2.3.1, held: v2.3.1}`, "do not have the bug"},
@@ -163,12 +163,12 @@ func TestCheckRefuses(t *testing.T) {
 		"since, and nobody looked":    {`"2.3": {since: v2.3.7, bad: v2.3.7}`, "seen: v2.3.7"},
 		"since, of a longer range":    {`"2.3": {since: v2.3.1, bad: v2.3.7}`, "seen: v2.3.1"},
 		"held after it came":          {`"2.3": {since: v2.3.1, held: v2.3.2, bad: v2.3.7}`, "held v2.3.2 < since v2.3.1"},
-		"since and seen":              {`"2.3": {since: v2.3.1, seen: v2.3.2, held: v2.3.0, bad: v2.3.7}`, "not both"},
+		"since and seen":              {`"2.3": {since: v2.3.1, seen: v2.3.2, held: v2.3.0, bad: v2.3.7}`, "cannot have both"},
 		"seen and held":               {`"2.3": {seen: v2.3.1, held: v2.3.0}`, "do not have the bug"},
 		"seen after it was bad":       {`"2.3": {seen: v2.3.7, bad: v2.3.6}`, "expected since or seen"},
 		"fixed before it was seen":    {`"2.3": {seen: v2.3.7, fixed: v2.3.6}`, "expected since or seen"},
 		"unknown, and bad":            {`"2.3": {unknown: x, bad: v2.3.6}`, "no other key"},
-		"since, and never bad":        {`"2.3": {since: v2.3.7, held: v2.3.7}`, "no release that is bad"},
+		"since, and never bad":        {`"2.3": {since: v2.3.7, held: v2.3.7}`, "add bad"},
 	} {
 		if err := parse(t, c.text).Check(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want an error about %q", name, err, c.want)

@@ -7,16 +7,16 @@ import (
 	"github.com/Masterminds/semver/v3"
 )
 
-// Vendors add suffixes that are no semantic versions: 1.6.20~ds1,
+// Vendors add suffixes that are not valid in semantic versions: 1.6.20~ds1,
 // 1.7.28-0ubuntu1~24.04.1, v1.7.23-k3s2.
 var (
 	ofVendor = regexp.MustCompile(`^v?(\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?)(.*)$`)
 	addition = regexp.MustCompile(`[0-9A-Za-z-]+`)
 )
 
-// Semantic turns a version that a containerd reports into a semantic one. A vendor's
-// suffix becomes build metadata, v1.6.20+ds1, so that it counts as its release. A string
-// that is no version stays as it is.
+// Semantic converts a version that a containerd reports to a semantic version. A vendor's
+// suffix becomes build metadata (v1.6.20+ds1), so that the version counts as its release.
+// A string that is not a version stays as it is.
 func Semantic(reported string) string {
 	m := ofVendor.FindStringSubmatch(strings.TrimSpace(reported))
 	if m == nil {

@@ -1,5 +1,5 @@
-// Package callerr answers: how did a client's call fail? It has the form of an error in a
-// history, and makes the texts of errors comparable between runs.
+// Package callerr answers: how did a client's call fail? It converts errors for
+// histories, and makes the texts of errors comparable between runs.
 package callerr
 
 import (
@@ -16,9 +16,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/fact"
 )
 
-// Error is the error of one call of a client.
+// Error is the error of one call of a client of containerd.
 type Error struct {
-	// Call is the call by its name in the API: StopPodSandbox.
+	// Call is the name of the call in the API, such as StopPodSandbox.
 	Call string
 	Err  error
 }
@@ -27,11 +27,11 @@ func (e *Error) Error() string { return e.Call + ": " + e.Err.Error() }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Failed is an error in a history: the failed call of the client, if it is known, and the
-// response.
+// Failed is an error in a history. It has the client's call, if the call is known, and
+// the response.
 type Failed struct {
 	Call string `json:"call,omitempty"`
-	Code string `json:"code"` // the name of a gRPC code: NotFound
+	Code string `json:"code"` // the name of a gRPC code, such as NotFound
 	// Answered reports whether containerd itself sent this response.
 	Answered bool `json:"answered,omitempty"`
 	// Said is the message of the response, Text the whole text of the error.
@@ -39,7 +39,7 @@ type Failed struct {
 	Text string `json:"text"`
 }
 
-// Of returns the Failed of an error; nil for none.
+// Of converts an error, or returns nil if there is none.
 func Of(err error) *Failed {
 	if err == nil {
 		return nil
@@ -82,8 +82,7 @@ func Code(err error) codes.Code {
 	return status.Code(errgrpc.ToGRPC(err))
 }
 
-// variables are the parts of a text that belong to one case only, with their
-// placeholders.
+// variables are the parts of a text that differ between cases, with their placeholders.
 var variables = []struct {
 	pattern *regexp.Regexp
 	as      string
@@ -97,13 +96,14 @@ var variables = []struct {
 	{regexp.MustCompile(`\d+`), "N"},
 }
 
-// longestMessage is how many bytes of a message are compared: some are long, and differ
-// at their ends.
+// longestMessage is how many bytes of a message are compared. Some messages are long, and
+// differ only at their ends.
 const longestMessage = 240
 
-// Comparable returns the first line of a text of containerd or of an error. It leaves out
-// the parts of one case: ids, times, numbers, the world's folder. Texts are compared only
-// in this form, because containerd gives no other information with the code Unknown.
+// Comparable returns the first line of an error or of a log message. It replaces the
+// parts that differ between cases: ids, times, numbers and the world's folder. Texts are
+// compared because the code alone says too little: containerd uses Unknown for many
+// errors.
 func Comparable(text string) string {
 	for _, v := range variables {
 		text = v.pattern.ReplaceAllString(text, v.as)

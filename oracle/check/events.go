@@ -1,5 +1,4 @@
-// Package check answers: what must hold for containerd's events and responses? [Events]
-// judges the events of tasks, [Containers] the events of containers' records.
+// Package check answers: which of containerd's events about tasks are missing or wrong?
 package check
 
 import (
@@ -12,46 +11,47 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// Life is the knowledge about one container from other sources than its events. It
-// decides which events must have arrived, and with which content.
+// Life has what is known about one container from other sources than events. It shows
+// which events must have arrived, and with which content.
 type Life struct {
-	// Namespace is containerd's: an event in another one is not the container's.
+	// Namespace is the containerd namespace. An event in another one is wrong.
 	Namespace, Container string
-	// PID is the pid of its init; 0: unknown.
+	// PID is the pid of the container's init, or 0 if it is unknown.
 	PID int
 	// Created, Started and Deleted are the times at which the client got a successful
-	// response, and Exited is the time of its end. A zero time is unknown, and does not
-	// require the event.
+	// response. Exited is a time by which the container had ended. If a time is zero, its
+	// event is not required.
 	Created, Started, Exited, Deleted time.Time
 	// Begun is the time of the client's first call for the container. ExitedFrom is the
-	// earliest possible time of its end: Exited, unless that was only noticed later.
+	// earliest possible time of the container's end.
 	Begun, ExitedFrom time.Time
-	// SentBy is, by topic, the time by which its shim must have sent an event again.
-	// containerd did not receive the event at first, and the shim kept running and was
-	// not shut down. Other events are unknown.
+	// SentBy has, by topic, the time by which the shim must have sent an event again.
+	// containerd did not receive the event at first, and the shim kept running without a
+	// Shutdown. It has no entry for other events.
 	SentBy map[string]time.Time
-	// Told are the times in which containerd had received the shim's exit and delete, so
-	// that it had no events to publish itself.
+	// Told are the times in which containerd knew the exit and the delete from the shim,
+	// so that it must not publish these events itself.
 	Told []event.Gap
-	// NotBefore is a time at which it still ran: it ended later. NotAfter is the latest
-	// time at which a process can have noticed its end. A zero time is unknown: the
-	// reporter may have made the time up by then.
+	// NotBefore is a time at which the container still ran. NotAfter is the latest time
+	// at which its end can have been noticed. If NotAfter is zero, only the arrival of an
+	// event limits the event's time.
 	NotBefore, NotAfter time.Time
 }
 
-// lateGrace is how late an event may arrive when the subscription breaks: from the shim
-// to containerd, and from there to the subscriber. It takes some milliseconds.
+// lateGrace is how long an event may take from the shim to the subscriber. If the
+// subscription breaks within it, the event may be lost. It usually takes some
+// milliseconds.
 const lateGrace = 2 * time.Second
 
-// clockGrace is the largest difference between the times of two processes on one machine.
+// clockGrace is how far apart two processes on one machine may record the same moment.
 // The kernel's clock for the end of a process ticks every 10 ms.
 const clockGrace = 50 * time.Millisecond
 
-// Events judges the events of each life, and the order and number of all other events,
-// too. Create, start, exit and delete arrive once each, in this order, with a pid. Exit
-// and delete have a time, and an exec's exit does not follow its init's. Events of a life
-// have its namespace, its pid and the time of its end. An event that was due in a gap may
-// be missing.
+// Events returns the findings about events. Create, start, exit and delete of a container
+// must arrive once each, in this order, with a pid. Exit and delete must have a time, and
+// the exit of an exec must not follow that of the init. The events of a container in
+// lives must have its namespace, its pid and the time of its end. Its events must not be
+// missing, unless they were due in a gap.
 func Events(events []event.Task, gaps []event.Gap, lives []Life) []finding.Finding {
 	var out []finding.Finding
 	seen := map[string]bool{}
@@ -91,8 +91,8 @@ func containersOf(events []event.Task) []*containerEvents {
 	return out
 }
 
-// foreign returns findings about events in a namespace other than the container's: no
-// subscriber that waits for them receives them.
+// foreign returns findings about events in another namespace than the container's. A
+// client that waits for them in the right namespace does not receive them.
 func (c *containerEvents) foreign() (out []finding.Finding) {
 	for i := range c.events {
 		out = append(out, c.finding(&c.events[i], fact.Facts{fact.Event: fact.WrongNamespace}))
@@ -113,7 +113,7 @@ func find(lives []Life, namespace, container string) *Life {
 type containerEvents struct {
 	name, namespace string
 	events          []event.Task
-	life            *Life // nil if the client knows nothing about it
+	life            *Life // nil if nothing is known about the container
 }
 
 func (c *containerEvents) finding(e *event.Task, fs fact.Facts) finding.Finding {
@@ -128,7 +128,7 @@ func (c *containerEvents) finding(e *event.Task, fs fact.Facts) finding.Finding 
 	return f
 }
 
-// rank returns an event's place in a life; 0 for other topics.
+// rank returns the position of a topic in a container's lifecycle, or 0 for other topics.
 func rank(topic string) int {
 	switch topic {
 	case event.TopicCreate:
@@ -178,15 +178,15 @@ func (c *containerEvents) check(gaps []event.Gap) []finding.Finding {
 	return append(out, c.missing(gaps)...)
 }
 
-// incarnation is one use of an id: a deleted id may be used again.
+// incarnation is one use of an id. A client may use the id of a deleted container again.
 type incarnation struct {
 	first [5]*event.Task         // by rank
 	execs map[string]*event.Task // the first exit of each exec
 	again bool                   // not the first use
 }
 
-// begins reports whether a create begins another incarnation. With the pid of the first
-// it is a duplicate.
+// begins reports whether a create event begins another use of the id. An event with the
+// pid of the first create is a duplicate.
 func (r *incarnation) begins(create *event.Task) bool {
 	if r.first[1] != nil {
 		return r.first[1].PID != create.PID || r.first[4] != nil
@@ -194,8 +194,9 @@ func (r *incarnation) begins(create *event.Task) bool {
 	return r.first[4] != nil
 }
 
-// repeats returns the facts of a repeated event of an init. If the shim sends it again
-// because the response was lost, it has the time of the first attempt.
+// repeats returns the facts of a repeated event of an init. If its time differs from the
+// first event, the shim did not send it again: containerd published it, although it knew
+// the shim's report.
 func (c *containerEvents) repeats(first, again *event.Task) fact.Facts {
 	fs := Repeats(first, again)
 	if c.life != nil && fs[fact.Repeat] == fact.SameAgain && !first.Sent.Equal(again.Sent) &&
@@ -222,15 +223,14 @@ func Repeats(first, again *event.Task) fact.Facts {
 	return fs
 }
 
-// noPID is the -1 of a pid file that could not be read, as it arrives in an event. The
-// shim's delete helper did not check it up to 2.3.7.
+// noPID is -1 as it arrives in an event, from a pid file that could not be read. Up to
+// 2.3.7 the shim's delete helper did not check for it.
 const noPID = 1<<32 - 1
 
-// withoutPID are the events without a pid.
+// withoutPID are the topics whose events have no pid.
 var withoutPID = []string{event.TopicPaused, event.TopicResumed, event.TopicExecAdded, event.TopicOOM}
 
-// complete checks that an event of a process has its pid, and an event of an end its
-// time.
+// complete checks that an event has a pid, and that an exit or delete has a time.
 func (c *containerEvents) complete(e *event.Task) []finding.Finding {
 	var out []finding.Finding
 	if !slices.Contains(withoutPID, e.Topic) && (e.PID == 0 || e.PID == noPID) {
@@ -239,7 +239,7 @@ func (c *containerEvents) complete(e *event.Task) []finding.Finding {
 	if e.Topic != event.TopicExit && e.Topic != event.TopicDelete {
 		return out
 	}
-	// A client may delete a task that was never started: it has not exited.
+	// A client may delete a task that was never started, and so has no exit time.
 	unstarted := e.Topic == event.TopicDelete && c.life != nil && c.life.Started.IsZero() && !c.life.Deleted.IsZero()
 	if (e.Exited.IsZero() || e.Exited.Unix() == 0) && !unstarted {
 		out = append(out, c.finding(e, fact.Facts{fact.Event: fact.NoTime}))
@@ -247,9 +247,9 @@ func (c *containerEvents) complete(e *event.Task) []finding.Finding {
 	return out
 }
 
-// ofLife compares an event with the known pid and end of the container. A made-up time of
-// a cleanup may be later than the end, but not later than the event. The reporter that
-// noticed the end must report its time.
+// ofLife compares an event with the known pid and end of the container. If NotAfter is
+// zero, the time may be that of a cleanup: later than the end, but not later than the
+// event's arrival.
 func (c *containerEvents) ofLife(e *event.Task) []finding.Finding {
 	if c.life == nil {
 		return nil
@@ -267,7 +267,7 @@ func (c *containerEvents) ofLife(e *event.Task) []finding.Finding {
 	return out
 }
 
-// MinNonZero returns the earlier of a time and a bound; a zero bound is none.
+// MinNonZero returns the earlier of a time and a bound. A zero bound does not count.
 func MinNonZero(at, bound time.Time) time.Time {
 	if bound.IsZero() || at.Before(bound) {
 		return at
@@ -275,8 +275,8 @@ func MinNonZero(at, bound time.Time) time.Time {
 	return bound
 }
 
-// WrongEnd reports whether a reported time of an end is not between the possible times,
-// with the facts. A missing time is not judged.
+// WrongEnd reports whether the reported time of an end is outside the possible times, and
+// returns the facts. A missing time is not wrong here.
 func WrongEnd(reported, notBefore, notAfter time.Time) (fact.Facts, bool) {
 	early, late := reported.Before(notBefore.Add(-clockGrace)), reported.After(notAfter.Add(clockGrace))
 	if reported.IsZero() || reported.Unix() == 0 || !early && !late {
@@ -310,8 +310,8 @@ func (c *containerEvents) exec(run *incarnation, e *event.Task) []finding.Findin
 }
 
 // missing compares the events with the known life of the container. An event is due from
-// the earliest time at which its cause can have happened. It may belong to any
-// incarnation of the id.
+// the earliest time at which its cause can have happened. An event of any use of the id
+// counts.
 func (c *containerEvents) missing(gaps []event.Gap) []finding.Finding {
 	if c.life == nil {
 		return nil
@@ -327,7 +327,7 @@ func (c *containerEvents) missing(gaps []event.Gap) []finding.Finding {
 		{event.TopicDelete, first(l.ExitedFrom, l.Begun), l.Deleted},
 	} {
 		is := fact.Missing
-		if !l.SentBy[must.topic].IsZero() { // a gap that is over excuses no event that was to be sent again
+		if !l.SentBy[must.topic].IsZero() { // an earlier gap does not excuse an event that the shim must have sent again
 			is = fact.NotSentAgain
 		} else if overlaps(gaps, must.from, must.since.Add(lateGrace)) {
 			continue
@@ -342,7 +342,7 @@ func (c *containerEvents) missing(gaps []event.Gap) []finding.Finding {
 	return out
 }
 
-// first returns the first known one of two times.
+// first returns the first time that is not zero.
 func first(a, b time.Time) time.Time {
 	if a.IsZero() {
 		return b

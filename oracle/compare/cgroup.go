@@ -7,8 +7,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// byRel groups the cgroups that are one group in several hierarchies (cgroup v1), in the
-// order of their first members.
+// byRel groups cgroups with the same path in several hierarchies (cgroup v1). The groups
+// are in the order of their first members.
 func byRel(all []inventory.Cgroup) (out [][]inventory.Cgroup) {
 	at := map[string]int{}
 	for _, c := range all {
@@ -22,7 +22,8 @@ func byRel(all []inventory.Cgroup) (out [][]inventory.Cgroup) {
 	return out
 }
 
-// hierarchies returns the number of a group's hierarchies, if there are several.
+// hierarchies returns a fact with the number of hierarchies that have the cgroup, if
+// there are several.
 func hierarchies(in []inventory.Cgroup) fact.Facts {
 	if len(in) == 1 {
 		return fact.Facts{}

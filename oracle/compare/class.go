@@ -5,16 +5,18 @@ import "github.com/shimquake/shimquake/oracle/finding"
 // leakClass is a class of findings in [Leaks].
 type leakClass struct {
 	class finding.Class
-	// with are the classes of its companions of the same container or pod: a leaked shim
-	// keeps its socket, its bundle and its cgroup.
+	// with are the classes that leak together with this one, for the same container or
+	// pod. A leaked shim, for example, keeps its socket, its bundle and its cgroup.
 	with []finding.Class
-	// covers is set if it has a path, and its files are not reported again.
+	// covers is set if a finding of the class has a path below which files are not
+	// reported again.
 	covers bool
-	// holds is set if containerd may hold descriptors and goroutines for it.
+	// holds is set if containerd may hold descriptors and goroutines for a leak of the
+	// class.
 	holds bool
 }
 
-// leakClasses are the rows of LeakClasses, in their order.
+// leakClasses has a row for each of finding.LeakClasses.
 var leakClasses = []leakClass{
 	{class: finding.ClassShim, holds: true, with: []finding.Class{
 		finding.ClassSocket, finding.ClassBundle, finding.ClassCgroup, finding.ClassFIFO, finding.ClassProcess,
@@ -55,7 +57,7 @@ func leakClassesThat(are func(leakClass) bool) (names []finding.Class) {
 	return names
 }
 
-// leaksWith returns the classes of a class's companions.
+// leaksWith returns the classes that leak together with a class.
 func leaksWith(class finding.Class) []finding.Class {
 	for _, c := range leakClasses {
 		if c.class == class {

@@ -8,16 +8,16 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// ComesWith reports whether a finding follows from another one. Either both have the same
-// container or pod, and the other thing keeps the first one. Or the id cannot be used
-// again because something of that id is left. A finding without a known container follows
-// from none.
+// ComesWith reports whether a finding f follows from another finding o. Either both are
+// about the same container or pod, and o's object keeps f's object in existence. Or f
+// says that an id cannot be used again, and o is a leak of that id. A finding without a
+// known container follows from no other.
 func ComesWith(f finding.Finding, o finding.Finding) bool {
 	together := same(f.Subject, o.Subject) || holdsPod(o) && samePod(f.Subject, o.Subject) || childOf(f, o)
 	if o.Invariant != finding.Leak || !together {
 		return false
 	}
-	if f.Class == finding.ClassHandle && f.Subject.PID != o.Subject.PID { // another shim's, which may still run
+	if f.Class == finding.ClassHandle && f.Subject.PID != o.Subject.PID { // of another shim, which may run
 		return false
 	}
 	if f.Invariant == finding.Liveness {
@@ -26,27 +26,29 @@ func ComesWith(f finding.Finding, o finding.Finding) bool {
 	return f.Invariant == finding.Leak && slices.Contains(leaksWith(o.Class), f.Class)
 }
 
-// holdsPod reports whether a thing keeps the common things of its pod.
+// holdsPod reports whether a finding is about an object that keeps the common objects of
+// its pod.
 func holdsPod(o finding.Finding) bool {
 	return o.Class == finding.ClassShim || o.Class == finding.ClassSandbox
 }
 
-// same reports whether two things belong to one container.
+// same reports whether two objects belong to one container.
 func same(s finding.Subject, o finding.Subject) bool {
 	return s.ID != "" && s.ID == o.ID && (s.Namespace == o.Namespace || s.Namespace == "" || o.Namespace == "")
 }
 
-// childOf reports whether a process is a child of a shim: the container of its helpers is
-// unknown.
+// childOf reports whether a process is a child of a shim. The container of a shim's
+// helper process is not known otherwise.
 func childOf(f finding.Finding, o finding.Finding) bool {
 	return f.Class == finding.ClassProcess && f.Facts[fact.Parent] == fact.ByShim &&
 		f.Facts[fact.ParentPID] == strconv.Itoa(o.Subject.PID)
 }
 
-// samePod reports whether two things belong to one pod.
+// samePod reports whether two objects belong to one pod.
 func samePod(s finding.Subject, o finding.Subject) bool { return s.Pod != "" && s.Pod == o.Pod }
 
-// Companions returns all findings that follow from some findings, directly or not.
+// Companions returns all findings that follow from some findings, directly or through
+// other findings.
 func Companions(some, all []finding.Finding) []finding.Finding {
 	with := slices.Clone(some)
 	for grown := true; grown; {

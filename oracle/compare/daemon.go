@@ -17,7 +17,7 @@ func (d diff) daemon() []finding.Finding {
 	}
 	was, is := d.before.Daemon, d.after.Daemon
 	if was == nil {
-		was = &inventory.Daemon{} // not asked before: all objects count
+		was = &inventory.Daemon{} // containerd was not asked before: all its objects count
 	}
 	var out []finding.Finding
 	add := func(class finding.Class, ns, id string, fs fact.Facts) {

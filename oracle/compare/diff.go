@@ -5,8 +5,8 @@ import "github.com/shimquake/shimquake/oracle/inventory"
 // diff is the difference between two inventories.
 type diff struct{ before, after inventory.Inventory }
 
-// fresh lists the members of after that are not in before, by key. It counts: of two
-// equal ones in after, one is fresh if before has one.
+// fresh lists the members of after that are not in before, by key. If after has two with
+// the same key and before has one, one is fresh.
 func fresh[T any, K comparable](before, after []T, key func(T) K) []T {
 	had := make(map[K]int, len(before))
 	for _, x := range before {

@@ -120,7 +120,7 @@ func commandLine(p inventory.Process) string {
 	if len(p.Argv) == 0 {
 		return p.Comm
 	}
-	const most = 120 // a cut rune does not matter to the reader
+	const most = 120 // in bytes
 	line := strings.Join(p.Argv, " ")
 	if len(line) > most {
 		line = strings.ToValidUTF8(line[:most], "") + "..."

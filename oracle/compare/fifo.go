@@ -15,7 +15,8 @@ func (d diff) fifos() (out []finding.Finding) {
 	return out
 }
 
-// fifoOwner returns the container in a pipe's name, ID-stdout (pkg/cio of containerd).
+// fifoOwner returns the container id in a pipe's name, such as ID-stdout (pkg/cio of
+// containerd).
 func fifoOwner(name string) string {
 	id, stream, ok := cutLast(path.Base(name), "-")
 	if !ok || !strings.HasPrefix(stream, "std") {

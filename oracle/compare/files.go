@@ -18,9 +18,9 @@ func listed(name, kind string) func(ListedFile) bool {
 	return func(l ListedFile) bool { return l.matches(name, kind) }
 }
 
-// unreported lists the files that no other finding covers: the files of a reported
-// bundle, and a reported socket, are not reported again. It reports a new directory once,
-// without its files, and an older file that has grown.
+// unreported lists new files, and older files that have grown, if no other finding covers
+// them. For example, it leaves out a reported socket and the files of a reported bundle.
+// It reports a new directory once, without its files.
 func (d diff) unreported(reported []finding.Finding) []finding.Finding {
 	if len(d.after.Files) == 0 {
 		return nil
@@ -55,7 +55,7 @@ func (d diff) unreported(reported []finding.Finding) []finding.Finding {
 	return out
 }
 
-// covered returns the paths of other findings.
+// covered returns the paths that other findings cover.
 func (d diff) covered(reported []finding.Finding) map[string]bool {
 	out := map[string]bool{}
 	for _, f := range reported {
@@ -71,8 +71,8 @@ func (d diff) covered(reported []finding.Finding) map[string]bool {
 	return out
 }
 
-// unplaced counts the reported snapshots without a known directory: no process writes to
-// them. Each has one.
+// unplaced counts the reported snapshots whose directory is not known, because they are
+// read-only. Each of them explains one directory.
 func (d diff) unplaced(reported []finding.Finding) int {
 	n := 0
 	for _, f := range reported {
@@ -86,10 +86,10 @@ func (d diff) unplaced(reported []finding.Finding) int {
 	return n
 }
 
-// Covering are the classes whose findings cover files.
+// Covering are the classes whose findings cover the files below their path.
 var Covering = leakClassesThat(func(c leakClass) bool { return c.covers })
 
-// below reports whether a path is one of some, or below one.
+// below reports whether a path is one of some paths, or below one.
 func below(some map[string]bool, file string) bool {
 	for ; file != "/" && file != "."; file = path.Dir(file) {
 		if some[file] {
@@ -119,7 +119,8 @@ func isSnapshotDir(name string) bool {
 	return ok
 }
 
-// comparablePath returns a path without the parts of one case.
+// comparablePath replaces the ids and numbers in a path by ID and N, so that the paths of
+// two cases can be compared.
 func comparablePath(name string) string {
 	words := strings.Split(name, "/")
 	for i, w := range words {

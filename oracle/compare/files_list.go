@@ -18,14 +18,14 @@ import (
 
 // ListedFile is a line of files.yaml.
 type ListedFile struct {
-	// Path is a pattern of path.Match: * does not match a slash. ROOT and STATE stand for
-	// containerd's directories.
+	// Path is a pattern of path.Match, in which * does not match a slash. ROOT and STATE
+	// stand for containerd's root and state directory.
 	Path string `yaml:"path"`
-	// Kind is the kind of a File; "file" for a regular file.
+	// Kind is the kind of the file, as in inventory.File, or "file" for a regular file.
 	Kind string `yaml:"kind"`
-	// Releases is a range of semantic versions that need the file. Empty: all.
+	// Releases is the range of releases that leave the file. Empty: all.
 	Releases string `yaml:"releases"`
-	// Because is the reason, for a person.
+	// Because is why the file may be there, for a person.
 	Because string `yaml:"because"`
 }
 
@@ -38,7 +38,7 @@ type fileList struct {
 //go:embed files.yaml
 var fileListText []byte
 
-// fileLists is parsed once. The tests find an invalid file, and a binary exits at once.
+// fileLists is parsed once, at the start. An invalid files.yaml fails every test.
 var fileLists = mustListFiles()
 
 func mustListFiles() fileList {
@@ -72,7 +72,7 @@ func (l ListedFile) check() error {
 	}
 	if !slices.Contains([]string{fact.APlainFile, fact.ADirectory, fact.ASocket, fact.AFIFO, fact.ASymlink, fact.ADevice},
 		l.Kind) {
-		return fmt.Errorf("path %q: no kind is %q", l.Path, l.Kind)
+		return fmt.Errorf("path %q: unknown kind %q", l.Path, l.Kind)
 	}
 	if _, err := semver.NewConstraint(cmp.Or(l.Releases, "*")); err != nil {
 		return fmt.Errorf("path %q: releases %q: %w", l.Path, l.Releases, err)
@@ -80,23 +80,24 @@ func (l ListedFile) check() error {
 	words := strings.Split(l.Path, "/")
 	for i, w := range words {
 		if strings.HasPrefix(w, "*") && i < 2 {
-			return fmt.Errorf("path %q: it is true of too much", l.Path)
+			return fmt.Errorf("path %q matches too many files: begin with ROOT/ or STATE/ and a name", l.Path)
 		}
 	}
 	return nil
 }
 
-// matches reports whether the line allows a path, with its place's word, and a File's
-// kind.
+// matches reports whether the line allows a file with a name, in which ROOT or STATE
+// stands for containerd's directory, and a kind.
 func (l ListedFile) matches(name, kind string) bool {
 	if kind == "" {
 		kind = fact.APlainFile
 	}
-	ok, _ := path.Match(l.Path, name) // checked before
+	ok, _ := path.Match(l.Path, name) // check has checked the pattern
 	return ok && kind == l.Kind
 }
 
-// FilesThatMayAppear returns the only files that may be new after a case.
+// FilesThatMayAppear returns the files that may be new after a case. All others are
+// leaks.
 func FilesThatMayAppear() []ListedFile { return slices.Clone(fileLists.MayAppear) }
 
 // Lets reports whether the line allows a file of an inventory.
@@ -104,7 +105,7 @@ func (l ListedFile) Lets(inv inventory.Inventory, f inventory.File) bool {
 	return l.matches(inv.Places.Name(f.Path), f.Kind)
 }
 
-// NeededBy reports whether a release, "v2.4.2", leaves the file.
+// NeededBy reports whether a release, such as "v2.4.2", leaves the file.
 func (l ListedFile) NeededBy(release string) bool {
 	v, err := semver.NewVersion(release)
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// Forgotten lists the processes of containers that containerd does not know. Their
-// container or task has gone, or containerd reports that the task does not run. It
-// returns [inventory.ErrNoDaemon] if containerd was not asked.
+// Forgotten lists the running processes of containers that containerd does not know as
+// running. containerd has no container or no task for them, or reports the task as
+// STOPPED or UNKNOWN. It returns [inventory.ErrNoDaemon] if containerd was not asked.
 //
-// It leaves out shims, helpers and zombies. A process whose cgroup names no container is
-// judged by [Leaks] instead.
+// It leaves out shims, helpers and zombies. If the cgroup of a process names no
+// container, [Leaks] judges the process instead.
 func Forgotten(inv inventory.Inventory) ([]finding.Finding, error) {
 	if inv.Daemon == nil {
 		return nil, inventory.ErrNoDaemon
@@ -41,7 +41,8 @@ func Forgotten(inv inventory.Inventory) ([]finding.Finding, error) {
 	return out, nil
 }
 
-// whyForgotten returns the facts if containerd does not know that a container runs.
+// whyForgotten reports whether containerd does not know that a container runs, and
+// returns the facts.
 func whyForgotten(d *inventory.Daemon, ns, id string) (fact.Facts, bool) {
 	t, ok := d.Task(ns, id)
 	switch {

@@ -16,9 +16,9 @@ import (
 )
 
 // handles returns a finding for each kind of handle of which containerd, or a shim that
-// kept running, holds more than before. A restarted containerd is compared with the
-// earlier one: both have just started and are idle. It returns nothing if another leak
-// may be the reason.
+// kept running, holds more than before. It compares a restarted containerd with the
+// earlier one, because both have just started and are idle. It returns nothing if another
+// leak may be the reason.
 func (d diff) handles(reported []finding.Finding) []finding.Finding {
 	if Owed(reported) {
 		return nil
@@ -31,7 +31,7 @@ func (d diff) handles(reported []finding.Finding) []finding.Finding {
 		}
 		for _, g := range groupsOf(now) {
 			if g.kind == fact.AGoroutine && now.Shim != nil && !was.Collected {
-				continue // its earlier handles are unknown
+				continue // the earlier goroutines of this shim are unknown
 			}
 			more := countOf(now, g) - max(countOf(was, g), mayHold(now, g))
 			out = append(out, blame(now, g, was, more)...)
@@ -41,8 +41,8 @@ func (d diff) handles(reported []finding.Finding) []finding.Finding {
 }
 
 // group is a set of handles that are counted together: descriptors with the same target,
-// and goroutines with the same first function. The current function of a goroutine says
-// nothing, because it changes, for example in a garbage collector.
+// and goroutines with the same first function. The current function of a goroutine does
+// not count, because it changes.
 type group struct{ kind, of string }
 
 func groupOf(h inventory.Held) group { return group{h.Kind, cmp.Or(h.Root, h.Of)} }
@@ -69,8 +69,8 @@ func countOf(h inventory.Handles, g group) int {
 	return n
 }
 
-// blame returns findings about the new handles of a group, until all surplus ones are
-// named.
+// blame returns findings about the new handles of a group, until they explain the whole
+// surplus.
 func blame(h inventory.Handles, g group, was inventory.Handles, more int) []finding.Finding {
 	var out []finding.Finding
 	for _, x := range h.Held {
@@ -91,8 +91,9 @@ func blame(h inventory.Handles, g group, was inventory.Handles, more int) []find
 	return out
 }
 
-// Owed reports whether a leak may be the reason for descriptors and goroutines of
-// containerd: it reads a shim's log, and waits for its task.
+// Owed reports whether a leak may be the reason for new descriptors and goroutines of
+// containerd. For a leaked shim, for example, containerd reads the log and waits for the
+// task.
 func Owed(reported []finding.Finding) bool {
 	return slices.ContainsFunc(reported, func(f finding.Finding) bool { return slices.Contains(holdsHandles, f.Class) })
 }
@@ -100,8 +101,8 @@ func Owed(reported []finding.Finding) bool {
 // holdsHandles are the classes of leaks for which containerd holds handles.
 var holdsHandles = leakClassesThat(func(c leakClass) bool { return c.holds })
 
-// holder returns the handles of the same holder before: of containerd, also of an earlier
-// process, or of the shim.
+// holder returns the earlier handles of the same holder. For containerd these may be of
+// an earlier process.
 func (d diff) holder(now inventory.Handles) (inventory.Handles, bool) {
 	i := slices.IndexFunc(d.before.Handles, func(h inventory.Handles) bool {
 		if now.Shim == nil || h.Shim == nil {
@@ -127,26 +128,26 @@ func handleFinding(h inventory.Handles, of inventory.Held, more int) finding.Fin
 	return f
 }
 
-// May allows handles that a process did not hold before: it makes them at their first
-// use, and keeps them.
+// May is a line of handles.yaml. It allows handles that a process opens at their first
+// use, and keeps.
 type May struct {
 	// Holder is containerd or shim.
 	Holder string `yaml:"holder"`
 	Kind   string `yaml:"kind"`
 	Of     string `yaml:"of"` // the target, or the first function of a goroutine
-	// Most is the largest number in total: a second use makes no more. Garbage marks
-	// unused handles that stay until a garbage collection. After it there may be none,
-	// and before it any number, without Most.
+	// Most is the largest number in total, because a second use opens no more. Garbage is
+	// set if the handles stay until the next garbage collection of Go. After it there may
+	// be none. Before it there may be Most, or any number without Most.
 	Most    int  `yaml:"most"`
 	Garbage bool `yaml:"garbage"`
-	// Why explains which code makes them, and when.
+	// Why explains which code opens the handles, and when.
 	Why string `yaml:"why"`
 }
 
 //go:embed handles.yaml
 var mayText []byte
 
-// may is checked by a test; an invalid file ends the program at once.
+// may is parsed once, at the start. An invalid handles.yaml fails every test.
 var may = mustReadMay(mayText)
 
 func mustReadMay(text []byte) []May {
@@ -163,8 +164,7 @@ func mustReadMay(text []byte) []May {
 	return all
 }
 
-// mayHold returns the largest allowed number of a group, whatever the process held
-// before.
+// mayHold returns the number of handles of a group that handles.yaml allows.
 func mayHold(h inventory.Handles, g group) int {
 	i := slices.IndexFunc(may, func(m May) bool { return m.Holder == holderOf(h) && m.Kind == g.kind && m.Of == g.of })
 	switch {
@@ -180,7 +180,7 @@ func mayHold(h inventory.Handles, g group) int {
 
 const byContainerd = "containerd"
 
-// holderOf returns the kind of the holder.
+// holderOf returns whether containerd or a shim holds the handles.
 func holderOf(h inventory.Handles) string {
 	if h.Shim != nil {
 		return fact.ByShim

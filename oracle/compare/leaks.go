@@ -21,10 +21,10 @@ import (
 //   - the cgroup directory of a containerd namespace without processes of its own: runc
 //     creates the parent of /NAMESPACE/ID and removes only the leaf;
 //   - files of files.yaml's `may-appear`, each with its reason there;
-//   - everything in before: the case that caused a leak reports it.
+//   - everything in before, because the case that caused such a leak has reported it.
 //
-// containerd's objects (containers, tasks, snapshots, ...) are only judged if after has a
-// Daemon; [settle.Wait] never calls a scene clean without one.
+// containerd's objects (containers, tasks, snapshots, ...) are compared only if after has
+// a Daemon. [settle.Wait] requires one.
 func Leaks(before, after inventory.Inventory) []finding.Finding {
 	d := diff{before: before, after: after}
 	var out []finding.Finding
@@ -37,7 +37,7 @@ func Leaks(before, after inventory.Inventory) []finding.Finding {
 	return out
 }
 
-// finders list the new things, each of one class or of several.
+// finders are the functions that list new objects, each of one class or of several.
 var finders = []func(diff) []finding.Finding{
 	diff.processes, diff.sockets, diff.bundles, diff.criDirs, diff.mounts, diff.cgroups, diff.runcStates, diff.fifos,
 	diff.daemon, diff.networks,
@@ -131,7 +131,8 @@ func (d diff) mounts() []finding.Finding {
 	return out
 }
 
-// cgroups returns one finding for a group, however many hierarchies (cgroup v1) have it.
+// cgroups returns one finding for a cgroup, also if several hierarchies (cgroup v1) have
+// it.
 func (d diff) cgroups() []finding.Finding {
 	known := d.namespaces()
 	left := fresh(d.before.Cgroups, d.after.Cgroups, func(c inventory.Cgroup) string { return c.Path })

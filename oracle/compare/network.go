@@ -24,7 +24,7 @@ func added(calls []inventory.NetworkCall) []inventory.NetworkCall {
 	return open
 }
 
-// networks returns findings about ADD calls that were never undone.
+// networks returns findings about ADD calls that no DEL undid.
 func (d diff) networks() (out []finding.Finding) {
 	itself := func(c inventory.NetworkCall) inventory.NetworkCall { return c }
 	for _, c := range fresh(added(d.before.Networks), added(d.after.Networks), itself) {
@@ -40,7 +40,8 @@ func (d diff) networks() (out []finding.Finding) {
 	return out
 }
 
-// mountedAt returns a namespace's path in the mount table: /var/run is a link to /run.
+// mountedAt returns the path of a network namespace in the mount table, because /var/run
+// is a link to /run.
 func mountedAt(netns string) string {
 	if rest, ok := strings.CutPrefix(netns, "/var/run/"); ok {
 		return "/run/" + rest
@@ -48,8 +49,8 @@ func mountedAt(netns string) string {
 	return netns
 }
 
-// podOf returns the pod of a network namespace, or of libcni's result of an ADD, or "". A
-// result is named NETWORK-CONTAINER-INTERFACE.
+// podOf returns the pod of a file, or "". The file is a network namespace, or a result of
+// ADD that libcni stores as NETWORK-CONTAINER-INTERFACE.
 func (d diff) podOf(file string) string {
 	for _, c := range d.after.Networks {
 		if file == mountedAt(c.Netns) || path.Base(file) == c.Network+"-"+c.Container+"-"+c.Interface {

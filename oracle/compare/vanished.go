@@ -9,9 +9,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// Taken lists the losses of containers and pods that still run. It reports a missing
-// directory once, without its files. A file may grow: CRI records data about a running
-// container.
+// Taken lists the files and mounts that containers and pods lost while they ran. It
+// reports a missing directory once, without its files. A file may grow, because CRI
+// stores data about a running container.
 func Taken(was, is inventory.Belongings, places inventory.Places) (out []finding.Finding) {
 	gone := map[string]bool{}
 	for _, b := range was.Have {
@@ -31,7 +31,7 @@ func Taken(was, is inventory.Belongings, places inventory.Places) (out []finding
 	return out
 }
 
-// kept reports whether a belonging still exists, and has lost nothing.
+// kept reports whether a file or mount still exists, and is not smaller.
 func kept(b inventory.Belongings, was inventory.Belonging) bool {
 	return slices.ContainsFunc(b.Have, func(is inventory.Belonging) bool {
 		grown := was.Size <= is.Size
@@ -41,7 +41,7 @@ func kept(b inventory.Belongings, was inventory.Belonging) bool {
 }
 
 // Vanished lists everything in before that is not in after. A client that removes its own
-// containers removes no image, no foreign mount and no directory of containerd.
+// containers must not remove images, other mounts or directories of containerd.
 func Vanished(before, after inventory.Inventory) (out []finding.Finding) {
 	add := func(class finding.Class, s finding.Subject, fs fact.Facts) {
 		out = append(out, finding.Finding{Invariant: finding.Loss, Class: class, Subject: s, Facts: fs})

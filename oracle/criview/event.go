@@ -6,8 +6,8 @@ import (
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// The types of CRI's container events, in their order in a container's life. A sandbox
-// has them, too.
+// The types of CRI's container events, in the order of a container's lifecycle. CRI sends
+// them for sandboxes, too.
 const (
 	Created = "CONTAINER_CREATED_EVENT"
 	Started = "CONTAINER_STARTED_EVENT"
@@ -21,16 +21,17 @@ var EventTypes = []string{Created, Started, Stopped, Deleted}
 // Event is one of CRI's container events.
 type Event struct {
 	Type string `json:"type"` // in the API's form: CONTAINER_STOPPED_EVENT
-	ID   string `json:"id"`   // of the container, or of the sandbox.
-	// State and ExitCode are the event's fields about its container; "" if the event has
-	// none, for example for a deleted one.
+	ID   string `json:"id"`   // of the container or the sandbox
+	// State and ExitCode are from the status of the container ID in the event. State is
+	// "" if the event has no such status, for example after the deletion.
 	State    string `json:"state,omitempty"`
 	ExitCode int32  `json:"exitCode,omitempty"`
-	// Of are all containers whose state it has; nil in histories without this field.
+	// Of lists the ids of all containers with a status in the event. It is nil in
+	// histories of older versions.
 	Of []string `json:"of"`
-	// Bare is set if it lacks the status of its sandbox.
+	// Bare is set if the event has no status of the sandbox.
 	Bare bool `json:"bare,omitempty"`
-	// Created is its own time of creation; zero in histories without this field.
+	// Created is the event's own time. It is zero in histories of older versions.
 	Created time.Time `json:"created,omitzero"`
 	Seen    time.Time `json:"seen"`
 }

@@ -18,32 +18,31 @@ import (
 type Log struct {
 	mu     sync.Mutex
 	events []Event
-	begun  time.Time     // last begin of the stream
+	begun  time.Time     // when the last stream began
 	err    error         // why the stream has ended
-	none   bool          // the release has no such events
+	none   bool          // the release has no container events
 	grown  chan struct{} // closed when an event is added
 }
 
 // Heard is the content of a Log.
 type Heard struct {
 	Events []Event
-	// None is set if the release has no such events.
+	// None is set if the release has no container events.
 	None bool
-	// Since is the last begin of the stream, and Err the reason of its end.
+	// Since is the beginning of the last stream, and Err the reason for its end.
 	Since time.Time
 	Err   error
 }
 
 // TellsAll are the releases that send each event to all clients of GetContainerEvents.
-// Earlier releases had one channel for all clients, so that each event reached one of
-// them: a second client took events from the first.
+// Earlier releases had one channel for all clients, so only one client got each event.
 var TellsAll = struct{ Releases, Source string }{
 	Releases: ">= 2.0.0",
 	Source:   "containerd#7318, done by containerd#9661 (internal/eventq), which no release of 1.7 has",
 }
 
-// TellsAllIn reports whether TellsAll has a release, "v2.4.2"; a release candidate counts
-// as its release.
+// TellsAllIn reports whether a release, such as "v2.4.2", sends each event to all
+// clients. A release candidate counts as its release.
 func TellsAllIn(release string) bool {
 	v, err := semver.NewVersion(release)
 	if err != nil {
@@ -60,9 +59,10 @@ func (l *Log) Heard() Heard {
 	return Heard{slices.Clone(l.events), l.none || l.begun.IsZero(), l.begun, l.err}
 }
 
-// Record listens until ctx or containerd ends. containerd keeps events for later clients
-// (internal/eventq, for 5 minutes), so that none is lost meanwhile. Releases before 1.7
-// have no events, and respond with Unimplemented.
+// Record starts to receive events, until ctx or containerd ends. containerd keeps an
+// event for 5 minutes if no client listens (internal/eventq), so that no event is lost
+// before the next Record. Releases before 1.7 have no container events, and respond with
+// Unimplemented.
 func (l *Log) Record(ctx context.Context, conn grpc.ClientConnInterface) error {
 	at := time.Now()
 	stream, err := api.NewRuntimeServiceClient(conn).GetContainerEvents(ctx, &api.GetEventsRequest{})

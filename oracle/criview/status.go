@@ -1,5 +1,5 @@
 // Package criview answers: what does CRI report about containers and sandboxes? It keeps
-// the responses of CRI and its stream of container events. It judges nothing.
+// CRI's responses and its stream of container events. It makes no findings.
 package criview
 
 import (
@@ -17,8 +17,8 @@ const (
 	NotReady = "SANDBOX_NOTREADY"
 )
 
-// OOMKilled is CRI's reason for the end of a container in which a process was OOM-killed,
-// its init or another.
+// OOMKilled is CRI's reason for the exit of a container in which the kernel OOM-killed a
+// process: the init or another.
 const OOMKilled = "OOMKilled"
 
 // Status is one response of CRI about a container.
@@ -27,7 +27,7 @@ type Status struct {
 	State    string `json:"state"` // in the API's form: CONTAINER_EXITED
 	ExitCode int32  `json:"exitCode,omitempty"`
 	Reason   string `json:"reason,omitempty"`
-	// The zero time is CRI's 0: it has not happened yet.
+	// A zero time is CRI's 0: the event has not happened yet.
 	Created  time.Time `json:"created,omitzero"`
 	Started  time.Time `json:"started,omitzero"`
 	Finished time.Time `json:"finished,omitzero"`
@@ -45,7 +45,7 @@ func StatusOf(s *api.ContainerStatus, asked time.Time) Status {
 	}
 }
 
-// nanoseconds converts a time of CRI; 0 is none.
+// nanoseconds converts a time of CRI. 0 becomes the zero time.
 func nanoseconds(ns int64) time.Time {
 	if ns == 0 {
 		return time.Time{}

@@ -1,5 +1,5 @@
 // Package event answers: what did containerd's event stream report? A [Log] subscribes to
-// it and keeps the events of tasks and containers. It judges nothing.
+// the stream, and keeps the events about tasks. It makes no findings.
 package event
 
 import (
@@ -37,7 +37,8 @@ type Task struct {
 	Seen   time.Time `json:"seen"`            // the time of its arrival
 }
 
-// IsExitOf reports whether it is the exit of the container with that id and init.
+// IsExitOf reports whether the event is the exit of the container with this id, whose
+// init had this pid.
 func (e Task) IsExitOf(id string, pid int) bool {
 	return e.Topic == TopicExit && e.Container == id && e.Exec == "" && e.PID == pid
 }
@@ -59,7 +60,7 @@ type Log struct {
 	mu     sync.Mutex
 	events []Task
 	gaps   []Gap
-	grown  chan struct{} // closed when an event is added, or a mark arrives
+	grown  chan struct{} // closed when an event or a mark arrives
 	marks  map[string]bool
 }
 

@@ -14,8 +14,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// markTopic is the topic of Record's marks. The name of the namespace must only be valid:
-// publishing creates none.
+// markTopic is the topic of marks: events that a Log publishes to see when they arrive.
+// Any valid name of a namespace will do, because publishing creates no namespace.
 const (
 	markTopic     = "/shimquake/subscribed"
 	markNamespace = "shimquake"
@@ -25,14 +25,14 @@ const (
 // Recording is a running subscription of a Log.
 type Recording struct{ done chan error }
 
-// Done delivers the error that ended the subscription, or none if ctx was cancelled. Then
-// it is closed.
+// Done returns a channel with the error that ended the subscription. It has none if ctx
+// was cancelled, and is closed at the end.
 func (r *Recording) Done() <-chan error { return r.done }
 
 // Record subscribes the log to containerd's events about tasks. containerd accepts a
-// subscription some time after the call, so Record publishes a mark until it arrives.
-// When it returns, events arrive. The subscription ends with ctx. When containerd ends, a
-// gap begins, until the next Record on the log.
+// subscription some time after the call, so Record publishes marks until one arrives.
+// From its return on, all events arrive. The subscription ends with ctx. When containerd
+// ends, a gap begins, until the next Record on the log.
 func (l *Log) Record(ctx context.Context, client *containerd.Client) (*Recording, error) {
 	stream, errs := client.Subscribe(ctx, `topic~="^/tasks/"`, `topic=="`+markTopic+`"`)
 	if err := l.awaitMark(ctx, client, stream, errs); err != nil {
@@ -47,7 +47,7 @@ func (l *Log) Record(ctx context.Context, client *containerd.Client) (*Recording
 			case env := <-stream:
 				l.add(env)
 			case err := <-errs:
-				if ctx.Err() == nil { // the caller's own end is no gap
+				if ctx.Err() == nil { // not a gap, if the caller ended the subscription
 					l.Missed(time.Now(), time.Time{})
 					r.done <- err
 				}
@@ -72,7 +72,7 @@ func (l *Log) awaitMark(
 		case <-ctx.Done():
 			return ctx.Err()
 		case err := <-errs:
-			return errors.Join(err, errors.New("the stream ended at once"))
+			return errors.Join(err, errors.New("the stream ended before the first event"))
 		case env := <-stream:
 			if env.Topic == markTopic {
 				return nil
@@ -87,8 +87,8 @@ func (l *Log) awaitMark(
 	}
 }
 
-// publishMark sends a mark through containerd's exchange. Its body can be of any
-// registered type.
+// publishMark sends a mark through containerd's exchange. A mark can have any registered
+// type.
 func publishMark(ctx context.Context, client *containerd.Client, name string) error {
 	mark := &eventsapi.TaskOOM{ContainerID: name}
 	if err := client.EventService().Publish(namespaces.WithNamespace(ctx, markNamespace), markTopic, mark); err != nil {
@@ -97,9 +97,9 @@ func publishMark(ctx context.Context, client *containerd.Client, name string) er
 	return nil
 }
 
-// Flush returns when all events that containerd has by now have arrived in the log. The
-// exchange keeps the order, so Flush sends a mark and waits for it. If no shim runs any
-// more, an event that is missing then never comes.
+// Flush returns when all events that containerd has received by now are in the log. The
+// exchange keeps the order of events, so Flush sends a mark and waits for it. If no shim
+// runs any more, an event that is missing after Flush never arrives.
 func (l *Log) Flush(ctx context.Context, client *containerd.Client) error {
 	name := fmt.Sprintf("flush-%d", time.Now().UnixNano())
 	if err := publishMark(ctx, client, name); err != nil {
@@ -156,7 +156,7 @@ func (l *Log) add(env *events.Envelope) {
 	}
 	body, err := typeurl.UnmarshalAny(env.Event)
 	if err != nil {
-		return // an unknown type is none of the types below
+		return // decode knows no other type
 	}
 	if mark, ok := body.(*eventsapi.TaskOOM); ok && env.Topic == markTopic {
 		l.passed(mark.ContainerID)

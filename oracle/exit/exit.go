@@ -15,20 +15,20 @@ const (
 	ByWait       Observer = "wait"        // the client's Wait.
 	ByDelete     Observer = "delete"      // the client's Delete.
 	ByTaskStatus Observer = "task-status" // containerd's Get of a task that has ended.
-	ByTaskList   Observer = "task-list"   // its List of all tasks.
-	ByTaskExit   Observer = "TaskExit"    // the event
+	ByTaskList   Observer = "task-list"   // containerd's List of all tasks.
+	ByTaskExit   Observer = "TaskExit"    // the event.
 	ByTaskDelete Observer = "TaskDelete"  // the event.
 	ByShimDelete Observer = "shim-delete" // the shim's Delete, or its `delete` helper.
 	ByShimState  Observer = "shim-state"  // the shim's State after its Wait has returned.
 	ByCRIStatus  Observer = "cri-status"  // CRI's ContainerStatus.
-	ByExecSync   Observer = "exec-sync"   // CRI's ExecSync, of an exec.
-	ByExecStream Observer = "exec-stream" // the stream of CRI's Exec, of an exec.
-	ByRestarted  Observer = "restarted"   // a restarted containerd's State or Wait
-	ByNobody     Observer = "nobody"      // an exit that no client could learn
+	ByExecSync   Observer = "exec-sync"   // CRI's ExecSync.
+	ByExecStream Observer = "exec-stream" // the stream of CRI's Exec.
+	ByRestarted  Observer = "restarted"   // a restarted containerd's State or Wait.
+	ByNobody     Observer = "nobody"      // not an observer: no observer reported the exit.
 )
 
 // ErrNoTruth reports that the real exit status of an observed container is unknown, so
-// its statuses cannot be judged.
+// that the reported ones cannot be compared with it.
 var ErrNoTruth = errors.New("the real exit status is not known")
 
 // Observation is a reported exit status.
@@ -41,7 +41,7 @@ type Observation struct {
 	PID       int       `json:"pid,omitempty"`
 }
 
-// Truth is the real exit status, known without containerd.
+// Truth is the real exit status of a process, from other sources than containerd.
 type Truth struct {
 	Container string `json:"container"`
 	Exec      string `json:"exec,omitempty"`
@@ -51,7 +51,7 @@ type Truth struct {
 	Source string `json:"source"`
 }
 
-// Of returns the name of the container, or of the exec in it.
+// Of returns the name of the process: of the container, or of the exec in it.
 func (t Truth) Of() string { return NameOf(t.Container, t.Exec) }
 
 // Sent is a signal that was sent to a process. It distinguishes a real 128+signal from a

@@ -19,7 +19,7 @@ func TestWhatIsNotKnownOfExitsIsNotJudged(t *testing.T) {
 		"one truth, twice": {[]Truth{seven, seven}, Observation{Container: "c1", Status: 7}, ""},
 		"two truths": {
 			[]Truth{seven, {Container: "c1", Status: 8}}, Observation{Container: "c1", Status: 7},
-			"exited with 7 () and with 8",
+			"is ambiguous: 7 () and 8 ()",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -18,7 +18,7 @@ func Wrong(truths []Truth, reported []Observation, sent []Sent) (wrong []finding
 	for _, t := range truths {
 		p := process{t.Container, t.Exec}
 		if old, ok := known[p]; ok && old.Status != t.Status {
-			errs = append(errs, fmt.Errorf("exit ledger: %s exited with %d (%s) and with %d (%s)?",
+			errs = append(errs, fmt.Errorf("exit ledger: the real exit status of %s is ambiguous: %d (%s) and %d (%s)",
 				p, old.Status, old.Source, t.Status, t.Source))
 			continue
 		}
@@ -43,7 +43,7 @@ func Wrong(truths []Truth, reported []Observation, sent []Sent) (wrong []finding
 // containerd).
 const SignalBase = 128
 
-// wrongExit returns the finding about a wrong observation.
+// wrongExit returns the finding about an observation with a wrong status.
 func wrongExit(o Observation, truth Truth, sent []Sent) finding.Finding {
 	f := finding.Finding{
 		Invariant: finding.Exit, Class: finding.ClassExitCode, Subject: finding.Subject{ID: o.Container, Exec: o.Exec,

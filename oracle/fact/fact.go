@@ -1,5 +1,5 @@
 // Package fact defines the facts of findings: their keys, the values of a key, and the
-// text form KEY=VALUE. It answers: what can be known about a finding?
+// text form KEY=VALUE. It answers: which details of a finding can be matched?
 //
 // It imports no other package of the oracle.
 package fact
@@ -13,12 +13,12 @@ import (
 	"github.com/shimquake/shimquake/spelling"
 )
 
-// Facts has a value for each known key of a finding's subject:
+// Facts are the known facts of a finding, by key:
 //
 //	Facts{Task: None, Bundle: Gone}
 //
-// They are comparable. In JSON and YAML they are a list of texts KEY=VALUE, in the order
-// of the keys: [task=none, bundle=gone].
+// A value is "" if the fact is unknown. Facts are comparable. In JSON and YAML they are a
+// list of texts KEY=VALUE, in the order of the keys: [task=none, bundle=gone].
 type Facts [factCount]string
 
 // Fact is one key with its value.
@@ -30,8 +30,8 @@ type Fact struct {
 // String returns the text form, KEY=VALUE.
 func (f Fact) String() string { return f.Key.String() + "=" + f.Value }
 
-// Parse parses the text form of a fact. An unknown name is a *spelling.UnknownError with
-// the nearest known one.
+// Parse parses the text form of a fact. For an unknown name it returns a
+// *spelling.UnknownError with the nearest known name.
 func Parse(text string) (Fact, error) {
 	name, value, ok := strings.Cut(text, "=")
 	if !ok || value == "" {
@@ -62,7 +62,7 @@ func ParseAll(texts []string) (Facts, error) {
 			return fs, err
 		}
 		if old := fs[f.Key]; old != "" && old != f.Value {
-			return fs, fmt.Errorf("fact %s: it is %s already", f, old)
+			return fs, fmt.Errorf("fact %s: the list also has %s=%s: remove one", f, f.Key, old)
 		}
 		fs[f.Key] = f.Value
 	}
@@ -80,7 +80,7 @@ func (fs Facts) All() []Fact {
 	return out
 }
 
-// Has reports whether these facts include some others.
+// Has reports whether these facts include all of some other facts.
 func (fs Facts) Has(some Facts) bool {
 	for k, v := range some {
 		if v != "" && fs[k] != v {
@@ -90,7 +90,7 @@ func (fs Facts) Has(some Facts) bool {
 	return true
 }
 
-// With returns these facts with more added. The added values replace known ones.
+// With returns these facts with more facts added. Added values replace earlier ones.
 func (fs Facts) With(more Facts) Facts {
 	for k, v := range more {
 		if v != "" {
@@ -100,8 +100,8 @@ func (fs Facts) With(more Facts) Facts {
 	return fs
 }
 
-// Cause returns the facts that findings of the same cause in other cases have, too: no
-// ids, pids, paths and times.
+// Cause returns the facts that are the same in all findings of one cause. Ids, pids and
+// times are not among them.
 func (fs Facts) Cause() Facts {
 	for k := range fs {
 		if keys[k].scope != inCause {
@@ -111,7 +111,7 @@ func (fs Facts) Cause() Facts {
 	return fs
 }
 
-// Details returns the facts that belong to one case alone, or nil: no match may use them.
+// Details returns the facts that belong to one case, which no match may use.
 func (fs Facts) Details() []Fact {
 	return slices.DeleteFunc(fs.All(), func(f Fact) bool { return keys[f.Key].scope != inDetail })
 }
@@ -132,7 +132,7 @@ func (fs Facts) String() string { return strings.Join(fs.Texts(), " ") }
 // MarshalJSON returns the list of the text forms.
 func (fs Facts) MarshalJSON() ([]byte, error) { return json.Marshal(fs.Texts()) }
 
-// UnmarshalJSON parses such a list.
+// UnmarshalJSON parses a list of text forms.
 func (fs *Facts) UnmarshalJSON(text []byte) error {
 	var texts []string
 	if err := json.Unmarshal(text, &texts); err != nil {
@@ -146,7 +146,7 @@ func (fs *Facts) UnmarshalJSON(text []byte) error {
 // MarshalYAML returns the list of the text forms, for the YAML library.
 func (fs Facts) MarshalYAML() (any, error) { return fs.Texts(), nil }
 
-// UnmarshalYAML parses such a list, for the YAML library.
+// UnmarshalYAML parses a list of text forms, for the YAML library.
 func (fs *Facts) UnmarshalYAML(unmarshal func(any) error) error {
 	var texts []string
 	if err := unmarshal(&texts); err != nil {

@@ -18,7 +18,7 @@ const (
 const (
 	TooEarly = "too-early" // a time before its event.
 	TooLate  = "too-late"  // a time after its event, or after the response.
-	Fatal    = "fatal"     // a log message after which containerd cannot continue
+	Fatal    = "fatal"     // a log message after which containerd exits
 	NotSet   = "not-set"
 	Other    = "other"   // a wrong value
 	Changed  = "changed" // a value that differs from an earlier response
@@ -26,8 +26,8 @@ const (
 
 // More values of facts.
 const (
-	OnlyByCRI    = "by-cri-alone"  // Listed: CRI lists it, and containerd does not have it.
-	NotByCRI     = "not-by-cri"    // Listed: containerd has it, and CRI does not list it.
+	OnlyByCRI    = "by-cri-alone"  // Listed: CRI lists the object, and containerd does not have it.
+	NotByCRI     = "not-by-cri"    // Listed: containerd has the object, and CRI does not list it.
 	ASandbox     = "sandbox"       // Object.
 	InRunningPod = "running-pod"   // In: left by a removed container in a running pod.
 	FromRunning  = "running-owner" // In: lost from a running container or pod

@@ -8,7 +8,7 @@ type Key uint8
 // String returns the key's name in the text form.
 func (k Key) String() string { return keys[k].name }
 
-// Values returns the values that a fact of the key may have; nil: any.
+// Values returns the values that a fact of the key may have, or nil if it may have any.
 func (k Key) Values() []string { return slices.Clone(keys[k].values) }
 
 // The keys of facts. A new key needs a line in keys, too.
@@ -120,13 +120,13 @@ var topics = []string{
 	"CONTAINER_CREATED_EVENT", "CONTAINER_STARTED_EVENT", "CONTAINER_STOPPED_EVENT", "CONTAINER_DELETED_EVENT",
 }
 
-// scope is the range of a fact.
+// scope says in which findings a fact is the same.
 type scope uint8
 
 const (
 	inCause  scope = iota // the same in all findings of one cause.
-	inMatch               // for matches; it may differ between cases of one cause.
-	inDetail              // for one case only
+	inMatch               // may differ between cases of one cause, but matches may use it.
+	inDetail              // belongs to one case, so that no match may use it.
 )
 
 var keys = [factCount]struct {

@@ -9,9 +9,9 @@ const (
 	Some     = "some"
 	Yes      = "true"
 
-	Hidden   = "hidden"    // Bundle: containerd ended during its removal
-	Named    = "names-it"  // the bundle names the socket
-	NoneLeft = "none-left" // no bundle is left at all
+	Hidden   = "hidden"    // Bundle: its removal did not finish
+	Named    = "names-it"  // the bundle has the address of the socket
+	NoneLeft = "none-left" // no bundle exists
 
 	Listening = "listening" // Socket
 	Silent    = "silent"    // a socket file without a listener
@@ -24,13 +24,13 @@ const (
 	ByInit          = "init"      // Parent
 	ByOther         = "process"   // another parent
 	Expiring        = "expiring"  // Lease
-	ByNeighbour     = "neighbour" // Served: not the group's own shim
-	ByTwo           = "two-shims" // Served: at once
+	ByNeighbour     = "neighbour" // Served: the shim of another container of the group
+	ByTwo           = "two-shims" // Served: two shims at once
 	OfContainer     = "container" // Owner
 	AZombie         = "zombie"    // State
 	AStopped        = "stopped"
 	Uninterruptible = "uninterruptible"
-	AWorkDir        = "work-directory" // Kind: the bundle's twin in containerd's root
+	AWorkDir        = "work-directory" // Kind: the directory beside the bundle, in containerd's root
 	ASnapshotDir    = "snapshot-directory"
 	APlainFile      = "file"
 	ADirectory      = "directory"
@@ -46,7 +46,7 @@ const (
 	AnActivation    = "activation" // of the mount manager
 	Committed       = "committed"  // of a snapshot
 	ADescriptor     = "descriptor"
-	AConnection     = "connection" // a descriptor, too
+	AConnection     = "connection" // a descriptor of a connection
 	AWatch          = "inotify"
 	AGoroutine      = "goroutine"
 	Grown           = "grown"   // Size
@@ -59,16 +59,16 @@ const (
 	WrongStatus     = "wrong-status"
 	NoPID           = "no-pid"
 	NoTime          = "no-time"
-	StampedLate     = "stamped-late" // with the time of a later attempt
+	StampedLate     = "stamped-late" // it has the time of a later attempt to send it
 	WrongPID        = "wrong-pid"    // also a Status
 	WrongNamespace  = "wrong-namespace"
 	WrongTime       = "wrong-time"  // also a Status: only the time is wrong.
 	OtherTime       = "other-time"  // Status: the reporters disagree about the time.
 	NoField         = "no-field"    // a field that clients of CRI use is missing
-	OtherField      = "other-field" // it differs from CRI's response.
+	OtherField      = "other-field" // a field differs from CRI's response.
 	Unasked         = "unasked"     // of an exec that no client has asked for
-	OfRefused       = "of-refused"  // of a process that could not begin.
-	Untrue          = "untrue"      // its cause has not happened
+	OfRefused       = "of-refused"  // of a process that could not start.
+	Untrue          = "untrue"      // the reported OOM kill has not happened
 	NotSentAgain    = "not-sent-again"
 	AfterInitExit   = "init-exit" // After
 	AnotherStop     = "another-stop"
@@ -77,14 +77,14 @@ const (
 	Foreign         = "foreign"
 	Misdated        = "misdated"
 	Unrotated       = "unrotated"
-	Overwritten     = "overwritten"      // the earlier content of a file is lost.
-	LoggerRuns      = "logger-runs"      // after the deletion of its container.
-	AnotherLog      = "another-log"      // its logger got the id of another container
+	Overwritten     = "overwritten"      // the earlier content of the log file is lost.
+	LoggerRuns      = "logger-runs"      // the logger runs after the deletion of its container.
+	AnotherLog      = "another-log"      // the logger got the id of another container
 	AnExec          = "exec"             // Of
 	AnAttach        = "attach"           // Of: a client that has attached
 	Second          = "second"           // Use
 	SameAgain       = "same"             // Repeat
-	AlreadyReported = "already-reported" // its shim had told containerd before
+	AlreadyReported = "already-reported" // containerd had known it from the shim before
 	OtherStatus     = "other-status"
 	OtherPID        = "other-pid"
 

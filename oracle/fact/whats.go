@@ -1,6 +1,6 @@
 package fact
 
-// whats are the values of What. Each has its words.
+// whats are the values of What. Package wording has a sentence for each.
 var whats = []string{
 	OthersCall, OthersEnd, OthersStatus, OthersEvent, OthersOutput, OthersAnswer, Removal, NameFree,
 	IDReuse, Boot, Listing, Collection, Answer, ARestart, Shutdown,
@@ -26,7 +26,7 @@ const (
 const (
 	Removal  = "removal"
 	IDReuse  = "id-reuse"
-	NameFree = "name-free" // the name of an existing container or pod is accepted again
+	NameFree = "name-free" // containerd accepts the name of an existing container or pod again
 	Boot     = "boot"
 	Listing  = "listing"
 	// Collection is a garbage collection.
@@ -36,47 +36,49 @@ const (
 	Shutdown   = "shutdown"
 	Death      = "death"
 	ALog       = "log"        // Is: repeated, or fatal.
-	ExecKept   = "exec-kept"  // a deleted exec is still there
-	ExecTaken  = "exec-taken" // the id of a deleted exec is refused.
-	// An exec by CRI: it is refused, or its timeout is not reported. Or it keeps running
-	// after its timeout or without its client, or it times out too early.
+	ExecKept   = "exec-kept"  // containerd still has a deleted exec
+	ExecTaken  = "exec-taken" // containerd refuses the id of a deleted exec.
+	// An exec by CRI: the call failed, or its timeout was not reported, or it timed out
+	// too early. Or it keeps running after its timeout or without its client.
 	ExecFailed  = "exec-failed"
 	ExecUntimed = "exec-untimed"
 	ExecLives   = "exec-lives"
 	ExecEarly   = "exec-early"
-	// A client that attaches: it cannot, or its stream stays open after the end of the
-	// container.
+	// A client that attaches: it could not attach, or its stream stays open after the end
+	// of the container.
 	AttachFailed = "attach-failed"
 	AttachOpen   = "attach-open"
 	// The output of a container or of an exec.
 	WrongOutput = "output"
-	// A standard input: wrong content, no end after it was closed, or an end before that.
+	// A standard input: the process read wrong content, or no end after the input was
+	// closed, or an end before that.
 	WrongInput = "input"
 	InputOpen  = "input-open"
 	InputEnded = "input-ended"
 
-	// A task after a successful call: containerd's state of it, and the pid in the
-	// response, or none.
+	// A task after a successful call: containerd reports a wrong state, or the response
+	// has a wrong pid or none.
 	StateAs  = "state-as"
 	StatePID = "state-pid"
-	// A step of a script: a response, or a state or list behind it, that no possible
-	// state of the object allows.
+	// A step of a script: its response, or a state or list after it, is impossible.
 	WrongResponse = "response"
 	WrongState    = "state"
-	// ShimEnded is a shim that was not killed, and has not ended with success.
+	// ShimEnded: a shim was not killed, and exited with another status than 0.
 	ShimEnded = "shim-ended"
-	// A payload that continues while its task is paused, or does not when it was resumed.
+	// A payload runs while its task is paused, or does not run after its task was
+	// resumed.
 	PausedRuns    = "paused-runs"
 	ResumedStands = "resumed-stands"
 	ASlowCall     = "slow-call"
-	// A client that waits for an end and gets no response. It is one of several, or waits
-	// for an exec since before its start was refused.
+	// A client waits for an end and gets no response. Other clients wait, too, or the
+	// start of the exec was refused meanwhile.
 	WaitUnanswered = "wait-unanswered"
-	// A command that does not exist has begun.
+	// A command that does not exist was started.
 	AbsentBegun     = "absent-begun"
 	DoneTwice       = "done-twice"       // a repeated operation succeeds
 	AskedUnanswered = "asked-unanswered" // no response to State while another call is held
-	// A SIGKILL for an ended process: its response, and that it killed another process.
+	// A SIGKILL for an ended process: it got a wrong response, or it killed another
+	// process.
 	LateKillAs      = "late-kill-as"
 	KillHitsAnother = "kill-hits-another"
 	Baseline        = "baseline" // a call that failed before any fault

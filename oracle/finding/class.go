@@ -2,7 +2,8 @@ package finding
 
 import "slices"
 
-// Class is the kind of a finding's subject.
+// Class is the kind of a finding: the kind of its object, or of what was observed
+// wrongly.
 type Class string
 
 // The classes of leaks.
@@ -21,14 +22,14 @@ const (
 	ClassContainer Class = "container"
 	ClassTask      Class = "task"
 	ClassSandbox   Class = "sandbox"
-	ClassMetadata  Class = "metadata" // another record of containerd's metadata.
-	ClassFile      Class = "file"     // another file on its disk.
-	ClassNetwork   Class = "network"  // a pod's network, by the calls of its CNI plugin.
-	ClassHandle    Class = "handle"   // an open descriptor or a goroutine
+	ClassMetadata  Class = "metadata" // another record in containerd's metadata.
+	ClassFile      Class = "file"     // another file in containerd's directories.
+	ClassNetwork   Class = "network"  // a pod's network: its CNI plugin got an ADD without a DEL.
+	ClassHandle    Class = "handle"   // an open descriptor or a goroutine.
 )
 
-// LeakClasses are the classes of leaks, in the order of findings. Each has a positive
-// control.
+// LeakClasses are the classes of leaks, in the order of findings. A test in
+// suites/control plants a leak of each class, and requires the finding.
 var LeakClasses = []Class{
 	ClassShim, ClassProcess, ClassSocket, ClassBundle, ClassCRIDir, ClassMount, ClassCgroup, ClassRuncState,
 	ClassSnapshot, ClassLease, ClassFIFO, ClassContainer, ClassTask, ClassSandbox, ClassMetadata, ClassNetwork,
@@ -43,7 +44,7 @@ const (
 	ClassCRIStatus Class = "cri-status" // CRI's status of a container or a sandbox.
 	ClassCRIEvent  Class = "cri-event"  // CRI's container events.
 	ClassDaemon    Class = "containerd" // the daemon itself.
-	ClassBystander Class = "bystander"  // a task or a pod without a fault
+	ClassBystander Class = "bystander"  // a task or a pod that no fault targets.
 )
 
 // Classes are all classes, in the order of findings.

@@ -1,7 +1,7 @@
-// Package finding answers: what does not hold? A [Finding] is an invariant, a class, one
-// subject, and facts. A [Match] recognizes findings by their class and facts.
+// Package finding answers: which statement does not hold? A [Finding] has an invariant, a
+// class, one subject, and facts. A [Match] recognizes findings by their class and facts.
 //
-// Package wording makes sentences of findings, and no code reads these.
+// Package wording turns findings into sentences. No code reads these sentences.
 package finding
 
 import (
@@ -12,53 +12,53 @@ import (
 	"github.com/shimquake/shimquake/oracle/fact"
 )
 
-// Invariant is one of the rules of docs/verdict.md.
+// Invariant is a statement that must hold. Several rules of the judge can find that it
+// does not.
 type Invariant string
 
 // The invariants.
 const (
-	Leak     Invariant = "leak"      // a thing was left behind.
+	Leak     Invariant = "leak"      // an object was left behind.
 	Exit     Invariant = "exit"      // an exit status was reported wrongly, or not at all.
 	End      Invariant = "end"       // a container did not end as its workload says.
-	Event    Invariant = "event"     // exit and delete did not arrive once and in order.
+	Event    Invariant = "event"     // an event is missing, wrong, repeated or out of order.
 	Liveness Invariant = "liveness"  // an id cannot be used again, or containerd does not respond.
 	Forgot   Invariant = "forgotten" // containerd does not know a running process of a container.
-	Others   Invariant = "others"    // a fault of one container affected another one.
-	Loss     Invariant = "loss"      // an earlier thing has gone.
-	Net      Invariant = "network"   // a wrong call of CNI for a pod.
-	Status   Invariant = "status"    // a wrong status of CRI for a container or a sandbox.
+	Others   Invariant = "others"    // a fault in one container affected another one.
+	Loss     Invariant = "loss"      // an object that existed before is gone.
+	Net      Invariant = "network"   // containerd called CNI wrongly for a pod.
+	Status   Invariant = "status"    // CRI reported a wrong status of a container or a sandbox.
 	Residue  Invariant = "residue"   // a note: a known residue did not appear where it should
 )
 
-// Finding is one violation: the invariant, the subject and the facts. Package wording
-// makes sentences of it for people; no code reads them.
+// Finding is one violation of an invariant.
 type Finding struct {
 	Invariant Invariant  `json:"invariant"`
 	Class     Class      `json:"class"`
 	Subject   Subject    `json:"subject"`
 	Facts     fact.Facts `json:"facts"`
-	// Known is the id of the known residue that explains the finding; such a finding does
-	// not violate.
+	// Known is the id of the known residue that explains the finding. Such a finding does
+	// not make the case violated.
 	Known string `json:"known,omitempty"`
-	// Because says when releases leave a residue, for a person. Known findings and notes
-	// have it.
+	// Because says, for a person, when releases leave the residue. Only known findings
+	// and notes have this field.
 	Because string `json:"because,omitempty"`
 }
 
-// Subject identifies the subject of a finding. A zero field is unknown or does not apply.
+// Subject identifies the object of a finding. A zero field is unknown or does not apply.
 type Subject struct {
 	Namespace string `json:"namespace,omitempty"` // containerd namespace.
-	ID        string `json:"id,omitempty"`        // container, task, sandbox or lease
-	Pod       string `json:"pod,omitempty"`       // the id of its sandbox, or of the first of its group.
-	Exec      string `json:"exec,omitempty"`      // of the container
-	PID       int    `json:"pid,omitempty"`       // in the scene's PID namespace
-	Start     uint64 `json:"start,omitempty"`     // of the process, in clock ticks since boot.
-	Path      string `json:"path,omitempty"`      // inside the scene; cgroups: on the host
-	Name      string `json:"name,omitempty"`      // a process's command line, a shim's program
+	ID        string `json:"id,omitempty"`        // container, task, sandbox or lease.
+	Pod       string `json:"pod,omitempty"`       // the id of the pod's sandbox, or of the first container of the group.
+	Exec      string `json:"exec,omitempty"`      // the exec in the container.
+	PID       int    `json:"pid,omitempty"`       // in the tested PID namespace.
+	Start     uint64 `json:"start,omitempty"`     // when the process started, in clock ticks since boot.
+	Path      string `json:"path,omitempty"`      // in the tested mount namespace; for a cgroup, on the host.
+	Name      string `json:"name,omitempty"`      // a process's command line, a shim's program.
 }
 
 // String returns the invariant, the class, the subject's id and the facts. It is for logs
-// of tests; package wording makes the sentence for people.
+// of tests. Package wording has the sentences for people.
 func (f Finding) String() string {
 	words := []string{string(f.Invariant), string(f.Class)}
 	for _, w := range []string{f.Subject.ID, f.Subject.Exec, f.Subject.Path, f.Facts.String()} {
@@ -69,7 +69,7 @@ func (f Finding) String() string {
 	return strings.Join(words, " ")
 }
 
-// Violates reports whether the finding breaks its invariant: it is neither a known
+// Violates reports whether the finding makes a case violated: it is neither a known
 // residue nor a note.
 func (f Finding) Violates() bool { return f.Known == "" && f.Invariant != Residue }
 

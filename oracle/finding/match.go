@@ -15,16 +15,16 @@ import (
 //
 //	exit-code by=cri-status status=made-up-255 true=7
 //
-// It matches known findings, and the findings of old releases in suites.
+// The catalogue uses matches for known findings, and the suites use them for the findings
+// of old releases.
 type Match struct {
 	Class Class
 	Facts fact.Facts
 }
 
-// ParseMatch parses the text form. It rejects a match that would excuse too much. An exit
-// status needs its reporter and its error, an event its error, and a containerd that
-// ended by itself its exit status. That must be 2, a panic, and never the 1 of a
-// containerd that gave up.
+// ParseMatch parses the text form. It rejects a match that would excuse too much. A wrong
+// exit status needs its reporter and its error. An event needs its error, and an exit of
+// containerd needs its exit status.
 func ParseMatch(text string) (Match, error) {
 	words := strings.Fields(text)
 	if len(words) == 0 {
@@ -38,7 +38,7 @@ func ParseMatch(text string) (Match, error) {
 	return m, m.check()
 }
 
-// MustMatches parses several text forms for tables. An invalid one ends the program.
+// MustMatches parses several text forms for tables. It panics if one is invalid.
 func MustMatches(texts ...string) []Match {
 	out := make([]Match, len(texts))
 	for i, text := range texts {
@@ -63,7 +63,7 @@ func (m Match) check() error {
 		return fmt.Errorf("match %q: %w", m, spelling.Unknown("class", string(m.Class), texts(Classes)))
 	}
 	if details := m.Facts.Details(); len(details) > 0 {
-		return fmt.Errorf("match %q: %s differs from case to case", m, details[0])
+		return fmt.Errorf("match %q: the fact %s differs from case to case: remove it", m, details[0])
 	}
 	keys := slices.Clone(needed[m.Class])
 	if m.Class == ClassDaemon && m.Facts[fact.What] == fact.Death {
@@ -71,7 +71,7 @@ func (m Match) check() error {
 	}
 	for _, k := range keys {
 		if m.Facts[k] == "" {
-			return fmt.Errorf("match %q: name its %s, or it excuses leaks of other causes", m, k)
+			return fmt.Errorf("match %q: add the fact %s: without it the match excuses findings of other causes", m, k)
 		}
 	}
 	return nil
@@ -91,7 +91,7 @@ func (m Match) Like(f Finding) bool {
 	return m.Class == f.Class && f.Facts.Has(m.Facts) && f.Facts[fact.Of] == m.Facts[fact.Of]
 }
 
-// AnyLike reports whether a finding matches one of them.
+// AnyLike reports whether a finding matches at least one match.
 func AnyLike(all []Match, f Finding) bool {
 	return slices.ContainsFunc(all, func(m Match) bool { return m.Like(f) })
 }
@@ -104,7 +104,7 @@ func (m Match) String() string {
 // MarshalYAML returns the text form, for the YAML library.
 func (m Match) MarshalYAML() (any, error) { return m.String(), nil }
 
-// UnmarshalYAML parses it, for the YAML library.
+// UnmarshalYAML parses the text form, for the YAML library.
 func (m *Match) UnmarshalYAML(unmarshal func(any) error) error {
 	var text string
 	if err := unmarshal(&text); err != nil {

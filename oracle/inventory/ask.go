@@ -14,7 +14,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// askDaemon asks one containerd for its objects; want are the wanted classes.
+// askDaemon asks containerd for its objects of the wanted classes.
 func askDaemon(ctx context.Context, s Scene, want parts) (*Daemon, error) {
 	d := &Daemon{Namespaces: slices.Clone(s.Namespaces)}
 	if len(d.Namespaces) == 0 {
@@ -25,8 +25,8 @@ func askDaemon(ctx context.Context, s Scene, want parts) (*Daemon, error) {
 		d.Namespaces = all
 	}
 	slices.Sort(d.Namespaces)
-	// One part for each namespace: they are asked concurrently, and only this function
-	// writes to d.
+	// Each namespace has its own part, because the requests are concurrent. Only this
+	// function writes to d.
 	answers := make([]Daemon, len(d.Namespaces))
 	group, ctx := errgroup.WithContext(ctx)
 	for i, ns := range d.Namespaces {
@@ -66,7 +66,7 @@ func (d *Daemon) ask(ctx context.Context, ns string, s Scene, want parts) error 
 			return fmt.Errorf("list tasks of %s: %w", ns, err)
 		}
 		for _, t := range all.Tasks {
-			// ContainerID is empty in List's responses: a task has its container's ID.
+			// ContainerID is empty in the responses of List. A task has the id of its container.
 			d.Tasks = append(d.Tasks, Task{ns, cmp.Or(t.ContainerID, t.ID), int(t.Pid), t.Status.String(), t.ExitStatus})
 		}
 	}

@@ -9,11 +9,11 @@ import (
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// Belongings are the belongings of containers and sandboxes at one time: everything in
-// containerd's directories beneath a name that is their id.
+// Belongings are the files, directories and mounts of containers and sandboxes at one
+// time: everything in containerd's directories with their id in its path.
 type Belongings struct {
 	At time.Time `json:"at"`
-	// Of are the ids; Have is everything of theirs.
+	// Of are the ids, and Have are the belongings of all of them.
 	Of   []string    `json:"of"`
 	Have []Belonging `json:"have,omitempty"`
 }

@@ -11,17 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Cgroup is one directory below the scene's cgroup subtree.
+// Cgroup is one directory below the scene's cgroup directories.
 type Cgroup struct {
 	Path string `json:"path"` // on the host
-	Rel  string `json:"rel"`  // below its entry of Scene.CgroupDirs
-	// Procs is its number of processes (lines of cgroup.procs).
+	Rel  string `json:"rel"`  // relative to its directory in Scene.CgroupDirs
+	// Procs is the number of processes in it (lines of cgroup.procs).
 	Procs int  `json:"procs"`
 	Leaf  bool `json:"leaf"` // without directories below
 }
 
-// cgroups lists all directories below dirs. The dirs themselves belong to the scene and
-// are not listed. They must exist, so that a misspelt one cannot pass as a clean one.
+// cgroups lists all directories below dirs. The dirs themselves are not listed. They must
+// exist, because a misspelt directory would look empty.
 func cgroups(dirs []string) ([]Cgroup, error) {
 	var out []Cgroup
 	for _, base := range dirs {
@@ -66,21 +66,22 @@ func walkCgroup(dir, rel string, out *[]Cgroup) error {
 	return nil
 }
 
-// childless reports whether a directory has no subdirectory: each would be a link to it
-// beside its own two (kernfs_refresh_inode in Linux's fs/kernfs/inode.c). To list a
-// group, with all its files, costs many times as much. A filesystem without this count
-// reports 1.
+// childless reports whether a directory has no subdirectory. Each subdirectory would add
+// a link to the directory's own two (kernfs_refresh_inode in Linux's fs/kernfs/inode.c).
+// This is many times faster than to list a cgroup with all its files. A filesystem that
+// does not count links reports 1.
 func childless(st unix.Stat_t) bool { return st.Nlink == 2 }
 
 func countProcs(dir string) int {
 	text, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
 	if err != nil {
-		return 0 // removed, or a threaded group (cgroups(7)), whose domain has its processes
+		return 0 // removed, or a threaded cgroup (cgroups(7)), whose processes count in its domain
 	}
 	return strings.Count(string(text), "\n")
 }
 
-// cgroupGone reports whether a group was removed: its open directory returns ENODEV.
+// cgroupGone reports whether an error means that the cgroup was removed. An open
+// directory then returns ENODEV.
 func cgroupGone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV)
 }

@@ -10,13 +10,12 @@ import (
 	"github.com/containerd/errdefs"
 )
 
-// Collect makes containerd collect its garbage. Removed metadata leaves the disk only
-// then, and only if a snapshot was removed since containerd has started. Usually
-// containerd does so itself soon after the removal. It does not if it was killed in
-// between, or if the removal fell into the end of another collection
-// (lastCollection.After in plugins/gc/scheduler.go of v2.4.2). The next removal then
-// collects the rest. Here that is a snapshot of the oracle; own is called with its
-// directory.
+// Collect makes containerd collect its garbage. Only a collection removes the files of
+// removed snapshots. It does so only if a snapshot was removed since containerd started.
+// Usually containerd starts one soon after a removal. It does not if it was killed in
+// between, or if another collection was just ending (lastCollection.After in
+// plugins/gc/scheduler.go of v2.4.2). Then the next removal starts one. So Collect
+// creates and removes a snapshot, and calls own with its directory.
 func Collect(ctx context.Context, s Scene, own func(dir string)) error {
 	s = s.withDefaults()
 	in := s.CollectIn
@@ -36,8 +35,8 @@ func Collect(ctx context.Context, s Scene, own func(dir string)) error {
 			own(writtenDir(mounts))
 			err = service.Remove(ctx, key)
 		}
-		if err != nil && !errdefs.IsNotFound(err) { // collected already: it has no lease
-			return fmt.Errorf("have %s collect garbage: %w", name, err)
+		if err != nil && !errdefs.IsNotFound(err) { // already collected, because it has no lease
+			return fmt.Errorf("create and remove a snapshot in %s, so that its garbage is collected: %w", name, err)
 		}
 	}
 	lease, err := s.Client.LeasesService().Create(ctx)
@@ -45,7 +44,7 @@ func Collect(ctx context.Context, s Scene, own func(dir string)) error {
 		err = s.Client.LeasesService().Delete(ctx, lease, leases.SynchronousDelete)
 	}
 	if err != nil {
-		return fmt.Errorf("have garbage collected: %w", err)
+		return fmt.Errorf("make containerd collect its garbage: %w", err)
 	}
 	return nil
 }

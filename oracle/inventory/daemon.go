@@ -12,14 +12,14 @@ type Daemon struct {
 	Tasks      []Task     `json:"tasks,omitempty"`
 	Snapshots  []Snapshot `json:"snapshots,omitempty"`
 	Leases     []Ref      `json:"leases,omitempty"`
-	// Expiring are the leases that containerd's garbage collection ends by itself.
+	// Expiring are the leases with an expiry, which containerd's garbage collection
+	// removes.
 	Expiring []ExpiringLease `json:"expiring,omitempty"`
 	// SnapshotDirs are the directories of the uncommitted snapshots.
 	SnapshotDirs []SnapshotDir `json:"snapshotDirs,omitempty"`
 	// Records are the other records of the metadata.
 	Records []Record `json:"records,omitempty"`
-	// Sandboxes are the entries of the sandbox store; none before containerd 1.7, which
-	// has no such service.
+	// Sandboxes are the entries of the sandbox store, which exists since containerd 1.7.
 	Sandboxes []Ref `json:"sandboxes,omitempty"`
 }
 
@@ -39,7 +39,7 @@ type Task struct {
 	ExitStatus uint32 `json:"exitStatus"`
 }
 
-// Task returns the task with that id; without a namespace the first in any.
+// Task returns the task with that id, or without a namespace the first in any namespace.
 func (d *Daemon) Task(ns, id string) (Task, bool) {
 	if d == nil {
 		return Task{}, false
@@ -58,12 +58,12 @@ func (d *Daemon) HasContainer(ns, id string) bool {
 	})
 }
 
-// Snapshot is a snapshot as its snapshotter reports it.
+// Snapshot is a snapshot, as its snapshotter reports it.
 type Snapshot struct {
 	Namespace   string `json:"namespace"`
 	Snapshotter string `json:"snapshotter"`
 	Key         string `json:"key"`
-	// Committed snapshots are the layers of images and stay with the image.
+	// Committed marks a layer of an image, which exists as long as the image.
 	Committed bool `json:"committed,omitempty"`
 }
 
@@ -75,16 +75,17 @@ type SnapshotDir struct {
 
 // ExpiringLease is a lease with an expiry. containerd's garbage collection removes it,
 // and the objects that only it keeps, some time later (docs/garbage-collection.md of
-// containerd). Its client library takes one for a day around each request that makes
-// several objects.
+// containerd). containerd's client library creates a lease for a day before each
+// operation that creates several objects.
 type ExpiringLease struct {
 	Ref
 	Expires time.Time `json:"expires"`
-	// Snapshots are the snapshots that it keeps.
+	// Snapshots are the snapshots that the lease keeps.
 	Snapshots []Snapshot `json:"snapshots,omitempty"`
 }
 
-// Record is a record of containerd's metadata without a class of its own.
+// Record is a record of containerd's metadata that has no class of its own
+// (finding.Class).
 type Record struct {
 	Namespace string `json:"namespace"`
 	// Kind is ABlob, AnIngest, AnImage, AnActivation or ALabel (a label of its

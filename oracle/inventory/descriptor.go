@@ -14,8 +14,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// readDescriptors counts the open descriptors of a process, whose folder in a procfs is
-// dir. A path below containerd's root begins with "/root".
+// readDescriptors counts the open descriptors of the process with the folder dir in a
+// procfs. A path below containerd's root begins with "/root".
 func readDescriptors(dir, root string, sockets map[uint64]scan.UnixSocket) ([]Held, error) {
 	links, err := descriptors(dir)
 	if err != nil {
@@ -37,8 +37,8 @@ func readDescriptors(dir, root string, sockets map[uint64]scan.UnixSocket) ([]He
 // link is an open descriptor.
 type link struct {
 	target  string
-	watches int // of an inotify instance
-	// protocol of a socket: TCP, NETLINK, UNIX-STREAM.
+	watches int // the number of watches of an inotify instance
+	// protocol is the protocol of a socket: TCP, NETLINK, UNIX-STREAM.
 	protocol string
 }
 
@@ -46,7 +46,7 @@ type link struct {
 const inotifyLink = "anon_inode:inotify"
 
 // descriptors reads the open descriptors of a process from its folder in a procfs. It
-// leaves out a descriptor that is closed meanwhile.
+// leaves out descriptors that are closed meanwhile.
 func descriptors(dir string) ([]link, error) {
 	fds, err := os.Open(filepath.Join(dir, "fd"))
 	if err != nil {
@@ -95,7 +95,7 @@ func watches(file string) (int, error) {
 }
 
 // protocol returns the name of a socket's protocol, an attribute of its descriptor's link
-// (sockfs_xattr_get in net/socket.c). Go listens with MPTCP if the kernel has it; that
+// (sockfs_xattr_get in net/socket.c). MPTCP, with which Go listens if the kernel has it,
 // counts as TCP.
 func protocol(file string) (string, error) {
 	var buf [64]byte
@@ -106,8 +106,8 @@ func protocol(file string) (string, error) {
 	return strings.TrimSuffix(strings.TrimPrefix(unix.ByteSliceToString(buf[:n]), "MP"), "v6"), nil
 }
 
-// parseWatches counts the watches in the fdinfo of an inotify instance, a line each
-// (proc_pid_fdinfo(5)):
+// parseWatches counts the watches in the fdinfo of an inotify instance, which has a line
+// for each (proc_pid_fdinfo(5)):
 //
 //	inotify wd:2 ino:7ef82a sdev:800001 mask:800afff ignored_mask:0 ...
 func parseWatches(r io.Reader) (int, error) {

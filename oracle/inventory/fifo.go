@@ -9,12 +9,12 @@ import (
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// fifoDepth is the search depth for FIFOs: CRI's are at sandboxes/ID/io/NUMBER/NAME, 3
-// below a listed directory.
+// fifoDepth is how deep FIFOs are searched. CRI's FIFOs are at
+// sandboxes/ID/io/NUMBER/NAME, 3 levels below a listed directory.
 const fifoDepth = 6
 
-// fifos lists the named pipes below dirs. It leaves out a bundle's `log` pipe, which is
-// part of the bundle.
+// fifos lists the named pipes below dirs. The `log` pipe of a bundle is not below them,
+// because it is part of the bundle.
 func fifos(t *scan.Tree, dirs []string) ([]string, error) {
 	var out []string
 	var walk func(dir string, depth int) error

@@ -13,7 +13,7 @@ import (
 // File is a file of any kind, or a directory, in Scene.FileDirs.
 type File struct {
 	Path string `json:"path"` // inside the scene
-	// Kind is ADirectory, ASocket, AFIFO, ASymlink or ADevice; "" for a regular file.
+	// Kind is ADirectory, ASocket, AFIFO, ASymlink or ADevice, or "" for a regular file.
 	Kind string `json:"kind,omitempty"`
 	// Size is the size of a regular file, in bytes.
 	Size int64 `json:"size,omitempty"`
@@ -24,9 +24,9 @@ func readFiles(inv *Inventory, t *scan.Tree, s Scene) (err error) {
 	return err
 }
 
-// listFiles lists everything below Scene.FileDirs. It stops at mounts: a new mount is
-// reported itself, and the files of an old one do not belong to this scene. It also
-// leaves out the content of closedDirs and the harness's own files.
+// listFiles lists everything below Scene.FileDirs. It does not list the files in mounts.
+// A new mount is itself in the inventory, and the files of an old one do not belong to
+// the scene. It also leaves out the content of closedDirs and the harness's own files.
 func listFiles(t *scan.Tree, s Scene, mounts []Mount) ([]File, error) {
 	stop := make(map[string]bool, len(mounts))
 	for _, m := range mounts {
@@ -45,7 +45,7 @@ type fileWalk struct {
 	tree   *scan.Tree
 	places Places
 	stop   map[string]bool
-	fifos  []string // directories of clients' FIFOs: only their content counts
+	fifos  []string // directories of clients' FIFOs, of which only the files are listed
 	own    func(string) bool
 	out    []File
 }
@@ -77,8 +77,8 @@ func (w *fileWalk) walk(dir string, ofFIFOs bool) error {
 	return nil
 }
 
-// closedDirs are reported without their content: fs and work of a snapshot have a
-// container's files, which may be very many.
+// closedDirs are listed without their content. fs and work of a snapshot have the files
+// of a container, which may be very many.
 const closedDirs = RootWord + "/io.containerd.snapshotter.v1.*/snapshots/*/*"
 
 func (w *fileWalk) closed(dir string) bool {

@@ -15,16 +15,17 @@ import (
 // goroutines are the goroutines of a profile.
 type goroutines struct {
 	held []Held
-	// nameless is the number of goroutines that have not begun, whose function is
+	// nameless is the number of goroutines that have not begun, so that their function is
 	// unknown.
 	nameless int
 }
 
-// lookItself is the goroutine that containerd's server starts for each request, also for
-// the request of this profile.
+// lookItself is the goroutine that containerd's HTTP server starts for each request, also
+// for the request of this profile.
 const lookItself = "net/http.(*connReader).backgroundRead"
 
-// notBegun returns how many have not begun, except for the request's own.
+// notBegun returns how many goroutines have not begun, without the one of the profile's
+// own request.
 func (g goroutines) notBegun() int {
 	if slices.ContainsFunc(g.held, func(h Held) bool { return h.Root == lookItself }) {
 		return g.nameless
@@ -33,21 +34,22 @@ func (g goroutines) notBegun() int {
 }
 
 // parseGoroutines parses a goroutine profile in its text form (runtime/pprof, debug=1).
-// For each stack it has the number of goroutines, and the functions, the innermost first.
+// For each stack the profile has the number of goroutines, and the functions, the
+// innermost first.
 //
 //	goroutine profile: total 34
 //	2 @ 0x43ddee 0x40a6c5
 //	# labels: {"key":"value"}
 //	#	0x8a1	net/http.(*conn).serve+0x1f4	/usr/lib/go/src/net/http/server.go:1991
 //
-// It leaves out functions of package runtime at the inner end. A goroutine that has not
-// begun may have no function there.
+// The profile leaves out functions of package runtime at the inner end. So a goroutine
+// that has not begun may have no function.
 func parseGoroutines(r io.Reader) (g goroutines, err error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<20)
 	const head = "goroutine profile: total "
 	if !lines.Scan() || !strings.HasPrefix(lines.Text(), head) {
-		return g, fmt.Errorf("no goroutine profile: it begins with %q", cut(lines.Text()))
+		return g, fmt.Errorf("not a goroutine profile: the first line is %q", cut(lines.Text()))
 	}
 	total, err := strconv.Atoi(strings.TrimPrefix(lines.Text(), head))
 	if err != nil {
@@ -75,7 +77,7 @@ func parseGoroutines(r io.Reader) (g goroutines, err error) {
 		if number, _, ok := strings.Cut(line, " @"); ok && !strings.HasPrefix(line, "#") {
 			end()
 			if n, err = strconv.Atoi(number); err != nil || n < 1 {
-				return g, fmt.Errorf("goroutine profile: how many are %q", cut(line))
+				return g, fmt.Errorf("goroutine profile: no number of goroutines in the line %q", cut(line))
 			}
 		}
 	}
@@ -84,7 +86,8 @@ func parseGoroutines(r io.Reader) (g goroutines, err error) {
 		return g, fmt.Errorf("goroutine profile: %w", err)
 	}
 	if sum != total {
-		return g, fmt.Errorf("the goroutine profile tells of %d, and %d are in it", total, sum)
+		return g, fmt.Errorf("the goroutine profile is incomplete: its first line says %d goroutines, and it has %d",
+			total, sum)
 	}
 	g.held = counted(counts)
 	for i, h := range g.held {
@@ -108,17 +111,17 @@ func frame(line string) (string, bool) {
 	return strings.TrimSpace(name), ok
 }
 
-// numbered matches the suffix of a function that the compiler has made: a function
-// without a name, or a wrapper. It changes with each edit.
+// numbered matches the suffix of a function without a name, or of a wrapper. The compiler
+// makes it, and it changes when the source changes.
 var numbered = regexp.MustCompile(`(\.(func|gowrap|deferwrap)?[0-9]+|-fm|-range[0-9]+)+$`)
 
-// The prefixes of containerd's own functions, and of the generated ones.
+// The prefixes of containerd's functions, and of its generated functions.
 const (
 	containerdModule = "github.com/containerd/containerd/"
 	generated        = containerdModule + "api/"
 )
 
-// short returns a function's name without the parts that change with each edit.
+// short returns a function's name without the parts that change when the source changes.
 func short(function string) string {
 	name, containerds := strings.CutPrefix(numbered.ReplaceAllString(function, ""), containerdModule)
 	if containerds {
@@ -127,7 +130,7 @@ func short(function string) string {
 	return name
 }
 
-// goroutine returns the kind under which a stack is counted.
+// goroutine returns the Held under which a stack is counted.
 func goroutine(stack []string) Held {
 	root := short(stack[len(stack)-1])
 	h := Held{Kind: fact.AGoroutine, Of: root, Root: root}
@@ -140,8 +143,7 @@ func goroutine(stack []string) Held {
 	return h
 }
 
-// stackText returns the functions of a stack in a line, for a person. Numbers of the
-// compiler do not matter here.
+// stackText returns the functions of a stack in one line, for a person.
 func stackText(stack []string) string {
 	names := make([]string, len(stack))
 	for i, f := range stack {

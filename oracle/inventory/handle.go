@@ -6,29 +6,28 @@ import (
 	"strings"
 )
 
-// Handles are the handles of a containerd or shim process: its descriptors and its
-// goroutines.
+// Handles are the open descriptors and the goroutines of a containerd or shim process.
 type Handles struct {
 	PID   int    `json:"pid"`
 	Start uint64 `json:"start"`
-	// Shim is the identity of the shim; nil: it is containerd itself.
+	// Shim identifies the shim. It is nil for containerd.
 	Shim *ShimArgs `json:"shim,omitempty"`
-	// Collected is set if the shim collected its garbage just before. Without that its
-	// goroutines are unknown.
+	// Collected is set if the shim collected its garbage, and returned its goroutines.
+	// Otherwise its goroutines are unknown.
 	Collected bool   `json:"collected,omitempty"`
 	Held      []Held `json:"held,omitempty"`
 }
 
-// Held is the number of a process's handles of one kind.
+// Held is the number of equal handles of a process.
 type Held struct {
 	Kind string `json:"kind"` // ADescriptor, AConnection, AWatch, AGoroutine
-	// Of is the target without ids: "/run/containerd/s/*". For a goroutine it is its
-	// innermost function of containerd's own, or else its Root.
+	// Of is the target of a descriptor, without ids: "/run/containerd/s/*". For a
+	// goroutine it is the innermost function that is containerd's own, or else Root.
 	Of string `json:"of"`
 	// Root is the first function of a goroutine.
 	Root  string `json:"root,omitempty"`
 	Count int    `json:"count"`
-	// Stack has the functions of the last such goroutine, the innermost first.
+	// Stack has the functions of one of these goroutines, the innermost first.
 	Stack string `json:"stack,omitempty"`
 }
 

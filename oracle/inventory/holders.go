@@ -15,9 +15,9 @@ import (
 	"github.com/shimquake/shimquake/poll"
 )
 
-// handles reads the handles of containerd and of the shims among the processes. The
-// goroutines come first: the connection of their request is a descriptor, too, and so it
-// is in each inventory.
+// handles reads the handles of containerd and of the shims among the processes. It reads
+// goroutines before descriptors: the connection of the goroutines' request is a
+// descriptor, too, and so it is in every inventory.
 func handles(ctx context.Context, s Scene, all []Process) ([]Handles, error) {
 	if s.Daemon == 0 {
 		return nil, nil
@@ -66,11 +66,11 @@ func handles(ctx context.Context, s Scene, all []Process) ([]Handles, error) {
 	return out, nil
 }
 
-// beginPause is the time between two requests while a goroutine has not begun.
+// beginPause is the time between two requests while some goroutine has not begun.
 const beginPause = time.Millisecond
 
-// askGoroutines asks until all goroutines have begun: before that, their function is
-// unknown.
+// askGoroutines repeats its request until all goroutines have begun, because before that
+// their function is unknown.
 func askGoroutines(ctx context.Context, s Scene) ([]Held, error) {
 	var p goroutines
 	err := poll.Until(ctx, beginPause, func() (bool, error) {
@@ -84,12 +84,12 @@ func askGoroutines(ctx context.Context, s Scene) ([]Held, error) {
 	return p.held, err
 }
 
-// shimTimeout is how long a shim may take to collect its garbage and respond: it takes
+// shimTimeout is how long a shim may take to collect its garbage and respond. It takes
 // some 2 ms. A frozen shim never responds.
 const shimTimeout = 500 * time.Millisecond
 
-// askShim asks a shim to collect its garbage, and then until all its goroutines have
-// begun. ok is false if it does not respond.
+// askShim makes a shim collect its garbage and send its goroutines, until all of them
+// have begun. ok is false if the shim does not respond.
 func askShim(ctx context.Context, s Scene, pid int) (held []Held, ok bool, err error) {
 	if s.ShimProfile == nil {
 		return nil, false, nil
@@ -112,5 +112,5 @@ func askShim(ctx context.Context, s Scene, pid int) (held []Held, ok bool, err e
 	return p.held, err == nil, err
 }
 
-// errNoResponse reports a shim without a profile.
+// errNoResponse reports that a shim did not send its profile.
 var errNoResponse = errors.New("the shim does not respond")

@@ -1,8 +1,9 @@
-// Package inventory answers: what exists in a [Scene]? It reads processes, mounts,
-// sockets, cgroups, handles and files, and asks containerd for its lists.
+// Package inventory answers: what exists in a [Scene], the surroundings of one
+// containerd? It reads processes, mounts, sockets, cgroups, handles and files, and asks
+// containerd for its objects.
 //
-// It only reads: it sends no signal, removes no file and connects to no shim. Only
-// [Collect] makes containerd collect its garbage.
+// It sends no signal and removes no file. Only [Collect] changes anything: it makes
+// containerd collect its garbage.
 package inventory
 
 import (
@@ -22,7 +23,7 @@ type Dir = scan.Dir
 // RuncState is runc's state directory of one container.
 type RuncState = scan.RuncState
 
-// Inventory lists everything of containerd in a scene at one time.
+// Inventory lists everything that belongs to containerd in a scene, at one time.
 type Inventory struct {
 	Taken      time.Time   `json:"taken"`
 	Processes  []Process   `json:"processes,omitempty"`
@@ -34,13 +35,14 @@ type Inventory struct {
 	RuncStates []RuncState `json:"runcStates,omitempty"`
 	FIFOs      []string    `json:"fifos,omitempty"`
 	Files      []File      `json:"files,omitempty"`
-	// Networks are the calls of the pods' CNI plugin so far.
+	// Networks are the calls that the pods' CNI plugin has got so far.
 	Networks []NetworkCall `json:"networks,omitempty"`
 	Places   Places        `json:"places,omitzero"`
-	// Handles are containerd's handles, then each shim's; nil if they were not read.
+	// Handles has the handles of containerd, followed by the handles of each shim. It is
+	// nil if they were not read.
 	Handles []Handles `json:"handles,omitempty"`
-	// Uncollected is why containerd did not collect its garbage on request; nil if it
-	// has, or if it was not asked.
+	// Uncollected is why containerd did not collect its garbage on request. It is nil if
+	// it did, or if it was not asked.
 	Uncollected *callerr.Failed `json:"uncollected,omitempty"`
 	// Daemon is nil if containerd was not asked: Scene.Client was nil.
 	Daemon *Daemon `json:"daemon,omitempty"`
@@ -55,7 +57,7 @@ func (inv Inventory) Process(pid int) (Process, bool) {
 	return inv.Processes[i], true
 }
 
-// Bundle returns the bundle of a task, hidden or not, in the state directory.
+// Bundle returns the bundle of a task in the state directory, also a hidden one.
 func (inv Inventory) Bundle(ns, id string) (Bundle, bool) {
 	i := slices.IndexFunc(inv.Bundles, func(b Bundle) bool {
 		return !b.Work && b.ID == id && (ns == "" || b.Namespace == ns)
@@ -66,7 +68,7 @@ func (inv Inventory) Bundle(ns, id string) (Bundle, bool) {
 	return inv.Bundles[i], true
 }
 
-// Shim returns the serving shim with that id.
+// Shim returns the shim with that id, and not one of its short-lived helpers.
 func (inv Inventory) Shim(ns, id string) (Process, bool) {
 	i := slices.IndexFunc(inv.Processes, func(p Process) bool {
 		return p.Shim != nil && p.Shim.Action == "" && p.Shim.ID == id && (ns == "" || p.Shim.Namespace == ns)

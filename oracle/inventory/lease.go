@@ -10,11 +10,11 @@ import (
 	"github.com/containerd/errdefs"
 )
 
-// expireLabel is the label of a lease's expiry, in the form of RFC 3339
+// expireLabel is the label with a lease's expiry, in the form of RFC 3339
 // (leases.WithExpiration).
 const expireLabel = "containerd.io/gc.expire"
 
-// askLeases asks for the leases of a namespace, and for the snapshots of expiring ones.
+// askLeases lists the leases of a namespace, and the snapshots of leases with an expiry.
 func (d *Daemon) askLeases(ctx context.Context, ns string, s Scene) error {
 	manager := s.Client.LeasesService()
 	all, err := manager.List(ctx)
@@ -29,7 +29,7 @@ func (d *Daemon) askLeases(ctx context.Context, ns string, s Scene) error {
 		}
 		kept, err := manager.ListResources(ctx, l)
 		if errdefs.IsNotFound(err) {
-			continue // it has been removed
+			continue // another process has removed it
 		}
 		if err != nil {
 			return fmt.Errorf("list the resources of lease %s of %s: %w", l.ID, ns, err)

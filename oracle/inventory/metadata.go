@@ -12,9 +12,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/fact"
 )
 
-// askRecords asks for the other buckets of the metadata store (core/metadata/buckets.go
-// of containerd). It also asks for the activations of the mount manager, which has its
-// own store since 2.2.
+// askRecords lists the objects of the metadata store that no other function lists
+// (core/metadata/buckets.go of containerd). It also lists the activations of the mount
+// manager, which has its own store since 2.2.
 func (d *Daemon) askRecords(ctx context.Context, ns string, s Scene) error {
 	add := func(kind, name string) { d.Records = append(d.Records, Record{ns, kind, name}) }
 	store := s.Client.ContentStore()

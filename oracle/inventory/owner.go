@@ -7,10 +7,10 @@ import (
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// Owner returns the container of a process by its cgroup. It is the deepest part of the
-// path that is a known id: of a container, a task, a bundle or a runc state. If only the
-// group below the scene's cgroups is left, its name is used. Otherwise Owner returns "",
-// "".
+// Owner returns the container of a process by its cgroup. That is the deepest part of the
+// cgroup's path that is the id of a container, a task, a bundle or a runc state. If there
+// is no such part, Owner takes the id from the name of the cgroup below the scene's
+// cgroups, if it has one.
 func (inv Inventory) Owner(p Process) (ns, id string) {
 	words := strings.Split(strings.Trim(p.Cgroup, "/"), "/")
 	for i := len(words) - 1; i >= 0; i-- {
@@ -18,8 +18,8 @@ func (inv Inventory) Owner(p Process) (ns, id string) {
 		if id == "" {
 			continue
 		}
-		// Usually runc's path is /NAMESPACE/ID; with CRI the parent is a pod's group and
-		// shows no namespace.
+		// Usually runc's path is /NAMESPACE/ID. With CRI the parent is the pod's cgroup,
+		// and not a namespace.
 		parent := ""
 		if i > 0 {
 			parent = words[i-1]
@@ -39,8 +39,8 @@ func (inv Inventory) Owner(p Process) (ns, id string) {
 	return "", ""
 }
 
-// knows returns whether a thing with that id exists, and in which containerd namespace;
-// ns "" matches any.
+// knows returns whether an object with an id exists, and in which containerd namespace.
+// ns "" stands for any namespace.
 func (inv Inventory) knows(ns, id string) (string, bool) {
 	is := func(theirNS, theirID string) bool { return theirID == id && (ns == "" || theirNS == ns) }
 	for _, b := range inv.Bundles {
@@ -66,8 +66,8 @@ func (inv Inventory) knows(ns, id string) (string, bool) {
 	return inv.Daemon.Containers[i].Namespace, true
 }
 
-// Owner guesses NAMESPACE and ID of a directory below the scene's cgroups. Groups that a
-// container made within its own belong to it, too.
+// Owner guesses the containerd namespace and the container of a cgroup from its path
+// NAMESPACE/ID. A container also owns the groups below its own.
 func (c Cgroup) Owner() (ns, id string) {
 	words := strings.Split(c.Rel, "/")
 	if len(words) < 2 {

@@ -8,13 +8,13 @@ type Places struct {
 	State string `json:"state,omitempty"`
 }
 
-// Their placeholders at the beginning of compared paths.
+// The placeholders for these directories in paths that are compared.
 const (
 	RootWord  = "ROOT"
 	stateWord = "STATE"
 )
 
-// Name replaces the place in a path by its placeholder:
+// Name replaces containerd's directory in a path by its placeholder:
 // ROOT/io.containerd.metadata.v1.bolt
 func (p Places) Name(file string) string {
 	for _, place := range []struct{ dir, word string }{{p.Root, RootWord}, {p.State, stateWord}} {

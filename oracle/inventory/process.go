@@ -23,25 +23,27 @@ type ShimArgs = scan.ShimArgs
 type Process struct {
 	PID    int    `json:"pid"`
 	Parent int    `json:"parent"`
-	Start  uint64 `json:"start"` // clock ticks since boot; unique with PID (proc_pid_stat(5))
+	Start  uint64 `json:"start"` // in clock ticks since boot (proc_pid_stat(5)); identifies the process, with PID
 	Comm   string `json:"comm"`
-	// Exe is "" for a zombie and if it may not be read.
+	// Exe is "" for a zombie, and if it cannot be read.
 	Exe  string   `json:"exe,omitempty"`
 	Argv []string `json:"argv,omitempty"` // empty for a zombie
 	// State is the letter of proc_pid_stat(5): R, S, D, T, Z ...
 	State string `json:"state"`
-	// Cgroup is the deepest of its cgroup paths in the reader's cgroup namespace.
+	// Cgroup is the deepest of its cgroup paths, as seen from the harness's cgroup
+	// namespace.
 	Cgroup   string `json:"cgroup,omitempty"`
 	Children []int  `json:"children,omitempty"`
-	// Threads is for people. Go keeps a thread after a blocking call, and the number of
-	// concurrent blocking calls is random: no rule can bound it.
+	// Threads is for people only. Go keeps a thread after a blocking call, and the number
+	// of concurrent blocking calls is random. So no rule can limit it.
 	Threads int `json:"threads,omitempty"`
-	// Shim is set if the command line is a shim's.
+	// Shim is set if the command line is that of a shim.
 	Shim *ShimArgs `json:"shim,omitempty"`
-	// Foreign marks a shim in another PID namespace than process 1's: a shim of a
-	// containerd within a container. Only read for shims.
+	// Foreign marks a shim in another PID namespace than process 1: a shim of a
+	// containerd that runs in a container.
 	Foreign bool `json:"foreign,omitempty"`
-	// SocketInodes are the sockets that a shim holds open; only read for shims.
+	// SocketInodes are the sockets that a shim holds open. Other processes have none
+	// here.
 	SocketInodes []uint64 `json:"socketInodes,omitempty"`
 	// Own marks a process of the harness: init, containerd, a helper.
 	Own bool `json:"own,omitempty"`
@@ -50,16 +52,15 @@ type Process struct {
 }
 
 // kernelThread is PF_KTHREAD of the kernel's include/linux/sched.h, in the flags of
-// proc_pid_stat(5). A missing executable and command line are no proof: a process that
-// waits for the umount of its mount namespace at its exit has neither. The parent is no
-// proof either: process 2 of a world is containerd.
+// proc_pid_stat(5). A missing executable and command line are not enough: an exiting
+// process that waits for the umount of its mount namespace has neither. The parent does
+// not show it either, because process 2 of a world is containerd.
 const kernelThread = 0x00200000
 
-// Serves reports whether the process is a shim that serves: no short-lived helper, and
-// not ended.
+// Serves reports whether the process is a running shim, and not a short-lived helper.
 func (p Process) Serves() bool { return p.Shim != nil && p.Shim.Action == "" && !p.Zombie() }
 
-// Zombie reports whether the process has ended and was not reaped.
+// Zombie reports whether the process has exited, and was not reaped.
 func (p Process) Zombie() bool { return p.State == "Z" || p.State == "X" }
 
 // processes reads the process table of a procfs. It leaves out processes that end
@@ -119,7 +120,7 @@ func readProcess(entry procfs.Proc) (Process, error) {
 	if p.Argv, err = entry.CmdLine(); err != nil {
 		return p, err
 	}
-	// No exe: a kernel thread, or a process that is ending. Neither is an error.
+	// Without an executable it is a kernel thread, or is exiting. Neither is an error.
 	p.Exe, _ = entry.Executable()
 	if groups, err := entry.Cgroups(); err == nil {
 		for _, g := range groups {
@@ -130,7 +131,7 @@ func readProcess(entry procfs.Proc) (Process, error) {
 	}
 	if args, ok := scan.ParseShimArgs(p.Argv); ok {
 		p.Shim = &args
-		targets, _ := entry.FileDescriptorTargets() // best effort: only used in reasons
+		targets, _ := entry.FileDescriptorTargets() // an error is ignored: the targets only add facts to findings
 		for _, target := range targets {
 			if inode, ok := scan.SocketInode(target); ok {
 				p.SocketInodes = append(p.SocketInodes, inode)
@@ -140,8 +141,8 @@ func readProcess(entry procfs.Proc) (Process, error) {
 	return p, nil
 }
 
-// markForeign compares the PID namespaces of shims with process 1's. If they cannot be
-// read, none is foreign.
+// markForeign sets Foreign by a comparison of the PID namespaces of shims and of process
+// 1. If they cannot be read, no shim is foreign.
 func markForeign(dir string, all []Process) {
 	home := ""
 	for i := range all {
@@ -156,8 +157,8 @@ func markForeign(dir string, all []Process) {
 	}
 }
 
-// pidNamespace reads the link PID/ns/pid, "pid:[4026531836]"; it returns "" if it cannot
-// be read. procfs would read the links of all namespaces.
+// pidNamespace reads the link PID/ns/pid, such as "pid:[4026531836]", or returns "". It
+// does not use package procfs, which reads the links of all namespaces.
 func pidNamespace(dir string, pid int) string {
 	name, _ := os.Readlink(filepath.Join(dir, strconv.Itoa(pid), "ns", "pid"))
 	return name
@@ -167,7 +168,7 @@ func depth(cgroup string) int {
 	return strings.Count(strings.TrimSuffix(cgroup, "/"), "/")
 }
 
-// gone reports whether err means that the process ended while it was read.
+// gone reports whether an error means that the process exited while it was read.
 func gone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH)
 }

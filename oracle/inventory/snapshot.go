@@ -26,7 +26,7 @@ func (d *Daemon) askSnapshots(ctx context.Context, ns, name string, s Scene) err
 		}
 		mounts, err := service.Mounts(ctx, shot.Key)
 		if errdefs.IsNotFound(err) {
-			continue // it has been removed
+			continue // another process has removed it
 		}
 		if err != nil {
 			return err
@@ -38,8 +38,8 @@ func (d *Daemon) askSnapshots(ctx context.Context, ns, name string, s Scene) err
 	return nil
 }
 
-// writtenDir returns the directory of a snapshot from its mounts: overlayfs has fs and
-// work in it. It returns "" for a read-only snapshot: its mounts are its parents'.
+// writtenDir returns the directory of a snapshot (with fs and work, for overlayfs), from
+// its mounts. It returns "" for a read-only snapshot, whose mounts show only its parents.
 func writtenDir(mounts []mount.Mount) string {
 	for _, m := range mounts {
 		for _, option := range m.Options {

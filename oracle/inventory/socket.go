@@ -9,17 +9,17 @@ import (
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// Socket is a unix socket of shims: a file, or a name in the abstract namespace
-// (containerd before 1.4).
+// Socket is a unix socket of a shim: a file, or before containerd 1.4 a name in the
+// abstract namespace.
 type Socket struct {
-	// Path is the file inside the scene; an abstract name starts with "@".
+	// Path is the file inside the scene, or an abstract name, which starts with "@".
 	Path string `json:"path"`
 	// Listening reports whether a process listens on it.
 	Listening bool `json:"listening"`
-	// Inode is the listener's inode in sockfs (the number in /proc/PID/fd links), 0
+	// Inode is the listener's inode in sockfs (the number in /proc/PID/fd links), or 0
 	// without a listener.
 	Inode uint64 `json:"inode,omitempty"`
-	// Beside is the bundle with the socket file, "" elsewhere.
+	// Beside is the bundle that has the socket file, or "" if the file is elsewhere.
 	Beside string `json:"beside,omitempty"`
 }
 
@@ -55,7 +55,7 @@ func sockets(t *scan.Tree, dirs []string, bundles []Bundle, listening []scan.Uni
 			s := Socket{Path: path.Join(dir, e.Name()), Beside: beside}
 			l, ok := byPath[s.Path]
 			if !ok && beside != "" {
-				l, ok = byPath[e.Name()] // bound by a relative name, in the bundle
+				l, ok = byPath[e.Name()] // bound with a relative name, from inside the bundle
 			}
 			s.Listening, s.Inode = ok, l.Inode
 			out = append(out, s)

@@ -10,10 +10,10 @@ import (
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// Take lists everything in the scene. It takes a few milliseconds and changes nothing. An
-// error means that a part could not be read, so that the inventory must not be judged.
-// Either the world's init has ended, or containerd does not respond before ctx ends. With
-// classes, Take only reads the subjects of their findings.
+// Take lists everything in the scene, or only what findings of some classes need. It
+// takes a few milliseconds and changes nothing. An error means that a part could not be
+// read, so that the inventory must not be compared. Either process 1 of the scene has
+// ended, or containerd did not respond before ctx ended.
 func Take(ctx context.Context, s Scene, only ...finding.Class) (Inventory, error) {
 	var want parts
 	for _, c := range only {
@@ -25,8 +25,8 @@ func Take(ctx context.Context, s Scene, only ...finding.Class) (Inventory, error
 	return take(ctx, s.withDefaults(), want)
 }
 
-// take reads the wanted parts. It asks containerd before it reads files and processes: a
-// removal in between looks like a missing file, and not like a leak.
+// take reads the wanted parts. It asks containerd before it reads files and processes. So
+// a removal in between looks like a missing file, and not like a leak.
 func take(ctx context.Context, s Scene, want parts) (Inventory, error) {
 	inv := Inventory{Taken: time.Now(), Places: s.places()}
 	var err error
@@ -59,7 +59,7 @@ func take(ctx context.Context, s Scene, want parts) (Inventory, error) {
 	if err := inv.takeFiles(s, want); err != nil {
 		return inv, err
 	}
-	if want.has(finding.ClassHandle) { // last: the other requests have released their handles
+	if want.has(finding.ClassHandle) { // last, because by now the other requests have released their handles
 		inv.Handles, err = handles(ctx, s, inv.Processes)
 	}
 	return inv, err
@@ -91,7 +91,7 @@ func (inv *Inventory) takeFiles(s Scene, want parts) error {
 	return nil
 }
 
-// fileReader reads the subjects of a class from the scene's files.
+// fileReader reads the objects of a class from the scene's files.
 type fileReader struct {
 	of   finding.Class
 	read func(*Inventory, *scan.Tree, Scene) error

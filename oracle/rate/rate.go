@@ -1,5 +1,6 @@
-// Package rate judges a race that one case cannot show. A race that sometimes loses
-// something is known. If it loses it every time, it is a bug.
+// Package rate decides whether a known race loses more than its usual share. One case
+// cannot show that: a race that sometimes loses an event is known, and code that always
+// loses the event has a new bug.
 package rate
 
 import (
@@ -10,35 +11,35 @@ import (
 	"strings"
 )
 
-// Count is how often a known residue was left, and how often it could have been. Counts
-// of several cases are added.
+// Count is how often a known residue appeared, and how often it could have appeared.
+// Counts of several cases are added.
 type Count struct {
 	ID   string `json:"residue"`
 	Left int    `json:"left"`
 	Of   int    `json:"of"`
-	// Most is the known share.
+	// Most is the known share, from 0 to 1.
 	Most float64 `json:"most"`
-	// End is the way in which the counted containers ended, see BySignal; "" counts all.
+	// End is how the counted containers ended (see BySignal). "" counts all containers.
 	End string `json:"end,omitempty"`
 }
 
-// BySignal counts the containers that a signal has ended without a fault. They are a
-// third of all: if all of them are affected, the total share is still no more than a race
-// may have.
+// BySignal counts only the containers that a signal ended without a fault. They need a
+// count of their own, because they are a third of all. If a bug affects only these, the
+// share of all containers can still be below the limit.
 const BySignal = "signal"
 
-// sigmas is how many standard deviations above its share a residue may come by chance:
-// one sweep in a thousand has more.
+// sigmas is how many standard deviations above its share a residue may appear by chance.
+// One sweep in a thousand has more.
 const sigmas = 3
 
-// Limit returns how many of that number are known. Of a few cases it is all of them: they
-// show nothing.
+// Limit returns how many of the Of containers may show the residue. Of a few containers
+// all may, because so few prove nothing.
 func (c Count) Limit() int {
 	n := float64(c.Of)
 	return min(c.Of, int(n*c.Most+sigmas*math.Sqrt(n*c.Most*(1-c.Most))))
 }
 
-// Exceeds reports whether there are more than the limit.
+// Exceeds reports whether more containers show the residue than the limit allows.
 func (c Count) Exceeds() bool { return c.Left > c.Limit() }
 
 // String returns a line for a person.

@@ -1,5 +1,6 @@
-// Package residue answers: which findings are known of a release, and violate nothing?
-// The caller provides the known residues, from the catalogue. The package has no I/O.
+// Package residue answers: which findings are known residues, the harmless leftovers of a
+// release? The caller provides the known residues from the catalogue. The package has no
+// I/O.
 package residue
 
 import (
@@ -20,14 +21,15 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// The possible events of a case, for [Circumstances.Happened] and a residue's `when` and
-// `expect`.
+// The events of a case that residues depend on. [Circumstances.Happened], and a residue's
+// keys `when`, `expect` and `each`, have these values.
 const (
 	// ShimKilled: a shim was SIGKILLed, or killed itself, at any time.
 	ShimKilled = "shim-killed"
-	// ShimKilledServing: it had created a task before, so it did serve on its socket.
+	// ShimKilledServing: a killed shim had created a task before, and so had served on
+	// its socket.
 	ShimKilledServing = "shim-killed-serving"
-	// TaskDeleted: a client's Delete succeeded, so the shim was asked to exit.
+	// TaskDeleted: a client's Delete succeeded, so containerd asked the shim to exit.
 	TaskDeleted = "task-deleted"
 	// ContainerdDied: containerd ended, and was restarted.
 	ContainerdDied = "containerd-died"
@@ -35,22 +37,22 @@ const (
 	FaultInjected = "fault-injected"
 )
 
-// happenings are all of them.
+// happenings lists all these events.
 var happenings = []string{ShimKilled, ShimKilledServing, TaskDeleted, ContainerdDied, FaultInjected}
 
 // Circumstances decide whether a known residue may, or must, appear.
 type Circumstances struct {
-	// Releases are the releases of containerd that ran, "v2.4.2". Each has its residues. A
-	// text that is no version has none.
+	// Releases are the releases of containerd that ran, such as "v2.4.2". A text that is
+	// not a version has no residues.
 	Releases []string
-	// Happened lists ShimKilled and the like, each as often as it happened.
+	// Happened lists the events (ShimKilled, ...), each as often as it happened.
 	Happened []string
 }
 
-// Known is a finding that releases are known to leave, and that violates nothing: the key
-// `residue` of a bug's file.
+// Known is a known residue: a finding that does not make a case violated. It is the key
+// `residue` in a bug's file.
 type Known struct {
-	// ID and Releases are the bug's.
+	// ID and Releases are from the bug's file.
 	ID       string            `yaml:"-"`
 	Releases affected.Releases `yaml:"-"`
 	// Issue is the URL of the upstream issue.
@@ -58,33 +60,33 @@ type Known struct {
 	Class finding.Class `yaml:"class"`
 	// Says is the condition in words, for the verdict.
 	Says string `yaml:"says"`
-	// When: one of these must have happened, or the residue is no excuse.
+	// When: at least one of these events must have happened, or the finding is not
+	// excused.
 	When []string `yaml:"when,flow"`
-	// Expect: when one of these has happened the residue must appear; otherwise the
-	// verdict has a note.
+	// Expect: if one of these events happened and the residue is missing, the verdict has
+	// a note.
 	Expect []string `yaml:"expect,flow"`
-	// Each: each of these explains one residue, and no more. Of events it explains one
-	// for each container.
+	// Each: each of these events explains one such finding. If the residue is a missing
+	// or repeated event, it explains one finding for each container.
 	Each []string `yaml:"each,flow"`
-	// Rate is the share of the containers that may show a race, over many cases: see
-	// package rate. One case alone cannot distinguish a race from an action that never
-	// happens.
+	// Rate is the share of containers that may lose the event in a race, over many cases:
+	// see package rate. One case cannot tell a race from an event that is never sent.
 	Rate float64 `yaml:"rate"`
-	// Match must be among the finding's facts: [socket=silent].
+	// Match are facts that the finding must have, such as [socket=silent].
 	Match fact.Facts `yaml:"match,flow"`
 }
 
 // mayBeKnown are the classes that a residue can have. A leaked process, mount or bundle,
-// and a wrong exit status, are never known: such a release is simply bad. A row names the
-// allowed class, so a new class is not excused by mistake. Events can only be known in
-// three ways. A TaskDelete is missing whose exit status was reported by then, an event is
-// repeated unchanged, or a create or start came late.
+// and a wrong exit status, are always bugs. The list has the allowed classes, so that a
+// new class is not excused by mistake. Only three findings about events can be residues:
+// a missing TaskDelete, an event that is repeated unchanged, and a late create or start.
 var mayBeKnown = []finding.Class{
 	finding.ClassSocket, finding.ClassCRIDir, finding.ClassCgroup, finding.ClassSnapshot, finding.ClassLease,
 	finding.ClassFIFO, finding.ClassEvent,
 }
 
-// Load reads the residues in a folder of bugs' files; it skips the other bugs.
+// Load reads the residues in a folder of bugs' files. It skips bugs that are not
+// residues.
 func Load(files fs.FS) ([]Known, error) {
 	names, err := fs.Glob(files, "*.yaml")
 	if err != nil {
@@ -97,7 +99,7 @@ func Load(files fs.FS) ([]Known, error) {
 			return nil, err
 		}
 		if !bytes.Contains(text, []byte("\nresidue:")) {
-			continue // most bugs are no residue, and need not be parsed
+			continue // parsing is slow, and most bugs are not residues
 		}
 		r, err := Parse(text)
 		if err != nil {
@@ -121,7 +123,7 @@ func Parse(text []byte) (Known, error) {
 	return Read(tree.Docs[0].Body)
 }
 
-// Read is Parse for a parsed file.
+// Read does the same as Parse, for a parsed file.
 func Read(file ast.Node) (Known, error) {
 	var bug struct {
 		ID       string            `yaml:"id"`
@@ -146,11 +148,11 @@ func (r Known) check() error {
 		return errors.New("a residue needs id, issue and says")
 	}
 	if !slices.Contains(mayBeKnown, r.Class) {
-		return fmt.Errorf("class %q can never be known, only one of %v", r.Class, mayBeKnown)
+		return fmt.Errorf("a finding of class %q is never a residue: use one of %v", r.Class, mayBeKnown)
 	}
 	if r.Class == finding.ClassEvent && !knowableEvent(r.Match) {
 		return fmt.Errorf(
-			"the only event that may be missing is %s, only %s and %s may be late, and others may only say the same again: "+
+			"the only event that may be missing is %s, only %s and %s may be late, and the others may only be repeated unchanged: "+
 				"match [%s], [%s] or [%s]",
 			event.TopicDelete, event.TopicCreate, event.TopicStart,
 			fact.Facts{fact.Event: fact.Missing, fact.Topic: event.TopicDelete},
@@ -159,25 +161,25 @@ func (r Known) check() error {
 		)
 	}
 	if len(r.When) == 0 {
-		return errors.New("a residue needs `when`: it must not excuse a plain case")
+		return errors.New("a residue needs `when`, so that it does not excuse a case in which nothing happened")
 	}
 	if len(r.Each) == 0 {
-		return errors.New("a residue needs `each`: the events that leave one of them, or their number is unbounded")
+		return errors.New("a residue needs `each`, the events that explain one finding each, to limit their number")
 	}
 	if missing := r.Class == finding.ClassEvent && r.Match[fact.Event] == fact.Missing; missing != (r.Rate > 0) ||
 		r.Rate >= 1 {
-		return errors.New("a residue that is a missing event needs a `rate` below 1, and no other has one")
+		return errors.New("a residue that is a missing event needs a `rate` below 1: remove `rate` from other residues")
 	}
 	for _, h := range slices.Concat(r.When, r.Expect, r.Each) {
 		if !slices.Contains(happenings, h) {
-			return fmt.Errorf("unknown event of a case %q, expected one of %v", h, happenings)
+			return fmt.Errorf("%q is not an event of a case: expected one of %v", h, happenings)
 		}
 	}
 	return r.Releases.Check()
 }
 
-// knowableEvent reports whether a residue may match such findings about events. A missing
-// exit, or an exit after the delete, misleads clients.
+// knowableEvent reports whether a residue may have this match of events. A missing exit,
+// or an exit after the delete, is never a residue, because it misleads clients.
 func knowableEvent(match fact.Facts) bool {
 	return slices.ContainsFunc([]fact.Facts{
 		{
@@ -188,7 +190,7 @@ func knowableEvent(match fact.Facts) bool {
 	}, match.Has)
 }
 
-// Applies reports whether the residue is known of the release.
+// Applies reports whether the release is known to leave the residue.
 func (r Known) Applies(release string) bool { return r.Releases.Applies(release) }
 
 func (r Known) matches(f finding.Finding) bool {
@@ -201,7 +203,8 @@ func (r Known) matches(f finding.Finding) bool {
 	return f.Facts.Has(r.Match)
 }
 
-// Mark returns the findings with Known set if a known residue explains one.
+// Mark returns the findings, with the field Known set for each finding that a known
+// residue explains.
 func Mark(known []Known, all []finding.Finding, c Circumstances) []finding.Finding {
 	out := slices.Clone(all)
 	type place struct{ residue, id string }
@@ -223,7 +226,8 @@ func Mark(known []Known, all []finding.Finding, c Circumstances) []finding.Findi
 }
 
 // Absent returns notes about the known residues that should be among the marked findings
-// and are not. A note violates nothing: it says that the list, or the case, is outdated.
+// and are not. A note does not make the case violated. It means that the catalogue, or
+// the case, is outdated.
 func Absent(known []Known, marked []finding.Finding, c Circumstances) []finding.Finding {
 	var out []finding.Finding
 	for _, r := range known {
@@ -238,7 +242,7 @@ func Absent(known []Known, marked []finding.Finding, c Circumstances) []finding.
 	return out
 }
 
-// ran reports whether a release ran that is such.
+// ran reports whether one of the releases that ran fulfils a condition.
 func (c Circumstances) ran(is func(release string) bool) bool {
 	return slices.ContainsFunc(c.Releases, is)
 }

@@ -34,12 +34,12 @@ func TestParseResidueRefuses(t *testing.T) {
 	for _, test := range []struct{ name, from, to, want string }{
 		{"unknown field", "says:", "sayz:", "sayz"},
 		{"no id", "id: test", "", "needs id"},
-		{"a bad release", "bad: v2.0.14", "bad: v2.1.14", "no release of it"},
+		{"a bad release", "bad: v2.0.14", "bad: v2.1.14", "is not a release of this branch"},
 		{"unknown condition", "[shim-killed]", "[full-moon]", "full-moon"},
-		{"no condition", "when: [shim-killed]", "", "plain case"},
-		{"no bound", "each: [shim-killed]", "", "unbounded"},
-		{"a bound that never happens", "each: [shim-killed]", "each: [full-moon]", "full-moon"},
-		{"a rate of what is no race", "  says:", "  rate: 0.5\n  says:", "needs a `rate`"},
+		{"no condition", "when: [shim-killed]", "", "in which nothing happened"},
+		{"no limit", "each: [shim-killed]", "", "limit their number"},
+		{"an unknown event", "each: [shim-killed]", "each: [full-moon]", "full-moon"},
+		{"a rate without a race", "  says:", "  rate: 0.5\n  says:", "needs a `rate`"},
 		{"a race without a rate", `class: socket
   says: it stays
   when: [shim-killed]
@@ -67,8 +67,7 @@ func TestParseResidueRefuses(t *testing.T) {
 	}
 }
 
-// A leaked process, mount or bundle, or a wrong exit status, can never be known, whatever
-// a file says.
+// A leaked process, mount or bundle, or a wrong exit status, is never a residue.
 func TestNeverKnown(t *testing.T) {
 	never := slices.DeleteFunc(slices.Clone(finding.Classes),
 		func(c finding.Class) bool { return slices.Contains(mayBeKnown, c) })
@@ -77,7 +76,7 @@ func TestNeverKnown(t *testing.T) {
 	}
 	for _, class := range never {
 		_, err := Parse([]byte(strings.Replace(goodResidue, "class: socket", "class: "+string(class), 1)))
-		if err == nil || !strings.Contains(err.Error(), "never be known") {
+		if err == nil || !strings.Contains(err.Error(), "is never a residue") {
 			t.Errorf("a residue of class %s is accepted: %v", class, err)
 		}
 		// Such a residue marks nothing even if it is in the list.

@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// Budget bounds how long a Tree is read, and how many entries of its folders of
-// containers are read. A nil Budget has no bounds.
+// Budget limits how long a Tree is read, and how many entries of folders with containers
+// are read. A nil Budget has no limits.
 type Budget struct {
 	begun   time.Time
 	until   time.Time
-	entries int // how many are left
+	entries int // how many may still be read
 	most    int
 	at      func(name string)
 	cut     *CutError
 }
 
-// NewBudget returns a Budget that ends at a time, and after a number of entries of
-// NAMESPACE/ID. It tells at the name of each file before it is opened.
+// NewBudget returns a Budget that ends at a time, or after a number of entries
+// NAMESPACE/ID. It calls at with the name of each file before the file is opened.
 func NewBudget(until time.Time, entries int, at func(name string)) *Budget {
 	return &Budget{begun: time.Now(), until: until, entries: entries, most: entries, at: at}
 }
 
-// CutError reports that a Budget ended before all was read.
+// CutError reports that a Budget ended before everything was read.
 type CutError struct {
 	Path string // the first file that was not read
 	Why  string // "more than 20000 entries"
@@ -38,7 +38,7 @@ func (b *Budget) Cut() error {
 	return b.cut
 }
 
-// open refuses a file when the time is over.
+// open returns an error if the time is over.
 func (b *Budget) open(name string) error {
 	if b == nil {
 		return nil
@@ -53,7 +53,7 @@ func (b *Budget) open(name string) error {
 }
 
 // list takes the entries of a folder from the Budget. It returns how many may be read,
-// and what ends the walk after them.
+// and a function that returns the error after them, if there are more.
 func (b *Budget) list(dir string, entries int) (read int, end func() error) {
 	if b == nil {
 		return entries, b.Cut

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// BundleParents are the directories below containerd's state and root directory that have
-// NAMESPACE/ID. They belong to the runtime plugin of all releases, the sandbox controller
-// since 1.7, and runtime v1 (containerd before 2.0).
+// BundleParents are the directories with a directory NAMESPACE/ID for each shim, below
+// containerd's state and root directory. They belong to the runtime plugin of all
+// releases, to the sandbox controller since 1.7, and to runtime v1 before 2.0.
 var BundleParents = []string{
 	"io.containerd.runtime.v2.task",
 	"io.containerd.sandbox.controller.v1.shim",
@@ -22,19 +22,19 @@ var CRIParents = []string{
 	"io.containerd.grpc.v1.cri/containers",
 }
 
-// Bundle is a directory NAMESPACE/ID of a shim: the bundle in the state directory, or its
-// twin, the work directory in the root directory.
+// Bundle is a directory NAMESPACE/ID of a shim: the bundle in the state directory, or the
+// work directory in the root directory.
 type Bundle struct {
 	Path      string `json:"path"` // inside the scene
 	Namespace string `json:"namespace"`
 	ID        string `json:"id"`
-	// Work marks the twin in containerd's root directory.
+	// Work marks the work directory, in containerd's root directory.
 	Work bool `json:"work,omitempty"`
-	// Hidden marks `.ID`: containerd renames a bundle so before its removal, and ended in
-	// between.
+	// Hidden marks a bundle with the name `.ID`. containerd renames a bundle so before it
+	// removes it, and ended in between.
 	Hidden bool `json:"hidden,omitempty"`
 	// Address is the shim's address from the files `address` (1.x) or `bootstrap.json`
-	// (2.x); "" before the shim started.
+	// (2.x); it is "" before the shim started.
 	Address string `json:"address,omitempty"`
 }
 
@@ -51,9 +51,9 @@ type RuncState struct {
 	ID        string `json:"id"`
 }
 
-// Bundles lists the bundles and their work directories. An empty directory of a
-// containerd namespace is none: containerd creates it once and keeps it. An error comes
-// with the bundles that were read before it.
+// Bundles lists the bundles and their work directories. It leaves out an empty directory
+// of a containerd namespace, which containerd creates once and keeps. With an error it
+// returns the bundles that were read before.
 func Bundles(t *Tree, state, root string) ([]Bundle, error) {
 	var out []Bundle
 	for _, top := range []struct {
@@ -77,8 +77,8 @@ func Bundles(t *Tree, state, root string) ([]Bundle, error) {
 	return out, nil
 }
 
-// bundleAddress cuts the address out of bootstrap.json without decoding it: a partly
-// written file is evidence, too.
+// bundleAddress takes the address out of bootstrap.json without decoding the file,
+// because a partly written file is evidence, too.
 func bundleAddress(t *Tree, dir string) string {
 	if text := strings.TrimSpace(t.Read(path.Join(dir, "address"))); text != "" {
 		return text
@@ -92,8 +92,8 @@ func bundleAddress(t *Tree, dir string) string {
 	return text
 }
 
-// RuncStates lists runc's state directories; the directory of a containerd namespace
-// stays and is none. An error comes with the states that were read before it.
+// RuncStates lists runc's state directories of containers. With an error it returns the
+// states that were read before.
 func RuncStates(t *Tree, root string) ([]RuncState, error) {
 	var out []RuncState
 	err := pairs(t, root, func(dir, namespace, id string) {
@@ -123,7 +123,7 @@ func CRIDirs(t *Tree, state, root string) ([]Dir, error) {
 	return out, nil
 }
 
-// pairs calls visit for every directory entry dir/NAMESPACE/ID, up to the bounds of the
+// pairs calls visit for every directory entry dir/NAMESPACE/ID, within the limits of the
 // tree's Budget.
 func pairs(t *Tree, dir string, visit func(path, namespace, id string)) error {
 	namespaces, err := t.List(dir)

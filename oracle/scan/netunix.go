@@ -13,16 +13,16 @@ import (
 
 // UnixSocket is a line of /proc/PID/net/unix.
 type UnixSocket struct {
-	Path      string // "" for a socket without a name: a client's
+	Path      string // "" for a socket without a name, such as a client's
 	Inode     uint64
 	Listening bool
 }
 
-// acceptCon is __SO_ACCEPTCON of the kernel's include/uapi/linux/net.h: listen(2) was
-// called.
+// acceptCon is __SO_ACCEPTCON of the kernel's include/uapi/linux/net.h. The kernel sets
+// it at listen(2).
 const acceptCon = 1 << 16
 
-// NetUnix reads the unix sockets of a process's network namespace; proc is the path of
+// NetUnix reads the unix sockets of a process's network namespace. proc is the path of
 // /proc.
 func NetUnix(proc string, pid int) ([]UnixSocket, error) {
 	f, err := os.Open(filepath.Join(proc, strconv.Itoa(pid), "net/unix"))
@@ -47,7 +47,8 @@ func Listeners(proc string, pid int) ([]UnixSocket, error) {
 //
 //	Num RefCount Protocol Flags Type St Inode Path
 //
-// It skips other lines: a name may contain a newline, which the kernel does not escape.
+// It skips other lines. They exist, because a name may contain a newline, which the
+// kernel does not escape.
 func ParseNetUnix(r io.Reader) ([]UnixSocket, error) {
 	var out []UnixSocket
 	lines := bufio.NewScanner(r)

@@ -27,9 +27,9 @@ type NotOwnedError struct {
 
 func (e *NotOwnedError) Error() string { return e.Path + " " + e.Why }
 
-// Of returns the part of the tree that belongs to a user. Each folder and each symbolic
-// link on the way to a file must be root's or the user's, and the file must be the
-// user's. Closing t closes it, too.
+// Of returns a tree that opens only files of a user. Each folder and each symbolic link
+// on the way to a file must be root's or the user's, and the file must be the user's.
+// Closing t also closes the returned tree.
 func (t *Tree) Of(o Owner) *Tree { return &Tree{fd: t.fd, owner: &o, budget: t.budget} }
 
 // openOwned opens a file of the tree's owner: a directory or a regular file, unless the
@@ -45,7 +45,7 @@ func (t *Tree) openOwned(name string, flags uint64) (*os.File, error) {
 		return nil, err
 	}
 	if !info.IsDir() && !info.Mode().IsRegular() {
-		return nil, &NotOwnedError{name, "is no regular file"}
+		return nil, &NotOwnedError{name, "is not a regular file"}
 	}
 	fd, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), int(flags)&^unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -57,9 +57,9 @@ func (t *Tree) openOwned(name string, flags uint64) (*os.File, error) {
 // mostLinks is how many symbolic links a path may have (path_resolution(7)).
 const mostLinks = 40
 
-// handle returns an O_PATH descriptor of a file, after a check of each step to it. Its
-// name is the path without symbolic links. The kernel cannot check by itself: a symbolic
-// link in another user's folder would lead it to a file of root.
+// handle returns an O_PATH descriptor of a file, after a check of each step to it. The
+// descriptor's name is the path without symbolic links. One openat2(2) is not enough:
+// through a symbolic link in another user's folder it would open a file of root.
 func (t *Tree) handle(name string, follow bool) (*os.File, error) {
 	w := walk{tree: t, todo: parts(name), follow: follow}
 	defer w.close()
@@ -85,13 +85,13 @@ func (t *Tree) handle(name string, follow bool) (*os.File, error) {
 	return os.NewFile(uintptr(root), "/"), nil
 }
 
-// walk is the state of the way to a file.
+// walk resolves a path, part by part.
 type walk struct {
 	tree   *Tree
-	follow bool     // also a link at the end
+	follow bool     // also follow a link at the end of the path
 	todo   []string // remaining parts of the path, also ".."
-	names  []string // the finished parts: no links
-	fds    []int    // of the root and of each name
+	names  []string // the resolved parts, without links
+	fds    []int    // descriptors of the root and of each name
 	links  int
 }
 
@@ -113,7 +113,7 @@ func (w *walk) pop(n int) {
 	}
 }
 
-// step takes the next part of the path.
+// step resolves the next part of the path.
 func (w *walk) step() error {
 	part := w.todo[0]
 	w.todo = w.todo[1:]
@@ -158,10 +158,11 @@ func openPart(dir int, part string) (int, error) {
 	}
 }
 
-// path is the file that the walk has reached.
+// path returns the file that the walk has reached.
 func (w *walk) path() string { return "/" + strings.Join(w.names, "/") }
 
-// check reports a file of another user, and whether the file is a symbolic link.
+// check returns an error for a file of another user, and whether the file is a symbolic
+// link.
 func (w *walk) check(fd int) (isLink bool, err error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
@@ -174,7 +175,8 @@ func (w *walk) check(fd int) (isLink bool, err error) {
 	return isLink, nil
 }
 
-// objects returns why a file is not the user's; last: no folder or link on the way to it.
+// objects returns why a file is not the user's, or "". last is set for the file itself,
+// and not for a folder or link on the way to it.
 func (o *Owner) objects(fd int, st *unix.Stat_t, last bool) string {
 	kind := st.Mode & unix.S_IFMT
 	isFolderOfAny := o.Shared && o.UID == 0 && kind == unix.S_IFDIR
@@ -182,23 +184,23 @@ func (o *Owner) objects(fd int, st *unix.Stat_t, last bool) string {
 		return fmt.Sprintf("is owned by uid %d", st.Uid)
 	}
 	if o.Shared {
-		if kind == unix.S_IFREG && st.Nlink > 1 { // another user may give any file a name
-			return "has another name"
+		if kind == unix.S_IFREG && st.Nlink > 1 { // another user may link any file
+			return "has another hard link"
 		}
 		return ""
 	}
-	if kind != unix.S_IFDIR && kind != unix.S_IFREG { // a write to a socket connects to it
+	if kind != unix.S_IFDIR && kind != unix.S_IFREG { // to write to a socket is only to connect
 		return ""
 	}
 	if kind == unix.S_IFDIR && st.Mode&unix.S_ISVTX != 0 && !last {
-		return "" // other users cannot replace root's files
+		return "" // other users cannot replace root's files in a sticky folder
 	}
 	switch {
 	case st.Mode&unix.S_IWOTH != 0:
 		return "may be written by every user"
 	case st.Mode&unix.S_IWGRP != 0 && st.Gid != 0:
 		return fmt.Sprintf("may be written by group %d", st.Gid)
-	case st.Mode&unix.S_IWGRP != 0 && hasACL(fd): // the group's bits are then the mask of the ACL
+	case st.Mode&unix.S_IWGRP != 0 && hasACL(fd): // with an ACL, the bits of the group are its mask
 		return "may be written by the users in its ACL"
 	}
 	return ""

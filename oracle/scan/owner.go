@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// UnitID returns the id in one part of a cgroup path: "c1" itself, and "c1" from
-// systemd's "cri-containerd-c1.scope" (the runtime's systemd driver writes
-// PREFIX-ID.scope).
+// UnitID returns the container id in one part of a cgroup path. That is the part itself,
+// or "c1" of "cri-containerd-c1.scope", as runc's systemd driver names it
+// (PREFIX-ID.scope).
 func UnitID(word string) string {
 	name, ok := strings.CutSuffix(word, ".scope")
 	if !ok {
@@ -22,7 +22,8 @@ func UnitID(word string) string {
 	return name
 }
 
-// LongID reports whether CRI or docker may have made an id: 64 hexadecimal digits.
+// LongID reports whether CRI or docker may have made an id, which then has 64 hexadecimal
+// digits.
 func LongID(id string) bool {
 	raw, err := hex.DecodeString(id)
 	return err == nil && len(raw) == 32

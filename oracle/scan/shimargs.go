@@ -1,6 +1,5 @@
 // Package scan reads the state of a containerd and its shims from the kernel and the
-// disk. It only reads, and knows neither worlds nor verdicts: cases and the audit of a
-// live node share it.
+// disk. It only reads. Both the cases and the audit of a live node use it.
 package scan
 
 import (
@@ -14,20 +13,22 @@ import (
 type ShimArgs struct {
 	ID        string `json:"id"`
 	Namespace string `json:"namespace"`
-	// Action is "start" or "delete" for the short-lived helpers, "" for the serving shim.
+	// Action is "start" or "delete" for a short-lived helper process, and "" for the shim
+	// itself.
 	Action string `json:"action,omitempty"`
 }
 
-// ParseShimArgs reports whether argv is a shim's. The name of the binary alone is no
-// proof, because a runtime can be any binary. Both -id and -namespace must be there, as
-// in no other program. Flags have the forms of Go's flag package: -id X, --id X, -id=X.
+// ParseShimArgs reports whether argv is the command line of a shim. The name of the
+// binary does not decide, because a runtime can be any binary. The flags -id and
+// -namespace decide: no other program has both. Flags have the forms of Go's flag
+// package: -id X, --id X, -id=X.
 func ParseShimArgs(argv []string) (ShimArgs, bool) {
 	var a ShimArgs
 	if len(argv) < 2 {
 		return a, false
 	}
 	values := map[string]*string{"id": &a.ID, "namespace": &a.Namespace}
-	// The value of these flags must not be taken for a flag or for the action.
+	// The values of these flags could look like a flag or like the action.
 	skip := []string{"address", "bundle", "socket", "debug-socket", "publish-binary"}
 	for i := 1; i < len(argv); i++ {
 		word := argv[i]
@@ -35,7 +36,7 @@ func ParseShimArgs(argv []string) (ShimArgs, bool) {
 			if word == "start" || word == "delete" {
 				a.Action = word
 			}
-			break // Go's flag package stops at the first argument that is no flag
+			break // Go's flag package stops at the first argument that is not a flag
 		}
 		name, value, hasValue := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(word, "-"), "-"), "=")
 		into, known := values[name]

@@ -15,9 +15,9 @@ import (
 	"github.com/shimquake/shimquake/foreign"
 )
 
-// Tree reads the files of a mount namespace. Paths are resolved as inside its root
-// (openat2 RESOLVE_IN_ROOT, Linux 5.6). An absolute symlink there ("/var/run") leads to a
-// directory there and never to the host's.
+// Tree reads the files of a mount namespace. Paths are resolved inside its root (openat2
+// RESOLVE_IN_ROOT, Linux 5.6), so an absolute symlink ("/var/run") never leads to a
+// directory of the host.
 type Tree struct {
 	fd     int
 	owner  *Owner // nil: any user
@@ -33,14 +33,15 @@ func OpenTree(root string) (*Tree, error) {
 	return &Tree{fd: fd}, nil
 }
 
-// Within returns the tree with bounds. Closing t closes it, too.
+// Within returns the tree with the limits of a Budget. Closing t also closes the returned
+// tree.
 func (t *Tree) Within(b *Budget) *Tree { return &Tree{fd: t.fd, owner: t.owner, budget: b} }
 
-// Close closes it.
+// Close closes the tree.
 func (t *Tree) Close() { _ = unix.Close(t.fd) }
 
-// Open opens name for reading; fs.ErrNotExist when it is not there, and a CutError when
-// the time of the tree's Budget is over.
+// Open opens a file for reading. The error is fs.ErrNotExist if the file does not exist,
+// and a CutError if the time of the tree's Budget is over.
 func (t *Tree) Open(name string, flags uint64) (*os.File, error) {
 	if err := t.budget.open(name); err != nil {
 		return nil, err
@@ -61,8 +62,8 @@ func (t *Tree) Open(name string, flags uint64) (*os.File, error) {
 	}
 }
 
-// mostEntries is how many entries of a directory are read. A node has a few hundred
-// containers.
+// mostEntries is the largest number of entries in a directory that List reads. A node has
+// a few hundred containers.
 const mostEntries = 100_000
 
 // List reads a directory. A missing directory is an empty one. A directory of more than
@@ -87,7 +88,7 @@ func (t *Tree) List(name string) ([]os.DirEntry, error) {
 	return entries, err
 }
 
-// Size returns the size of a file, 0 if it does not exist or may not be inspected.
+// Size returns the size of a file, or 0 if it does not exist or cannot be inspected.
 func (t *Tree) Size(name string) int64 {
 	f, err := t.Open(name, unix.O_PATH|unix.O_NOFOLLOW)
 	if err != nil {
@@ -101,7 +102,8 @@ func (t *Tree) Size(name string) int64 {
 	return st.Size()
 }
 
-// Read returns the text of a small file, "" if it does not exist or cannot be read.
+// Read returns the text of a small file, or "" if the file does not exist or cannot be
+// read.
 func (t *Tree) Read(name string) string {
 	text, _ := t.read(name, 4096, unix.O_NOFOLLOW)
 	return string(text)
@@ -113,10 +115,11 @@ func (t *Tree) ReadFile(name string, most int64) ([]byte, error) {
 	return t.read(name, most, unix.O_NOFOLLOW)
 }
 
-// ReadLinked is ReadFile for a file that may be a symlink.
+// ReadLinked does the same as ReadFile, for a file that may be a symlink.
 func (t *Tree) ReadLinked(name string, most int64) ([]byte, error) { return t.read(name, most, 0) }
 
-// read also returns the text before an error.
+// read returns the content of a file. With an error it returns the content that was read
+// before.
 func (t *Tree) read(name string, most int64, flags uint64) ([]byte, error) {
 	h, err := t.Open(name, unix.O_PATH|flags)
 	if err != nil {
@@ -131,7 +134,8 @@ func (t *Tree) read(name string, most int64, flags uint64) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// mostGlobbed is the largest number of directories and of files of a pattern.
+// mostGlobbed is the largest number of directories, and of files, that a pattern may
+// match.
 const mostGlobbed = 1000
 
 // Glob returns the files that match an absolute pattern of path.Match, in the order of
@@ -153,7 +157,7 @@ func (t *Tree) Glob(pattern string) ([]string, error) {
 				}
 			}
 			if len(next) > mostGlobbed {
-				return nil, fmt.Errorf("%s names more than %d files", pattern, mostGlobbed)
+				return nil, fmt.Errorf("%s matches more than %d files", pattern, mostGlobbed)
 			}
 		}
 		slices.Sort(next)
@@ -162,7 +166,7 @@ func (t *Tree) Glob(pattern string) ([]string, error) {
 	return matches, nil
 }
 
-// Stat calls lstat(2); nil if the file does not exist.
+// Stat calls lstat(2), and returns nil if the file does not exist.
 func (t *Tree) Stat(name string) fs.FileInfo {
 	f, err := t.Open(name, unix.O_PATH|unix.O_NOFOLLOW)
 	if err != nil {

@@ -16,36 +16,37 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// The time between two inventories of Wait. One leftover process costs some 50 us; a
-// socket or a directory less.
+// The time between two inventories of Wait. To read one leftover process takes some 50
+// us, and a socket or a directory less.
 const (
 	firstPause = 10 * time.Millisecond
 	lastPause  = 300 * time.Millisecond
 )
 
-// residueLooks is how many inventories in a row must have known residues only before Wait
-// returns. The first and the last are complete. The others have only the classes of the
-// leftovers, so the last one finds new leaks.
+// residueLooks is how many inventories in a row must show only known residues before Wait
+// returns. The others between them have only the classes of the leftovers. The last one
+// is complete, so it also finds new leaks.
 const residueLooks = 3
 
-// finalLook bounds the last inventory after the deadline.
+// finalLook is the timeout of the last inventory, after the deadline.
 const finalLook = 5 * time.Second
 
-// collection bounds containerd's garbage collection, which takes some milliseconds. It is
-// as long as for other requests.
+// collection is the timeout of containerd's garbage collection, as for other requests.
+// The collection takes some milliseconds.
 const collection = 10 * time.Second
 
 // Marker marks the known residues among findings.
 type Marker func([]finding.Finding) []finding.Finding
 
-// Wait waits until the scene has nothing new, and returns the leftovers with known
-// residues marked. It returns at once if nothing is left, soon if only known residues
-// are, and otherwise at ctx's deadline. Without a deadline it may wait forever. Between
-// complete inventories it reads only the kinds of things that were left: pidfds and
-// inotify do not work across PID namespaces and cgroup filesystems.
+// Wait waits until nothing new is left, and returns the leftovers with known residues
+// marked. It returns at once if nothing is left, soon if only known residues are left,
+// and otherwise at ctx's deadline. Without a deadline it may wait forever. Between
+// complete inventories it polls only the classes of the leftovers. It polls because
+// pidfds and inotify do not work across PID namespaces and in cgroup filesystems.
 //
-// An error allows no conclusion. ctx was cancelled, containerd did not respond before the
-// deadline, the scene has gone, or Scene.Client is nil ([inventory.ErrNoDaemon]).
+// After an error nothing is known about leftovers: ctx was cancelled, containerd did not
+// respond before the deadline, or the scene is gone. If Scene.Client is nil, the error is
+// [inventory.ErrNoDaemon].
 func Wait(ctx context.Context, s inventory.Scene, before inventory.Inventory, mark Marker) (
 	inventory.Inventory, []finding.Finding, error) {
 	if s.Client == nil {
@@ -64,7 +65,8 @@ func Wait(ctx context.Context, s inventory.Scene, before inventory.Inventory, ma
 	return look.settle(ctx, before, mark)
 }
 
-// looker takes the wanted parts of an inventory, and makes containerd collect garbage.
+// looker has the functions that take an inventory, and that make containerd collect
+// garbage.
 type looker struct {
 	take    func(ctx context.Context, only ...finding.Class) (inventory.Inventory, error)
 	collect func(ctx context.Context) error
@@ -105,8 +107,7 @@ func (look looker) settle(ctx context.Context, before inventory.Inventory, mark 
 	}
 }
 
-// nextQuiet counts the inventories in a row with known residues only, and without a
-// process that could still remove them.
+// nextQuiet returns the number of inventories in a row with known residues only.
 func nextQuiet(left []finding.Finding, quiet int) int {
 	if len(finding.Violations(left)) > 0 {
 		return 0
@@ -114,9 +115,10 @@ func nextQuiet(left []finding.Finding, quiet int) int {
 	return quiet + 1
 }
 
-// awaitChange takes inventories of the violating classes, with growing pauses, until none
-// of these violates. If only known residues are left, it takes them often enough for the
-// next to be the last. It returns how often that was.
+// awaitChange takes inventories of the classes with violations, with growing pauses,
+// until no violation is left in them. If only known residues are left, it takes
+// inventories of their classes until only the last, complete one is missing. It returns
+// how many in a row had only known residues.
 func (look looker) awaitChange(
 	ctx context.Context,
 	before, full inventory.Inventory,
@@ -142,7 +144,7 @@ func (look looker) awaitChange(
 		if err != nil {
 			return quiet, err
 		}
-		if some.Daemon == nil && full.Daemon != nil { // namespaces excuse their cgroups
+		if some.Daemon == nil && full.Daemon != nil { // the cgroups of containerd's namespaces are not leaks
 			some.Daemon = &inventory.Daemon{Namespaces: full.Daemon.Namespaces}
 		}
 		still := mark(compare.Leaks(before, some))
@@ -150,7 +152,7 @@ func (look looker) awaitChange(
 		if quiet == 0 && violates {
 			continue
 		}
-		if quiet == 0 || violates || len(still) == 0 { // a complete inventory says more
+		if quiet == 0 || violates || len(still) == 0 { // only a complete inventory can decide
 			return quiet, nil
 		}
 		quiet++
@@ -161,7 +163,7 @@ func (look looker) awaitChange(
 func classesOf(left []finding.Finding) (want []finding.Class) {
 	for _, f := range left {
 		want = append(want, f.Class)
-		if f.Class == finding.ClassFile { // otherwise it would repeat other findings
+		if f.Class == finding.ClassFile { // without these classes, their files would also be reported as files
 			want = append(want, compare.Covering...)
 		}
 	}
@@ -202,7 +204,7 @@ func (look looker) collected(ctx context.Context, before inventory.Inventory, ma
 	return look.done(ctx, before, mark, inv, err)
 }
 
-// done finishes the last inventory.
+// done returns the last inventory and its leftovers.
 func (look looker) done(ctx context.Context, before inventory.Inventory, mark Marker, inv inventory.Inventory,
 	err error) (
 	inventory.Inventory, []finding.Finding, error) {
@@ -215,11 +217,11 @@ func (look looker) done(ctx context.Context, before inventory.Inventory, mark Ma
 	return inv, mark(compare.Leaks(before, inv)), nil
 }
 
-// handleLooks is how often handles that are left at the deadline are read again.
+// handleLooks is how often leftover handles are read again at the deadline.
 const handleLooks = 4
 
-// again reads leftover handles once more. A goroutine of the inventory's own request is
-// about to end, but a leak is there each time.
+// again reads leftover handles several times. A goroutine of the inventory's own request
+// ends soon, but a leak is there each time.
 func (look looker) again(ctx context.Context, before inventory.Inventory, inv *inventory.Inventory) error {
 	for pause := firstPause; pause < firstPause<<handleLooks; pause *= 2 {
 		if !slices.ContainsFunc(compare.Leaks(before, *inv),

@@ -41,13 +41,13 @@ func othersCall(fs fact.Facts) []string {
 	if fs[fact.Count] != "" {
 		why = append(why, fs[fact.Count]+" calls in all")
 	}
-	return append(why, "it has no fault")
+	return append(why, "no fault targets it")
 }
 
 func othersEnd(fs fact.Facts) []string {
 	if fs[fact.Reported] == "" {
 		return []string{
-			"it should have ended with " + fs[fact.True] + " on request", "it was killed, but it has no fault"}
+			"it should have ended with " + fs[fact.True] + " on request", "it was killed, but no fault targets it"}
 	}
 	when := "it ended with " + fs[fact.Reported]
 	if fs[fact.At] != "" {
@@ -77,7 +77,7 @@ func outputWords(fs fact.Facts) []string {
 	return append([]string{"the output of its " + fs[fact.Stream]}, othersOutput(fs)...)
 }
 
-// inputWords describe the error in the standard input that a payload has read.
+// inputWords describe the error in the standard input that a payload read.
 func inputWords(fs fact.Facts) []string {
 	switch fs[fact.Output] {
 	case fact.Repeated:
@@ -89,8 +89,8 @@ func inputWords(fs fact.Facts) []string {
 		fs[fact.First])}
 }
 
-// othersStream describes the error in a bystander's output; for its standard error it
-// names the stream.
+// othersStream describes the error in a bystander's output. It names the stream only for
+// standard error.
 func othersStream(fs fact.Facts) []string {
 	if fs[fact.Stream] != "" {
 		return outputWords(fs)

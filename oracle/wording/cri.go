@@ -8,7 +8,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// statusReasons return CRI's value of a field, and the right one.
+// statusReasons returns CRI's value of a field, and the right value.
 func statusReasons(f finding.Finding) []string {
 	fs := f.Facts
 	reported := fmt.Sprintf("CRI reports %s", fs[fact.Reported])
@@ -35,7 +35,7 @@ func statusReasons(f finding.Finding) []string {
 	return []string{reported, fs[fact.True]}
 }
 
-// listedWords name the only API that still has the object.
+// listedWords says which of CRI and containerd has the object.
 func listedWords(fs fact.Facts) string {
 	if fs[fact.Listed] == fact.OnlyByCRI {
 		return "CRI lists it, but containerd has nothing with that id: no client of CRI can remove it"
@@ -43,7 +43,7 @@ func listedWords(fs fact.Facts) string {
 	return "containerd still has it, but CRI does not list it: no client of CRI will remove it"
 }
 
-// podWords name the place of a leftover.
+// podWords says in which running pod or container the leftover is.
 func podWords(fs fact.Facts) []string {
 	if fs[fact.In] == fact.InRunningPod {
 		return []string{"left by a removed container in a pod that still runs"}

@@ -27,7 +27,7 @@ func exitReasons(f finding.Finding) []string {
 	case fs[fact.Status] == fact.Unreported && fs[fact.By] == string(exit.ByNobody):
 		return append([]string{"containerd is up, but no client could get it", truth}, deadReporters(fs)...)
 	case fs[fact.Status] == fact.Unreported:
-		return []string{"it was never reported, although there was no fault", truth}
+		return []string{"the exit was never reported, although there was no fault", truth}
 	case fs[fact.Status] == fact.WrongPID:
 		return []string{
 			fmt.Sprintf("%s reported its pid as %s, but it was %s", fs[fact.By], fs[fact.Reported], fs[fact.True]),
@@ -45,7 +45,7 @@ func exitReasons(f finding.Finding) []string {
 	}, deadReporters(fs)...)
 }
 
-// deadReporters name the reporters that had ended by then.
+// deadReporters name the processes that should have reported the exit, and had ended.
 func deadReporters(fs fact.Facts) (words []string) {
 	if fs[fact.Containerd] == fact.Down {
 		words = append(words, "containerd was down, or ended at that time")
@@ -87,7 +87,7 @@ func trueWords(fs fact.Facts) string {
 	return fmt.Sprintf("; %d means %s", n, signalName(n-exit.SignalBase))
 }
 
-// pastTense is the client's knowledge when an event was due.
+// pastTense has what the client knew about the container when an event was due.
 var pastTense = map[string]string{
 	event.TopicCreate:  "created",
 	event.TopicStart:   "started",
@@ -101,7 +101,7 @@ var pastTense = map[string]string{
 	event.TopicExecStart: "started",
 }
 
-// atWhen returns "at 12:00:00 ", or nothing: a summary of many cases has no time.
+// atWhen returns "at 12:00:00 ", or "" in a summary of many cases, which has no time.
 func atWhen(fs fact.Facts) string {
 	if fs[fact.At] == "" {
 		return ""

@@ -7,8 +7,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// handleWords name a handle of a containerd or shim process: "goroutine in core/x.f of
-// containerd".
+// handleWords returns the name of a handle of a containerd or shim process: "goroutine in
+// core/x.f of containerd".
 func handleWords(f finding.Finding) string {
 	s, of := f.Subject, f.Facts[fact.Handle]
 	holder := f.Facts[fact.Program]

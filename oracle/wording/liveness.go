@@ -6,7 +6,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/fact"
 )
 
-// The rows of Liveness, and below the rows of Others.
+// livenessWhats has a row for each value of What in a finding of invariant Liveness.
 var livenessWhats = []phrase{
 	{fact.Removal, "removal", says("the client could not remove the %s: %s", fact.Object, fact.Error)},
 	{fact.NameFree, "containerd",
@@ -81,7 +81,7 @@ func deathWords(fs fact.Facts) []string {
 	}
 	how := "it ended by itself with %s, without a fault"
 	if fs[fact.Exit] == killedExit {
-		how = "SIGKILL has ended it (%s), and no fault sent that: a process of its world did, or another one on this machine"
+		how = "SIGKILL ended it (%s), but no fault sent this signal: another process in its world or on this machine did"
 	}
 	if fs[fact.Asked] == fact.Yes {
 		how = "it was asked to stop, and ended with %s " + fs[fact.Apart] + " later"
@@ -90,10 +90,10 @@ func deathWords(fs fact.Facts) []string {
 	return []string{how + timesWords(fs) + "; see the end of containerd.log"}
 }
 
-// killedExit is the exit of a process that SIGKILL has ended.
+// killedExit is the exit status of a process that SIGKILL ended.
 const killedExit = "137"
 
-// timesWords return the number of equal findings.
+// timesWords returns the number of equal findings.
 func timesWords(fs fact.Facts) string {
 	if fs[fact.Count] == "" {
 		return ""
@@ -102,11 +102,11 @@ func timesWords(fs fact.Facts) string {
 }
 
 func logWords(fs fact.Facts) []string {
-	says := fmt.Sprintf("it has %s times %q", fs[fact.Count], fs[fact.Message])
+	says := fmt.Sprintf("it logged %s times %q", fs[fact.Count], fs[fact.Message])
 	if fs[fact.Is] == fact.Fatal {
-		return []string{says, "after that it cannot continue", "no fault was planned"}
+		return []string{says, "containerd exits after such a message", "no fault was planned"}
 	}
-	return []string{says, "the limit for the calls of its client is " + fs[fact.Most]}
+	return []string{says, "the limit for this number of calls is " + fs[fact.Most]}
 }
 
 func execTakenWords(fs fact.Facts) []string {

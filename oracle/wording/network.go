@@ -11,16 +11,16 @@ func networkName(f finding.Finding) string {
 	return fmt.Sprintf("network %s of pod %s", f.Facts[fact.Network], f.Subject.ID)
 }
 
-// networkWords describe the rest of a pod's network.
+// networkWords describe a leaked network of a pod.
 func networkWords(f finding.Finding) string {
 	words := "no DEL followed CNI's ADD"
 	if f.Facts[fact.Netns] == fact.There {
-		return words + "; its namespace is still mounted on " + f.Subject.Path
+		return words + "; its network namespace is still mounted on " + f.Subject.Path
 	}
-	return words + "; its namespace has gone"
+	return words + "; its network namespace is gone"
 }
 
-// networkReasons describe a wrong call of CNI.
+// networkReasons describe a wrong call of the CNI plugin.
 func networkReasons(fs fact.Facts) []string {
 	switch {
 	case fs[fact.Is] == fact.Repeated:

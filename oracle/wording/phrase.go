@@ -8,10 +8,10 @@ import (
 	"github.com/shimquake/shimquake/oracle/fact"
 )
 
-// phrase is a value of fact.What with its words.
+// phrase is a value of fact.What, with the words for a finding.
 type phrase struct {
 	value   string
-	subject string // empty: the bystander's name
+	subject string // the subject of the sentence; empty: the name of the bystander
 	why     func(fact.Facts) []string
 }
 
@@ -26,7 +26,8 @@ func says(format string, keys ...fact.Key) func(fact.Facts) []string {
 	}
 }
 
-// whatOf returns the row of a finding's fact.What, and its facts with errors in one line.
+// whatOf returns the row of a finding's fact.What, and the facts with the error in one
+// line.
 func whatOf(rows []phrase, fs fact.Facts) (phrase, fact.Facts) {
 	fs[fact.Error] = strings.ReplaceAll(strings.TrimSpace(fs[fact.Error]), "\n", "; ")
 	i := slices.IndexFunc(rows, func(w phrase) bool { return w.value == fs[fact.What] })

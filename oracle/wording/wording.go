@@ -1,5 +1,6 @@
-// Package wording answers: how is a finding described to a person? [Of] makes a line,
-// [Subject] the name of the subject, [Reason] the sentence. No code reads them.
+// Package wording answers: how is a finding described to a person? [Of] returns a whole
+// line, [Subject] the name of the subject, and [Reason] the explanation. No code reads
+// them.
 package wording
 
 import (
@@ -54,7 +55,7 @@ func Subject(f finding.Finding) string {
 	return leaked(f)
 }
 
-// leaked returns the name of a leaked thing.
+// leaked returns the name of a leaked object.
 func leaked(f finding.Finding) string {
 	s := f.Subject
 	switch f.Class {
@@ -89,13 +90,13 @@ func leaked(f finding.Finding) string {
 	return fmt.Sprintf("%s %s/%s", f.Class, s.Namespace, s.ID)
 }
 
-// pathNames are the words before a path, for the classes that need no more.
+// pathNames are the words before the path, for classes whose name is only that.
 var pathNames = map[finding.Class]string{
 	finding.ClassSocket: "shim socket", finding.ClassCRIDir: "CRI directory", finding.ClassRuncState: "runc state",
 	finding.ClassFIFO: "FIFO",
 }
 
-// Reason returns why it is a finding, for a person, in parts joined by "; ".
+// Reason returns, for a person, why something is a finding. Its parts are joined by "; ".
 func Reason(f finding.Finding) string {
 	var why []string
 	switch f.Invariant {
@@ -118,9 +119,9 @@ func Reason(f finding.Finding) string {
 	case finding.Net:
 		why = networkReasons(f.Facts)
 	case finding.Loss:
-		why = []string{"it has gone, and the client had no right to remove it"}
+		why = []string{"it existed before the case and is gone, but the client must not remove it"}
 		if f.Facts[fact.In] == fact.FromRunning {
-			why = []string{fmt.Sprintf("it has gone, although %s still ran when containerd was back", f.Subject.ID)}
+			why = []string{fmt.Sprintf("it is gone, although %s still ran when containerd was back", f.Subject.ID)}
 		}
 	default:
 		why = append(leakReasons(f), podWords(f.Facts)...)
@@ -137,8 +138,8 @@ func residueGone(f finding.Finding) string {
 		f.Subject.Name, f.Because, f.Facts[fact.Source], f.Facts[fact.Residue])
 }
 
-// leakReasons returns the facts in the order of a reader's questions: the owner first,
-// then the state of the rest.
+// leakReasons returns the facts in the order in which an operator asks: first the owner,
+// then the state of the other objects.
 func leakReasons(f finding.Finding) []string {
 	fs := f.Facts
 	var why []string
@@ -278,7 +279,7 @@ func parentWords(fs fact.Facts) string {
 	return ""
 }
 
-// familyWords describe a process's children and a state that delays its end.
+// familyWords describe a process's children, and the state that delays its exit.
 func familyWords(fs fact.Facts) []string {
 	var why []string
 	switch fs[fact.State] {
@@ -304,7 +305,7 @@ func cgroupWords(fs fact.Facts) string {
 	case fs[fact.Procs] == fact.Some:
 		words = fmt.Sprintf("it has %s processes", fs[fact.Count])
 	case fs[fact.Groups] == fact.Nested:
-		words = "it has other groups"
+		words = "it has child cgroups"
 	}
 	if fs[fact.Create] == fact.CutOff {
 		words += ", and the creation of its container was not finished"
