@@ -163,7 +163,7 @@ func TestCheckRefuses(t *testing.T) {
 		"since, and nobody looked":    {`"2.3": {since: v2.3.7, bad: v2.3.7}`, "seen: v2.3.7"},
 		"since, of a longer range":    {`"2.3": {since: v2.3.1, bad: v2.3.7}`, "seen: v2.3.1"},
 		"held after it came":          {`"2.3": {since: v2.3.1, held: v2.3.2, bad: v2.3.7}`, "held v2.3.2 < since v2.3.1"},
-		"since and seen":              {`"2.3": {since: v2.3.1, seen: v2.3.2, held: v2.3.0, bad: v2.3.7}`, "cannot have both"},
+		"since and seen":              {`"2.3": {since: v2.3.1, seen: v2.3.2, held: v2.3.0, bad: v2.3.7}`, "have both"},
 		"seen and held":               {`"2.3": {seen: v2.3.1, held: v2.3.0}`, "do not have the bug"},
 		"seen after it was bad":       {`"2.3": {seen: v2.3.7, bad: v2.3.6}`, "expected since or seen"},
 		"fixed before it was seen":    {`"2.3": {seen: v2.3.7, fixed: v2.3.6}`, "expected since or seen"},

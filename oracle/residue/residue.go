@@ -152,7 +152,7 @@ func (r Known) check() error {
 	}
 	if r.Class == finding.ClassEvent && !knowableEvent(r.Match) {
 		return fmt.Errorf(
-			"the only event that may be missing is %s, only %s and %s may be late, and the others may only be repeated unchanged: "+
+			"the only event that may be missing is %s, only %s and %s may be late, and others may only be repeated unchanged: "+
 				"match [%s], [%s] or [%s]",
 			event.TopicDelete, event.TopicCreate, event.TopicStart,
 			fact.Facts{fact.Event: fact.Missing, fact.Topic: event.TopicDelete},
