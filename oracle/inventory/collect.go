@@ -12,10 +12,11 @@ import (
 
 // Collect makes containerd collect its garbage. Only a collection removes the files of
 // removed snapshots. It does so only if a snapshot was removed since containerd started.
-// Usually containerd starts one soon after a removal. It does not if it was killed in
-// between, or if another collection was just ending (lastCollection.After in
-// plugins/gc/scheduler.go of v2.4.2). Then the next removal starts one. So Collect
-// creates and removes a snapshot, and calls own with its directory.
+// Usually containerd starts one soon after a removal, but not if it was killed in
+// between. Nor does it start one if another collection was just ending
+// (lastCollection.After in plugins/gc/scheduler.go of v2.4.2). Then the next removal
+// starts one. So Collect creates and removes a snapshot, and calls own with its
+// directory.
 func Collect(ctx context.Context, s Scene, own func(dir string)) error {
 	s = s.withDefaults()
 	in := s.CollectIn
