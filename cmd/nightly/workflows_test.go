@@ -272,7 +272,7 @@ func TestTheWorkflowToPaste(t *testing.T) {
 		t.Error("it does not use the action")
 	}
 	for name := range action.Inputs {
-		if !strings.Contains(read(t, "docs/in-your-ci.md"), "| `"+name+"` |") {
+		if !strings.Contains(read(t, "docs/in-your-ci.md"), "\n`"+name+"` | ") {
 			t.Errorf("the page has no input %s", name)
 		}
 	}

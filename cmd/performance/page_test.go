@@ -36,8 +36,8 @@ func TestPage(t *testing.T) {
 	if err := run(false, bytes.NewReader(text), &out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"2 cores, kernel 6.18", "cgroups hybrid", "| 2.3 × | 2.1 × |", "takes 91 ms",
-		"| 4 | 507 |", "| a statement | 0.4 |"} {
+	for _, want := range []string{"2 cores, kernel 6.18", "cgroups hybrid", "2.3 × | 2.1 ×", "takes 91 ms",
+		"\n4 | 507 | ", "\na statement | 0.4\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &out)
 		}
