@@ -85,7 +85,7 @@ func Releases(r affected.Releases) string {
 		not.add(and(held), "tested: "+strings.Join(tested, ", "))
 	}
 	if len(older) > 0 {
-		unknown.add("older releases of "+and(older), "")
+		unknown.add("earlier releases of "+and(older), "")
 	}
 	var lines []string
 	for _, list := range []struct {
@@ -170,7 +170,11 @@ func symptoms(x catalogue.Bug) string {
 	}
 	for _, key := range x.Telling(shownKeys) {
 		_, format, _ := strings.Cut(key, " ")
-		lines = append(lines, "containerd's log, as a format string: `"+format+"`")
+		label := "containerd's log"
+		if strings.Contains(format, "%") {
+			label += " (format string)"
+		}
+		lines = append(lines, label+": `"+format+"`")
 	}
 	for _, tool := range []struct {
 		name  string
