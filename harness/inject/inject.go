@@ -1,7 +1,7 @@
-// Package inject makes the faults of a case happen, and keeps the proof of each.
+// Package inject makes the faults of a case happen, and keeps a proof of each.
 //
-// A kind of fault is one file with one type, see Fault, and one line in kinds. It injects
-// the fault and keeps the proof. It does not know the client, and judges nothing.
+// Each kind of fault has one file with one implementation of Fault, and one line in
+// kinds. It makes no calls of the client, and judges nothing.
 package inject
 
 import (
@@ -29,28 +29,28 @@ import (
 
 // Fault is one fault of a case while it runs.
 type Fault interface {
-	// Begin makes it happen, or puts it in force, when the workload has reached its state
-	// (Point.State). A fault of a probe is in force from the start, and its Begin is never
-	// called.
+	// Begin is called when the workload reaches the fault's state (Point.State). It makes
+	// the fault happen, or puts it in force so that it can happen later. A fault in a probe
+	// is in force from the start, so its Begin is never called.
 	Begin(ctx context.Context) error
-	// Proof is called when the client is done. It returns how often the fault happened, and
-	// the evidence.
+	// Proof returns how often the fault happened, and the evidence. It is called when the
+	// client is done.
 	Proof(ctx context.Context) (harness.Firing, error)
-	// Undo undoes what would outlive the case: a throttle, a strace. It is called once, also
-	// if Begin was not called.
+	// Undo ends effects that would outlive the case, such as a throttle or a strace. It is
+	// called once, also if Begin was not called.
 	Undo() error
 }
 
-// kind makes the faults of a kind of points.
+// kind has the constructor for the faults at a kind of points.
 type kind struct {
 	make func(*Injector, int) Fault
-	// available returns why this machine cannot make such faults, and does names the missing
-	// ability. A nil available means that each machine can.
+	// available returns an error if this machine cannot make such faults. It is nil if each
+	// machine can. does names the ability.
 	available func() error
 	does      string
 }
 
-// kinds has a line for each kind of points.
+// kinds has an entry for each kind of points.
 var kinds = map[failpoints.Kind]kind{
 	failpoints.RPC:  {make: newProbed},
 	failpoints.Stmt: {make: newProbed},
@@ -59,7 +59,7 @@ var kinds = map[failpoints.Kind]kind{
 	failpoints.IO:   {make: newPressure, available: iopressure.Available, does: "put a disk under pressure (io: faults)"},
 }
 
-// Need is a requirement of a kind of faults on the machine.
+// Need is something that the machine must have for a kind of faults.
 type Need struct {
 	What      string // the ability that depends on it
 	Available func() error
@@ -82,7 +82,8 @@ func Needs() (all []Need) {
 	return all
 }
 
-// Daemon is a containerd that can be killed, frozen and started: a [daemon.Daemon].
+// Daemon is the containerd that faults kill, freeze and start. [daemon.Daemon] implements
+// it.
 type Daemon interface {
 	PID() int
 	Kill(ctx context.Context) error
@@ -95,26 +96,29 @@ type Daemon interface {
 
 var _ Daemon = (*daemon.Daemon)(nil)
 
-// Target has the processes and calls that the faults of a case act on.
+// Target gives the faults of a case access to processes and calls.
 type Target struct {
 	World *world.World
 	// Daemon is the containerd under test, also while it boots for the first time.
 	Daemon Daemon
-	// Processes returns the processes of the world.
+	// Processes returns the processes that faults may target.
 	Processes func() ([]inventory.Process, error)
-	// InitPID returns the init process of the first container ("task") or of the sandbox.
-	// KnownPID returns it if the client knows it without asking containerd, or 0. Shares
-	// reports whether a shim of that id also serves the other containers.
+	// InitPID returns the pid of the init process of the first container ("task") or of the
+	// sandbox ("sandbox"). KnownPID returns the same pid without a call to containerd, or 0
+	// if no response has named it. Shares reports whether the shim with this id serves all
+	// containers.
 	InitPID  func(ctx context.Context, who string) (int, error)
 	KnownPID func(who string) int
 	Shares   func(shim string) bool
-	// InFlight returns the client's call in flight. If there is none, done is nil.
+	// InFlight returns the client's call in flight. If there is none, done is nil. A call of
+	// cancel cancels the call's context.
 	InFlight func() (cancel func(), done <-chan struct{})
 	// Removed is closed when the client has removed everything.
 	Removed <-chan struct{}
-	// Ask asks for the state of the first container, while a process is held at a point.
+	// Ask requests the state of the first container, while a process is paused at the point
+	// held.
 	Ask func(ctx context.Context, held string) error
-	// Exited waits until the first container's payload has noted its exit.
+	// Exited waits until the first container's payload has recorded its exit.
 	Exited func(context.Context) error
 }
 
@@ -127,19 +131,21 @@ type Injector struct {
 	words  []string // misbehaviours of the fake shim
 	faults []Fault  // the faults of the plan, and then the misbehaviours
 
-	// Controller decides the hits of probes.
+	// Controller decides for each hit of a probe whether a fault happens.
 	Controller *failpoints.Controller
 
 	mu sync.Mutex
-	// For each fault of the plan: its count, its last proof, and the time at which it began.
+	// These lists have an entry for each fault of the plan: how often it happened, its last
+	// proof, and the time at which it began.
 	counts []int
 	texts  []string
 	begun  []time.Time
-	// force is set for a fault that may happen from now on. Its proof comes later.
+	// force is set for a fault that is in force: it may happen at any time, and Proof shows
+	// later whether it did.
 	force []bool
 }
 
-// New prepares the faults of a case. ctx is the context of the whole run.
+// New returns the injector for the faults of a case. ctx is the context of the whole run.
 func New(ctx context.Context, c harness.Case, t Target, r *record.Recorder) *Injector {
 	n := len(c.Plan)
 	in := &Injector{
@@ -155,15 +161,16 @@ func New(ctx context.Context, c harness.Case, t Target, r *record.Recorder) *Inj
 	return in
 }
 
-// Listen starts the controller, which probes ask for their action on a Unix socket.
+// Listen starts the controller. Probes connect to it through a Unix socket, and ask at
+// each hit whether a fault happens.
 func (in *Injector) Listen(socket string) (err error) {
 	in.Controller, err = failpoints.Listen(socket, in.plan, in.onPause)
 	return err
 }
 
-// At makes the faults of a state happen, in the order of the plan, and then returns. A
-// killed containerd stays down until the last of them. So a plan that kills containerd
-// and then the shim kills the shim while containerd is down.
+// At makes the faults of a state happen, in the order of the plan. A killed containerd
+// starts again only after the last of them. A plan can therefore kill containerd, and
+// then a shim while containerd is down.
 func (in *Injector) At(ctx context.Context, state string) {
 	in.record.Note("client", "state %s", state)
 	down := false
@@ -172,7 +179,7 @@ func (in *Injector) At(ctx context.Context, state string) {
 			continue
 		}
 		in.mu.Lock()
-		in.begun[i] = time.Now() // before Begin, because the fault may cause any failure from now on
+		in.begun[i] = time.Now() // before Begin, because calls may fail from now on
 		in.mu.Unlock()
 		if err := in.faults[i].Begin(ctx); err != nil {
 			in.failed(f, err)
@@ -214,7 +221,8 @@ func (in *Injector) Finish() []harness.Firing {
 	return firings
 }
 
-// AnyFired reports whether any fault has happened yet, or may have.
+// AnyFired reports whether any fault of the plan or misbehaviour of the fake shim has
+// happened, or may have.
 func (in *Injector) AnyFired() bool {
 	for i := range in.plan {
 		if in.happened(i) {
@@ -247,7 +255,7 @@ func (in *Injector) happened(i int) bool {
 	return seen || in.Controller.Fired(i) > 0
 }
 
-// Undo undoes the faults that would outlive the case.
+// Undo ends the effects of faults that would outlive the case.
 func (in *Injector) Undo() error {
 	var errs []error
 	for _, f := range in.faults {
@@ -256,7 +264,7 @@ func (in *Injector) Undo() error {
 	return errors.Join(errs...)
 }
 
-// fired notes that the i-th fault happened.
+// fired notes that the i-th fault of the plan happened, with a proof.
 func (in *Injector) fired(i int, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	in.record.Note("harness", "%s: %s", in.plan[i], text)
@@ -266,21 +274,21 @@ func (in *Injector) fired(i int, format string, args ...any) {
 	in.texts[i] = text
 }
 
-// inForce notes that the i-th fault may happen from now on.
+// inForce notes that the i-th fault of the plan may happen from now on.
 func (in *Injector) inForce(i int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.force[i] = true
 }
 
-// seen returns the proof of a fault, as fired has noted it.
+// seen returns the proof of the i-th fault, as fired noted it.
 func (in *Injector) seen(i int) harness.Firing {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return harness.Firing{Count: in.counts[i], At: in.begun[i], Proof: in.texts[i]}
 }
 
-// failed notes that a fault could not be injected, or that a step failed.
+// failed records a fault that could not be injected, or a failed step of a pause.
 func (in *Injector) failed(what fmt.Stringer, err error) {
 	in.record.Failed("harness", what.String(), err)
 	in.record.Problem(harness.ByStep, fmt.Errorf("%s: %w", what, err))

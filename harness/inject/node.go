@@ -19,10 +19,10 @@ import (
 
 // node is a fault of the whole node:
 //
-//   - proc:node:exited 1*kill cuts the power. All processes end, and the sockets of shims
-//     are gone, because they are on a tmpfs. containerd starts again after the last fault
+//   - 1*kill simulates a power cut. All processes end, and the sockets of shims
+//     are gone, because /run is a tmpfs. containerd starts again after the last fault
 //     of the state.
-//   - 1*reboot also removes the state that no node keeps: mounts, cgroups, and files in
+//   - 1*reboot also removes the state that a reboot removes: mounts, cgroups and files in
 //     /run.
 //   - 1*stop sends SIGTERM to all shims, as systemd does at a shutdown. containerd keeps
 //     running, to show its reaction.
@@ -48,7 +48,7 @@ func (n *node) Begin(ctx context.Context) error {
 	return nil
 }
 
-// Proof returns that the processes were found and signalled.
+// Proof returns the processes that Begin found and signalled.
 func (n *node) Proof(context.Context) (harness.Firing, error) { return n.in.seen(n.i), nil }
 
 // Undo has nothing to undo.
@@ -75,11 +75,11 @@ func (in *Injector) reboot(ctx context.Context) (string, error) {
 	return fmt.Sprintf("containerd and %d processes killed; mounts, cgroups and /run removed", ended), nil
 }
 
-// termTimeout is the time in which a shim must end after SIGTERM. It takes some 10 ms.
-// systemd waits 90 s.
+// termTimeout is how long a shim may run on after SIGTERM. It takes some 10 ms. systemd
+// waits 90 s.
 const termTimeout = 10 * time.Second
 
-// askShims sends SIGTERM to all shims, and records which of them end.
+// askShims sends SIGTERM to all shims, and records which of them exit.
 func (in *Injector) askShims(ctx context.Context) (string, error) {
 	all, err := in.Processes()
 	if err != nil {
@@ -117,12 +117,12 @@ func (in *Injector) askShims(ctx context.Context) (string, error) {
 	return fmt.Sprintf("SIGTERM sent to %d shims, %d ended within %s", len(asked), ended, termTimeout), nil
 }
 
-// rounds limits how often killAll looks for processes. A process may start another before
-// it is killed.
+// rounds limits how often killAll lists the processes. It needs several rounds, because a
+// process may start another one before it is killed.
 const rounds = 10
 
-// killAll kills all processes except the world's own. It begins with containerd and the
-// shims, so that none of them notes the end of a container.
+// killAll kills all processes except the world's own init. It begins with containerd and
+// the shims, so that they do not see how the containers end.
 func (in *Injector) killAll(ctx context.Context) (int, error) {
 	if err := in.Daemon.Kill(ctx); err != nil {
 		return 0, err
@@ -153,7 +153,7 @@ func (in *Injector) killAll(ctx context.Context) (int, error) {
 	return 0, fmt.Errorf("new processes still start after %d rounds of SIGKILL", rounds)
 }
 
-// whoIs returns the name by which plans and the judge know a process.
+// whoIs returns the role of a process: shim, task, sandbox or process.
 func (in *Injector) whoIs(p inventory.Process) string {
 	if p.Shim != nil {
 		return "shim"
@@ -166,11 +166,11 @@ func (in *Injector) whoIs(p inventory.Process) string {
 	return "process"
 }
 
-// shimSockets is containerd's folder for the sockets of shims, in a world.
+// shimSockets is the folder of the shims' sockets, below the world's root.
 const shimSockets = "run/containerd/s"
 
-// removeSockets removes the sockets of shims. It follows no link out of the world's root,
-// so that it removes only files of the world.
+// removeSockets removes the sockets of shims. os.Root makes sure that it removes only
+// files below the world's root.
 func (in *Injector) removeSockets() (int, error) {
 	root, err := os.OpenRoot(in.World.Inside("/"))
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 )
 
-// onPause runs the steps of a fault while a process is held at its point. The controller
-// calls it.
+// onPause runs the steps of a fault while the controller pauses a process at the fault's
+// point. The controller calls it.
 func (in *Injector) onPause(p failpoints.Pause) {
 	defer p.Release()
 	in.record.Note("harness", "%s (pid %d) is paused at %s", p.Hit.Who, p.Hit.PID, p.Fault.At)
@@ -54,8 +54,8 @@ func (in *Injector) step(
 		return nil
 	case "start":
 		in.Daemon.Release()
-		if _, _, err := in.Daemon.Up(ctx); err != nil { // no failed step: the judge reports it
-			in.record.Failed("harness", "containerd was started and does not respond", err)
+		if _, _, err := in.Daemon.Up(ctx); err != nil { // not a failed step: the judge reports it
+			in.record.Failed("harness", "containerd was started, but does not respond", err)
 		}
 		return nil
 	case "ask": // the judge checks the response
@@ -63,7 +63,7 @@ func (in *Injector) step(
 	case "cancel", "await":
 		return in.client(ctx, s, cancel, done)
 	}
-	if p.Hit.Who == s.Who && s.Who == "shim" { // the held shim itself
+	if p.Hit.Who == s.Who && s.Who == "shim" { // the paused shim itself
 		id, err := in.identify(p.Hit.PID)
 		if err != nil {
 			return err
@@ -74,8 +74,8 @@ func (in *Injector) step(
 	return err
 }
 
-// client cancels the client's call in flight, or waits for the end of that call, of the
-// removal, or of the payload.
+// client cancels the client's call in flight, or waits until that call, the removal or
+// the payload has ended.
 func (in *Injector) client(ctx context.Context, s failpoints.Step, cancel func(), done <-chan struct{}) error {
 	switch {
 	case s.Who == "exit":

@@ -13,13 +13,13 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// noticeable is the shortest time of an umount2 that counts as slow. Without pressure one
-// takes some 20 ms here.
+// noticeable is how long an umount2 must take to count as slow. Without pressure it takes
+// some 20 ms.
 const noticeable = time.Second
 
-// pressure throttles the disk of containerd's root, lets a neighbour write dirty pages to
-// it, and then measures the shims' calls of umount2: io:root:running
-// pressure(4MiB/s,60MiB).
+// pressure throttles the disk of containerd's root, and lets a neighbour (another
+// process) write dirty pages to it. Then it measures the umount2 calls of the shims. An
+// example is io:root:running 1*pressure(4MiB/s,60MiB).
 type pressure struct {
 	in        *Injector
 	i         int
@@ -63,7 +63,7 @@ func (p *pressure) Begin(ctx context.Context) error {
 	return nil
 }
 
-// dirty lets a neighbour write to the disk.
+// dirty lets the neighbour write to the disk, and waits for its exit.
 func (p *pressure) dirty(ctx context.Context, mib int) error {
 	w := p.in.World
 	neighbour, err := w.Start(ctx, world.Params{

@@ -18,8 +18,8 @@ import (
 	"github.com/shimquake/shimquake/poll"
 )
 
-// probed is a fault at a point where a probe asks the controller:
-// rpc:shim:Task.Shutdown:entry 1*error(x).
+// probed is a fault at a point where a probe asks the controller whether the fault
+// happens. An example is rpc:shim:Task.Shutdown:entry 1*error(x).
 type probed struct {
 	in *Injector
 	i  int
@@ -33,9 +33,9 @@ func (p *probed) Begin(context.Context) error { return nil }
 // Undo has nothing to undo.
 func (p *probed) Undo() error { return nil }
 
-// Proof returns the count of the controller. The count is not enough if the fault may
-// have had no effect. A process that was told to crash must have ended, and a call with
-// a cancelled context must have failed.
+// Proof returns the controller's count. For some actions it also checks the effect. A
+// process that was told to crash must have ended. A call whose context was cancelled must
+// have failed.
 func (p *probed) Proof(ctx context.Context) (harness.Firing, error) {
 	f := p.proof(ctx)
 	if hits := p.in.Controller.Hits(); f.Count > 0 {
@@ -50,15 +50,15 @@ func (p *probed) proof(ctx context.Context) harness.Firing {
 	f := harness.Firing{Count: p.in.Controller.Fired(p.i)}
 	if f.Count == 0 {
 		if n := p.passed(); n > 0 {
-			f.Proof = fmt.Sprintf("its point has too few hits: %d", n)
-			if 2*n >= firstHit(p.in.plan[p.i].Do) { // the point may be in a loop with a varying number of rounds
+			f.Proof = fmt.Sprintf("the point was executed too few times: %d", n)
+			if 2*n >= firstHit(p.in.plan[p.i].Do) { // perhaps the point is in a loop with a varying number of rounds
 				f.Miss = harness.MissTooFew
 			}
 		}
 		return f
 	}
 	if want := leastHits(p.in.plan[p.i].Do); f.Count < want {
-		return harness.Firing{Proof: fmt.Sprintf("fired only %s, and the last part of the term needs %s",
+		return harness.Firing{Proof: fmt.Sprintf("happened only %s, but the last part of the term needs %s",
 			times(f.Count), times(want))}
 	}
 	f.Proof = fmt.Sprintf("fired %s, counted by the probe", times(f.Count))
@@ -96,7 +96,8 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// passed returns the number of hits of the fault's point while it was armed.
+// passed returns how often processes executed the fault's point while the fault was
+// armed.
 func (p *probed) passed() (n int) {
 	f := p.in.plan[p.i]
 	for _, h := range p.in.Controller.Hits() {
@@ -107,15 +108,15 @@ func (p *probed) passed() (n int) {
 	return n
 }
 
-// contextObserved reports whether a call with an ended context failed. A handler may
-// ignore its context, and then the fault has no effect. At an exit point the probe
-// itself returns the context's error.
+// contextObserved reports whether a call failed after the fault had ended its context. A
+// handler that ignores its context is not affected. At an exit point the probe itself
+// returns the context's error.
 func contextObserved(h failpoints.Hit, later []failpoints.Hit) bool {
 	at, err := failpoints.ParsePoint(h.Point)
 	if err != nil || at.Where == "exit" {
 		return err == nil
 	}
-	if at.Kind == failpoints.Stmt { // the probe reports whether the local context has ended, too
+	if at.Kind == failpoints.Stmt { // the probe reports whether the local context has ended
 		return slices.ContainsFunc(
 			later,
 			func(l failpoints.Hit) bool { return l.Point == h.Point && l.PID == h.PID && l.Ended },
@@ -143,8 +144,8 @@ func firstHit(t term.Term) int {
 	return n
 }
 
-// leastHits returns the number of actions after which each part of a term has happened.
-// For 1*error->1*crash that is 2, because the term is complete only after the crash.
+// leastHits returns how often a term must act until each of its parts has happened. For
+// 1*error->1*crash that is 2.
 func leastHits(t term.Term) int {
 	least, before := 0, 0
 	for _, c := range t.Clauses() {
@@ -157,19 +158,19 @@ func leastHits(t term.Term) int {
 	return least
 }
 
-// crashTimeout is the time in which a process must end after it sent SIGKILL to itself,
-// and crashLook the time between two looks. reapTimeout is the time in which the
-// world's init must then report its exit status.
+// crashTimeout is how long a process may take to end after it sent SIGKILL to itself.
+// crashLook is the time between two checks. reapTimeout is how long the init process of
+// the world may then take to report the exit status.
 const (
 	crashTimeout = 5 * time.Second
 	crashLook    = 2 * time.Millisecond
 	reapTimeout  = 100 * time.Millisecond
 )
 
-// crashed returns the evidence that a process which was told to crash has ended, or why
-// the fault had no effect. The world's init reaps containerd and the shims, and reports
-// their exit statuses. A short-lived helper (`shim start`, `shim delete`) has
-// containerd as its parent, so only its absence can be seen.
+// crashed returns the evidence that a process has ended after it was told to crash, or
+// the reason why the fault had no effect. The init process of the world reaps containerd
+// and the shims, and reports their exit statuses. containerd itself reaps `shim start`
+// and `shim delete`, so crashed only sees that they are gone.
 func (in *Injector) crashed(ctx context.Context, h failpoints.Hit) (string, harness.Firing) {
 	miss := func(kind harness.Miss, why string) (string, harness.Firing) {
 		return "", harness.Firing{
@@ -192,7 +193,7 @@ func (in *Injector) crashed(ctx context.Context, h failpoints.Hit) (string, harn
 	return fmt.Sprintf("was reaped with %d", e.Code()), harness.Firing{}
 }
 
-// awaitGone waits until the world has no process with that pid.
+// awaitGone waits until the world has no process with this pid.
 func (in *Injector) awaitGone(ctx context.Context, pid int) error {
 	ctx, cancel := context.WithTimeout(ctx, crashTimeout)
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// sent sends a signal to a process of the world, when the workload is in a state:
+// sent sends a signal to a process when the workload reaches a state. An example is
 // proc:shim:running 1*kill.
 type sent struct {
 	in *Injector
@@ -32,7 +32,7 @@ func (s *sent) Begin(ctx context.Context) error {
 	f := s.in.plan[s.i]
 	verbs := map[term.Action]string{term.Kill: "kill", term.Stop: "stop", term.Cont: "cont"}
 	if (f.At.Who == "task" || f.At.Who == "sandbox") && s.in.KnownPID(f.At.Who) == 0 {
-		s.in.Daemon.Release() // only containerd knows the pid
+		s.in.Daemon.Release() // start containerd, because only containerd knows the pid
 	}
 	text, err := s.in.act(ctx, verbs[f.Do.At(1).Action], f.At.Who, "")
 	if err != nil {
@@ -42,15 +42,15 @@ func (s *sent) Begin(ctx context.Context) error {
 	return nil
 }
 
-// Proof returns that the process was found and signalled.
+// Proof returns the process that Begin found and signalled.
 func (s *sent) Proof(context.Context) (harness.Firing, error) { return s.in.seen(s.i), nil }
 
-// Undo has nothing to undo: a stopped process ends with the world.
+// Undo has nothing to undo, because a stopped process ends with the world.
 func (s *sent) Undo() error { return nil }
 
-// act kills, stops or continues a process of the world, and returns the evidence in
-// words. The process is containerd, the init of the sandbox or of a container, or the
-// shim of a container (by default of the first).
+// act kills, stops or continues a process, and returns the evidence in words. The process
+// is containerd, an init process ("task" or "sandbox"), or a shim. If container is "", it
+// takes any shim.
 func (in *Injector) act(ctx context.Context, verb, who, container string) (string, error) {
 	if who == "containerd" {
 		pid := in.Daemon.PID()
@@ -86,7 +86,7 @@ func (in *Injector) act(ctx context.Context, verb, who, container string) (strin
 	), nil
 }
 
-// send signals a process of the world, and records a kill.
+// send sends a signal to a process, and records a kill.
 func (in *Injector) send(ctx context.Context, verb, who string, id signal.Identity) error {
 	sig, ok := map[string]unix.Signal{"kill": unix.SIGKILL, "stop": unix.SIGSTOP, "cont": unix.SIGCONT}[verb]
 	if !ok {
@@ -101,13 +101,14 @@ func (in *Injector) send(ctx context.Context, verb, who string, id signal.Identi
 	return nil
 }
 
-// unknownVerb returns an error for a step without a signal: signal 0 would prove nothing.
+// unknownVerb returns an error for a step without a signal. Without it, the harness would
+// send signal 0, which does nothing.
 func unknownVerb(verb string) error { return fmt.Errorf("the step %q has no signal", verb) }
 
 // errNoShim reports that no shim runs in the world.
-var errNoShim = errors.New("there is no such process: no shim runs in the world")
+var errNoShim = errors.New("there is no shim to signal: no shim runs in the world")
 
-// find returns the process that a point means.
+// find returns the process that a point or a step names.
 func (in *Injector) find(ctx context.Context, who, container string) (signal.Identity, error) {
 	if who == "task" || who == "sandbox" {
 		pid, err := in.InitPID(ctx, who)
@@ -128,7 +129,7 @@ func (in *Injector) find(ctx context.Context, who, container string) (signal.Ide
 	return signal.Identity{}, errNoShim
 }
 
-// identify adds the start time to a pid of the world.
+// identify returns the identity of a process: its pid and its start time.
 func (in *Injector) identify(pid int) (signal.Identity, error) {
 	all, err := in.Processes()
 	if err != nil {
@@ -142,7 +143,7 @@ func (in *Injector) identify(pid int) (signal.Identity, error) {
 	return signal.Identity{}, fmt.Errorf("pid %d of the world: %w", pid, signal.ErrGone)
 }
 
-// shims returns the shims that run in the world now.
+// shims returns the shims that run now. Without any it returns an error.
 func (in *Injector) shims() ([]signal.Identity, error) {
 	all, err := in.Processes()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// slowCall delays each call of a system call in the shims, by strace:
+// slowCall delays each use of a system call in the shims with strace. An example is
 // sys:shim:umount2:exited delay(12000).
 type slowCall struct {
 	in       *Injector
@@ -51,8 +51,8 @@ func (s *slowCall) Begin(ctx context.Context) error {
 	return nil
 }
 
-// Proof returns the calls that strace delayed. It returns an error if strace has missed
-// calls.
+// Proof returns how many calls strace delayed. It returns an error if strace may have
+// missed calls.
 func (s *slowCall) Proof(context.Context) (harness.Firing, error) {
 	var errs []error
 	for pid, a := range s.attached {
@@ -68,7 +68,7 @@ func (s *slowCall) Proof(context.Context) (harness.Firing, error) {
 	return s.in.seen(s.i), errors.Join(errs...)
 }
 
-// detachTimeout is the timeout for strace to detach from a process.
+// detachTimeout is how long strace may take to detach from a process.
 const detachTimeout = 5 * time.Second
 
 // Undo detaches strace.

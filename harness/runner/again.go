@@ -10,18 +10,17 @@ import (
 	"github.com/shimquake/shimquake/oracle/callerr"
 )
 
-// reuseTimeout is the minimum of the call timeout during the second use of the first
-// id. On a busy machine a call can take seconds.
+// reuseTimeout is the smallest call timeout for the second use of the first id. The
+// workload may have a shorter one, but on a busy machine a call can take seconds.
 const reuseTimeout = 10 * time.Second
 
-// restartBound is the time in which a containerd with nothing to load must respond. It
+// restartBound is how long a restarted containerd may take to respond. Without shims it
 // takes 30 to 60 ms. Each shim that does not respond adds 5 s (shim.load in [timeouts]).
 const restartBound = 10 * time.Second
 
-// useAgain uses the first id once more, and takes an inventory afterwards. If the case
-// says so, it restarts containerd before. Without a fault little can block the id, so
-// only a reference run or a thorough case tries it. If the client could not remove
-// everything, the id is blocked anyway.
+// useAgain uses the first id once more, and takes an inventory afterwards. It does
+// nothing if the client could not remove everything, because the id is blocked then. In a
+// case without faults, only a reference run or a thorough case does it.
 func (x *run) useAgain() error {
 	h := x.history()
 	if h.After.Inventory == nil || h.Removal != nil ||
@@ -31,7 +30,7 @@ func (x *run) useAgain() error {
 	if !x.restart() {
 		return nil
 	}
-	x.session.CallTimeout = max(x.session.CallTimeout, reuseTimeout) // a short timeout belongs to the workload only
+	x.session.CallTimeout = max(x.session.CallTimeout, reuseTimeout) // a short timeout is for the workload only
 	r := harness.Reuse{Brief: x.brief()}
 	use, err := x.client.Reuse(x.ctx, r.Brief)
 	r.Use = use
@@ -43,8 +42,8 @@ func (x *run) useAgain() error {
 	return nil
 }
 
-// restart restarts containerd if the case says so, unless a crash has already restarted
-// it. It reports whether containerd responds.
+// restart restarts containerd if the case needs it, unless a crash has already done so.
+// It reports whether containerd responds.
 func (x *run) restart() bool {
 	if x.Workload.NoRestart || (x.Workload.API != harness.CRI && !x.Workload.Thorough) || len(x.daemon.Deaths()) > 0 {
 		return true
@@ -63,9 +62,10 @@ func (x *run) restart() bool {
 	return err == nil
 }
 
-// brief reports whether a part of a lifecycle is enough. It is not enough if the look has
-// found a violation, or if the runner is not brief. It is enough for a pod. For a task it
-// is enough if containerd was started after the last fault, and so has forgotten it.
+// brief reports whether a part of a lifecycle is enough for the second use. It is not
+// enough after a violation, or if Runner.Brief is not set. Otherwise it is enough for a
+// pod. For a task it is enough if containerd was started after the last fault, because
+// its memory then has no trace of the fault.
 func (x *run) brief() bool {
 	h := x.history()
 	if x.usesAgain || !x.runner.Brief || x.Workload.Thorough ||

@@ -11,15 +11,15 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// takeBaseline takes the inventory that the later one is compared with. Its calls pass
-// points of containerd, too. If a fault breaks such a call, it is repeated.
+// takeBaseline takes the inventory with which the judge compares the later one. A fault
+// can break its calls, too, and takeBaseline then repeats them.
 func (x *run) takeBaseline() error {
 	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.TimeLimit)
 	defer cancel()
 	begun := time.Now()
 	var before inventory.Inventory
 	var hopeless error
-	x.record.Note("oracle", "takes the inventory before")
+	x.record.Note("oracle", "takes the inventory before the workload")
 	err := client.Until(ctx, func(ctx context.Context) error {
 		scene, err := x.sceneUp(ctx)
 		if err != nil {
@@ -28,12 +28,12 @@ func (x *run) takeBaseline() error {
 		if before, err = inventory.Take(ctx, scene); err == nil {
 			return nil
 		}
-		err = fmt.Errorf("take the inventory before: %w", err)
+		err = fmt.Errorf("take the inventory before the workload: %w", err)
 		if !x.inject.AnyFired() { // no fault explains the error, so a retry does not help
 			hopeless = err
 			return nil
 		}
-		if x.lacksPlugin(err) { // only a restart fixes that
+		if x.lacksPlugin(err) { // only a restart loads the plugin
 			err = errors.Join(err, x.daemon.Restart(ctx))
 		}
 		return err

@@ -26,18 +26,19 @@ import (
 	"github.com/shimquake/shimquake/shims/runcshim"
 )
 
-// clients has a line for each client.
+// clients has the constructor of the client for each API.
 var clients = map[harness.API]func(*client.Session) client.Client{
 	harness.TaskAPI: func(s *client.Session) client.Client { return task.New(s) },
 	harness.Ctr:     func(s *client.Session) client.Client { return task.New(s) },
 	harness.CRI:     func(s *client.Session) client.Client { return cri.New(s) },
 }
 
-// collectLess saves most garbage collections of processes that run for less than a
-// second: a tenth of a case's CPU time. A GOGC of the environment takes precedence.
+// collectLess reduces the garbage collections of containerd and the shims, which saves a
+// tenth of a case's CPU time. If the environment has GOGC, that value counts.
 var collectLess = "GOGC=" + cmp.Or(os.Getenv("GOGC"), "400")
 
-// boot makes the world and starts containerd in it, with the plan armed.
+// boot creates the world and starts containerd in it. The faults of the plan can happen
+// from then on.
 func (x *run) boot() (err error) {
 	if x.world, err = world.New(x.ctx, world.Config{
 		Cache: x.runner.Cache, Show: x.folders(), RootDisk: x.RootDisk(),
@@ -69,7 +70,7 @@ func (x *run) boot() (err error) {
 	}
 	if x.daemon, err = daemon.New(x.ctx, daemon.Params{
 		Subject: x.subject.Subject, World: x.world, CRI: x.Workload.API == harness.CRI, CNI: network, LogLevel: level,
-		// Without misbehaviours, the fake shim serves the second use of the id.
+		// A case without misbehaviours also has the fake shim, for the second use of the id.
 		Env: append(env, inject.Env(x.Case, x.world)...), ExtraPath: filepath.Dir(x.subject.fakeshim),
 		Replaced: len(x.installed) > 0,
 		OnStart: func(ctx context.Context, _ *daemon.Daemon, c *containerd.Client) error {
@@ -126,7 +127,7 @@ func (x *run) clientParams() client.Params {
 	return p
 }
 
-// folders returns the folders that the programs of all containerds of the case need.
+// folders returns the host's folders that the containerds of the case need in the world.
 func (x *run) folders() []string {
 	all := x.subject.Folders()
 	for _, s := range x.installed {
@@ -135,7 +136,7 @@ func (x *run) folders() []string {
 	return all
 }
 
-// install replaces the programs of containerd.
+// install replaces the programs of containerd, for its next start.
 func (x *run) install(i script.Installation) error {
 	s := x.installed[i.Containerd]
 	err := x.daemon.Install(s.Subject, i.Elsewhere)
@@ -143,7 +144,8 @@ func (x *run) install(i script.Installation) error {
 	return err
 }
 
-// standIn starts an idle process with a pid. The returned function ends it.
+// standIn starts an idle process that has the given pid. The returned function ends the
+// process, and reports whether it had been killed before.
 func (x *run) standIn(ctx context.Context, pid int) (func(context.Context) (bool, error), error) {
 	p, err := x.world.StandIn(ctx, pid)
 	if err != nil {
@@ -157,7 +159,7 @@ func (x *run) standIn(ctx context.Context, pid int) (func(context.Context) (bool
 	}, nil
 }
 
-// target returns the processes and calls that faults act on.
+// target returns the means by which faults reach processes and calls.
 func (x *run) target() inject.Target {
 	return inject.Target{
 		World:     x.world,

@@ -14,9 +14,10 @@ import (
 	"github.com/shimquake/shimquake/shims/runcshim"
 )
 
-// startBystanders starts the bystanders. Meanwhile no fault happens and no hit is
-// counted, so that bystanders do not change which hit a fault meets. The baseline has
-// been taken before, so that their remains count as leaks, too.
+// startBystanders starts the bystanders: containers that no fault targets. Faults are off
+// meanwhile, and no hit counts, so that the bystanders do not change at which hit a fault
+// happens. They start after the baseline, so that anything they leave counts as a leak,
+// too.
 func (x *run) startBystanders() error {
 	if !x.Workload.Bystander {
 		return nil
@@ -34,31 +35,33 @@ func (x *run) startBystanders() error {
 	})
 	x.bystanders.Store(g)
 	if err := x.withPlugins(g.Start); err != nil {
-		x.record.Failed("harness", "a bystander does not run", err) // the judge reports it
+		x.record.Failed("harness", "a bystander does not run", err) // the judge reports the error
 		return nil
 	}
 	g.Watch(x.ctx)
 	return nil
 }
 
-// countsStatements reports whether hits of containerd's statements count. They have no
-// ids, so that calls of the harness would count, too.
+// countsStatements reports whether the case counts how often containerd executes
+// statements. A statement has no container id, so that further calls of the harness would
+// count, too.
 func (x *run) countsStatements() bool {
 	return x.trace || slices.ContainsFunc(x.Plan, func(f failpoints.Fault) bool {
 		return f.At.Kind == failpoints.Stmt && f.At.Who == "containerd"
 	})
 }
 
-// ignoreBystanders tells the controller not to count hits of bystanders.
+// ignoreBystanders tells the controller of the faults not to count hits with ids of
+// bystanders.
 func (x *run) ignoreBystanders() {
 	if g := x.bystanders.Load(); g != nil {
 		x.inject.Controller.IgnoreIDs(g.IDs()...)
 	}
 }
 
-// holds reports whether the faults only hold calls, so that a newcomer can run. If
-// containerd dies or restarts, or if its statements count, a newcomer would disturb the
-// case.
+// holds reports whether all faults only block calls, so that a newcomer can run: a
+// bystander that starts while they are blocked. If containerd exits, or if its statements
+// count, a newcomer would change the case.
 func (x *run) holds() bool {
 	hangs := func(c term.Clause) bool { return c.Action == term.Hang }
 	return len(x.Plan) > 0 && !x.Workload.Restarts() && !x.countsStatements() && len(x.Misbehaviours()) == 0 &&
@@ -68,7 +71,7 @@ func (x *run) holds() bool {
 // endTimeout is the timeout for the removal of bystanders.
 const endTimeout = 30 * time.Second
 
-// endBystanders ends the bystanders, when no fault is armed any more.
+// endBystanders ends the bystanders. No fault can happen any more then.
 func (x *run) endBystanders() {
 	g := x.bystanders.Load()
 	if g == nil {
@@ -77,7 +80,7 @@ func (x *run) endBystanders() {
 	x.record.Note("harness", "ends bystanders")
 	timeout := min(x.Workload.TimeLimit, endTimeout)
 	if x.RootDisk() > 0 {
-		timeout = x.Workload.TimeLimit // the bystander's umount2 is slow, too
+		timeout = x.Workload.TimeLimit // the disk is slow for bystanders, too
 	}
 	ctx, cancel := context.WithTimeout(x.ctx, timeout)
 	defer cancel()
@@ -94,7 +97,7 @@ func (x *run) isBystander(id string) bool {
 	return g != nil && slices.Contains(g.IDs(), id)
 }
 
-// processes returns the processes of the world that faults may target.
+// processes returns the processes of the world, without the shims of bystanders.
 func (x *run) processes() ([]inventory.Process, error) {
 	all, err := inventory.Processes(x.scene())
 	return slices.DeleteFunc(all, func(p inventory.Process) bool { return p.Shim != nil && x.isBystander(p.Shim.ID) }),

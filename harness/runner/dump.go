@@ -19,11 +19,11 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// dumpTimeout is the timeout for the stacks of containerd and of a shim.
+// dumpTimeout is the timeout for all stacks together.
 const dumpTimeout = time.Second
 
-// dump takes the stacks of containerd and of leaked shims, for people, if the look has
-// found a violation. The judge does not use them.
+// dump keeps the stacks of containerd and of leaked shims for people, if there is a
+// violation. The judge does not use them.
 func (x *run) dump() {
 	v := x.found
 	if v.Unable() || len(v.Violations()) == 0 {
@@ -35,7 +35,7 @@ func (x *run) dump() {
 	stacks, err := x.daemon.Stacks(ctx)
 	x.dumped("goroutines-containerd.txt", stacks, err)
 	for _, f := range v.Violations() {
-		// If the task still exists, containerd itself reads the log of its shim.
+		// While the task exists, containerd itself reads the log of its shim.
 		if f.Invariant == finding.Leak && f.Class == finding.ClassShim && f.Subject.PID > 0 &&
 			f.Facts[fact.Task] == fact.None {
 			text, err := x.dumpShim(ctx, f.Subject)
@@ -44,7 +44,7 @@ func (x *run) dump() {
 	}
 }
 
-// dumped notes a dump, or why there is none.
+// dumped keeps the text of a dump, and the error if it is incomplete.
 func (x *run) dumped(name string, text []byte, err error) {
 	if err != nil {
 		text = fmt.Appendf(text, "not complete: %v\n", err)
@@ -52,12 +52,12 @@ func (x *run) dumped(name string, text []byte, err error) {
 	x.dumps[name] = text
 }
 
-// mostThreads limits the threads and descriptors of a shim that are read.
+// mostThreads limits how many threads and descriptors of a shim are read.
 const mostThreads = 1 << 16
 
-// dumpShim returns the kernel's view of a shim, and the stacks that it logs at SIGUSR1.
-// It reads the host's /proc, because a program of the world may have mounted another
-// one.
+// dumpShim returns the kernel's stacks of a shim, and the Go stacks that the shim logs
+// after SIGUSR1. It reads the host's /proc, because a program in the world may have
+// mounted something over the world's /proc.
 func (x *run) dumpShim(ctx context.Context, s finding.Subject) ([]byte, error) {
 	var out bytes.Buffer
 	pid, err := x.world.HostPID(signal.Identity{PID: s.PID, Start: s.Start})
@@ -74,7 +74,7 @@ func (x *run) dumpShim(ctx context.Context, s finding.Subject) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range threads { // the kernel's view helps if the Go runtime is stuck
+	for _, t := range threads { // the kernel's stacks help if the Go runtime hangs
 		names = append(names, filepath.Join("task", t.Name(), "wchan"), filepath.Join("task", t.Name(), "stack"))
 	}
 	for _, name := range names {
@@ -85,7 +85,7 @@ func (x *run) dumpShim(ctx context.Context, s finding.Subject) ([]byte, error) {
 		fmt.Fprintf(&out, "--- /proc/%d/%s\n%s\n", s.PID, name, text)
 	}
 	if !catches(out.String(), unix.SIGUSR1) {
-		return out.Bytes(), errors.New("the shim does not catch SIGUSR1")
+		return out.Bytes(), errors.New("the shim has no handler for SIGUSR1")
 	}
 	log, err := openLog(proc)
 	if err != nil {
@@ -99,8 +99,8 @@ func (x *run) dumpShim(ctx context.Context, s finding.Subject) ([]byte, error) {
 	return append(out.Bytes(), stacks...), err
 }
 
-// openLog opens the FIFO that a shim logs to, by its descriptor. The bundle with the FIFO
-// may be gone, and then no containerd reads it.
+// openLog opens the FIFO to which a shim logs, through the shim's own descriptor. The
+// FIFO's name in the bundle may be gone.
 func openLog(proc *foreign.Dir) (*os.File, error) {
 	fds, err := proc.List("fd", mostThreads)
 	if err != nil {
@@ -121,10 +121,12 @@ func openLog(proc *foreign.Dir) (*os.File, error) {
 	return nil, errors.New("the shim has no log open")
 }
 
-// endOfStacks ends a shim's stacks in its log (dumpStacks in containerd's pkg/shim).
+// endOfStacks is the last line of a shim's stacks in its log (dumpStacks in containerd's
+// pkg/shim).
 const endOfStacks = "=== END goroutine stack dump ==="
 
-// readStacks reads a shim's log up to the end of its stacks, which are one quoted line.
+// readStacks reads a shim's log up to endOfStacks. The shim logs all stacks as one quoted
+// line, and readStacks restores the lines.
 func readStacks(ctx context.Context, log *os.File) (text []byte, err error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		if err := log.SetReadDeadline(deadline); err != nil {
@@ -143,7 +145,8 @@ func readStacks(ctx context.Context, log *os.File) (text []byte, err error) {
 	return []byte(strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(string(text))), err
 }
 
-// catches reports whether a process catches a signal, by its status file.
+// catches reports whether a process has a handler for a signal. status is the text of its
+// /proc/PID/status.
 func catches(status string, sig unix.Signal) bool {
 	_, after, _ := strings.Cut(status, "SigCgt:")
 	mask, _, _ := strings.Cut(strings.TrimSpace(after), "\n")

@@ -17,8 +17,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// keepLogs copies the logs out of the world, before it ends, if the case did not hold. It
-// returns the folder of the evidence, or "" if none is kept.
+// keepLogs copies the logs out of the world if the case did not hold. It must be called
+// before the world ends. It returns the folder of the evidence, or "" if none is kept.
 func (x *run) keepLogs(v harness.Verdict) (string, error) {
 	if v.Outcome == harness.Held && !x.runner.KeepAll || v.Unable() || x.world == nil {
 		return "", nil
@@ -34,9 +34,8 @@ func (x *run) keepLogs(v harness.Verdict) (string, error) {
 	return dir.Name(), errors.Join(err, x.keepFacts(dir), dir.Close())
 }
 
-// evidenceDir creates the folder of the run's evidence. The folder for all evidence is
-// in --out, to which another user may have access, so a symbolic link in its place is
-// refused.
+// evidenceDir creates the folder for the run's evidence. Another user may have write
+// access to --out, so evidenceDir refuses to follow a symbolic link there.
 func (x *run) evidenceDir() (dir *foreign.Dir, err error) {
 	name := fmt.Sprintf("%s-%s-%s", x.Name, x.begun.Format("20060102-150405"), x.world.Name())
 	path, err := filepath.Abs(cmp.Or(x.runner.Evidence, filepath.Join("out", "evidence")))
@@ -60,8 +59,8 @@ func (x *run) evidenceDir() (dir *foreign.Dir, err error) {
 	return dir, nil
 }
 
-// keepFacts writes the command that runs the case again, the versions, and facts about
-// the machine.
+// keepFacts writes a script that runs the case again, and a file with the versions and
+// facts about the machine.
 func (x *run) keepFacts(dir *foreign.Dir) error {
 	subject := cmp.Or(x.Containerd, x.subject.Version)
 	program, err := os.Executable()
@@ -88,8 +87,8 @@ func (x *run) keepFacts(dir *foreign.Dir) error {
 	)
 }
 
-// replayScript returns a shell script that runs the case.yaml beside it on a
-// containerd. If the program is gone, the script uses the one on PATH.
+// replayScript returns a shell script that runs the case.yaml in its own folder. If the
+// program no longer exists, the script uses shimquake from PATH.
 func replayScript(program, containerd string) (string, error) {
 	quoted, err := syntax.Quote(containerd, syntax.LangPOSIX)
 	if err == nil {
@@ -118,7 +117,8 @@ func build() string {
 	return text
 }
 
-// keepBootLog keeps the log of a containerd that does not boot. The error names its path.
+// keepBootLog keeps the log of a containerd that did not start. The text of a BootError
+// then names the path of the log.
 func (x *run) keepBootLog(err error) error {
 	var boot *daemon.BootError
 	if x.world == nil || !errors.As(err, &boot) {
@@ -131,8 +131,8 @@ func (x *run) keepBootLog(err error) error {
 	return errors.Join(boot.Keep(dir), dir.Close())
 }
 
-// keepHistory writes a verdict, its history and files for people to the folder of the
-// evidence.
+// keepHistory writes the history with the verdict to the folder of the evidence, and the
+// case and the timeline for people.
 func keepHistory(v harness.Verdict) error {
 	if v.Evidence == "" {
 		return nil
@@ -154,16 +154,16 @@ func keepHistory(v harness.Verdict) error {
 	)
 }
 
-// mostKept is the size of the end of a log that is kept, in bytes.
+// mostKept is how much of the end of a log is kept, in bytes.
 const mostKept = 8 << 20
 
-// mostFiles limits the entries of a world's folder that are read.
+// mostFiles limits how many entries of a folder of the world are read.
 const mostFiles = 4096
 
-// copyLogs copies regular files of the world: containerd's log and configuration, and
-// the output of helpers. It copies the end of a large file. In place of an entry that
-// is no regular file, it writes the kind of the entry. The folder of logs comes last,
-// so that no file of the same name replaces containerd's log.
+// copyLogs copies containerd's log and configuration, the payloads' records, and the
+// output of helpers. It copies only the end of a large file. For an entry that is not a
+// regular file, it writes a file that says so. The folder of logs comes last, so that no
+// other file replaces containerd's log.
 func copyLogs(w *world.World, dir *foreign.Dir) error {
 	var errs []error
 	for _, of := range []struct {

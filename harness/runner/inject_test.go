@@ -29,7 +29,7 @@ func TestHalfAFaultIsInvalid(t *testing.T) {
 			failpoints.Steps("kill task", "release")...)},
 		{"there is no second hit", "1*crash", failpoints.Fault{At: failpoints.MustPoint("rpc:shim:Task.Start:exit"),
 			Do: parsed(t, "1*delay(1)->1*crash")}},
-		{"there is no third hit", "too few hits: 1", failpoints.Fault{
+		{"there is no third hit", "executed too few times: 1", failpoints.Fault{
 			At: failpoints.MustPoint("rpc:shim:Task.Start:exit"), Do: parsed(t, "2*off->1*crash")}},
 	} {
 		v := runCase(t, harness.Case{Name: "half-a-fault", Plan: failpoints.Plan{tc.fault}})

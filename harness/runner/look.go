@@ -19,17 +19,17 @@ import (
 	"github.com/shimquake/shimquake/oracle/settle"
 )
 
-// answerBound is the time in which an idle containerd must respond to a simple call. It
+// answerBound is how long an idle containerd may take to respond to a simple call. It
 // takes less than a millisecond.
 const answerBound = 5 * time.Second
 
-// busyBound is how long settle waits for a containerd that still calls a shim, in
-// addition to the workload's own time. A cleanup takes up to 5 s for Delete, then 5 s
-// for Shutdown, and 3 s more in its own Delete. These are shim.cleanup and
-// shim.shutdown in [timeouts].
+// busyBound is how long settle waits, in addition to Workload.Settle, for a containerd
+// that still calls a shim. A cleanup takes up to 5 s for Delete, 5 s for Shutdown and 3 s
+// for `shim delete`. These are shim.cleanup and shim.shutdown in [timeouts].
 const busyBound = 13 * time.Second
 
-// look waits until the world has settled, and records the inventory and the events.
+// look waits until nothing changes in the world any more, and records the inventory and
+// the events.
 func (x *run) look() error {
 	l := x.lookAt(x.before())
 	x.record.Set(func(h *harness.History) { h.After = &l })
@@ -60,8 +60,8 @@ func all(h harness.History) *harness.Flushed {
 
 func (x *run) before() inventory.Inventory { return *x.record.History().Before }
 
-// lookAt compares the world with an earlier inventory until nothing is left, or until the
-// remains no longer change.
+// lookAt compares the world with an earlier inventory until there is no difference, or
+// until the differences no longer change. It returns the last inventory.
 func (x *run) lookAt(before inventory.Inventory) (l harness.Look) {
 	var scene inventory.Scene
 	reached := func(up context.Context) (err error) {
@@ -81,7 +81,7 @@ func (x *run) lookAt(before inventory.Inventory) (l harness.Look) {
 	l = harness.Look{At: time.Now(), Asked: callerr.Of(err)}
 	if err == nil {
 		l.Inventory = &after
-	} else if x.limited(reached) != nil { // the old client may be that of a containerd that was killed since
+	} else if x.limited(reached) != nil { // because scene may have the client of a containerd that has exited
 		return l
 	}
 	_ = x.limited(func(up context.Context) error {
@@ -92,8 +92,8 @@ func (x *run) lookAt(before inventory.Inventory) (l harness.Look) {
 	return l
 }
 
-// askAgain makes a simple call to containerd. If containerd was restarted meanwhile, it
-// repeats the call, because the connection to the previous process is closed.
+// askAgain makes a simple call to containerd. If containerd was restarted meanwhile,
+// askAgain repeats the call with the new connection.
 func (x *run) askAgain(up context.Context, s inventory.Scene) harness.Answer {
 	for {
 		a := answer(x.ctx, s)
@@ -121,10 +121,10 @@ func answer(ctx context.Context, s inventory.Scene) harness.Answer {
 	return a
 }
 
-// settle waits until the world has settled, and takes the inventory. Remains are leaks
-// only if no process is about to remove them. While containerd waits for a shim's
-// response, it may still clean up afterwards. If containerd dies meanwhile, settle
-// waits for it until up ends.
+// settle waits until nothing changes in the world any more, and returns the inventory.
+// While containerd still waits for a shim's response, settle continues, because
+// containerd may clean up afterwards. If containerd exits meanwhile, settle waits for the
+// next one until the context up ends.
 func (x *run) settle(
 	up context.Context,
 	s inventory.Scene,
@@ -138,7 +138,7 @@ func (x *run) settle(
 			if downErr != nil || now.Client == s.Client || time.Now().After(limit) {
 				return inv, err
 			}
-			s = now // the old scene had the client of a containerd that died meanwhile
+			s = now // because s has the client of a containerd that has exited
 			continue
 		}
 		if late && time.Now().Before(limit) {
@@ -149,7 +149,7 @@ func (x *run) settle(
 		if len(finding.Violations(left)) == 0 || busy == "" || time.Now().After(limit) {
 			return inv, nil
 		}
-		x.record.Note("oracle", "%d findings so far; containerd is still in %s", len(left), busy)
+		x.record.Note("oracle", "%d findings so far; containerd has not finished %s", len(left), busy)
 	}
 }
 
@@ -168,9 +168,10 @@ func (x *run) settleOnce(
 	return inv, left, late, err
 }
 
-// relist lets a client that gave up a call list and remove late objects, while the
-// world settles. The returned function waits for the end of ctx, and reports whether
-// anything was removed. With last, it lists one more time.
+// relist starts a goroutine that removes objects which appear late, because a create call
+// of the client had timed out. It ends with ctx. The returned function waits for its end,
+// and reports whether it removed an object. If last is set, the function first lists once
+// more.
 func (x *run) relist(ctx context.Context) func(last bool) bool {
 	r, ok := x.client.(client.LateRemover)
 	if !ok || !x.clientIsDone() || r.RelistEvery() == 0 {
@@ -185,7 +186,7 @@ func (x *run) relist(ctx context.Context) func(last bool) bool {
 			select {
 			case <-ctx.Done():
 			case <-tick.C:
-				removed = r.Relist(x.ctx) || removed // with x.ctx, because an interrupted removal leaves remains
+				removed = r.Relist(x.ctx) || removed // with x.ctx, so that the end of ctx interrupts no removal
 			}
 		}
 		result <- removed
@@ -213,7 +214,7 @@ func (x *run) yield(wait func()) {
 	x.runner.Yield(wait)
 }
 
-// flushEvents waits until the events that containerd has received have arrived here.
+// flushEvents waits until all events that containerd has published so far have arrived.
 func (x *run) flushEvents() error {
 	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.TimeLimit)
 	defer cancel()
@@ -227,8 +228,8 @@ func (x *run) flushEvents() error {
 	return nil
 }
 
-// calling returns a call to a shim that a running containerd has not finished, or "". It
-// ignores Wait, which lasts as long as the task.
+// calling returns the name of a call to a shim that a running containerd has not
+// finished, or "". It ignores Wait, which lasts as long as the task.
 func calling(hits []failpoints.Hit, deaths []daemon.Death) string {
 	type call struct {
 		pid        int
@@ -261,14 +262,13 @@ func calling(hits []failpoints.Hit, deaths []daemon.Death) string {
 	return ""
 }
 
-// eventTimeout is the timeout for events that must come, after everything else has
-// settled. If containerd is down, a shim repeats an event a second later. A containerd
-// that cleans up after a dead shim sends the exit event last (at a load of 40, more
-// than two seconds later).
+// eventTimeout is how long awaitEvents waits. If containerd did not accept an event, the
+// shim repeats it a second later. After a shim's death, containerd publishes the exit
+// event at the end of its cleanup: at a load of 40, that took two more seconds.
 const eventTimeout = 5 * time.Second
 
-// awaitEvents waits for the events of tasks that a rule requires. CRI's own events have a
-// wait of their own.
+// awaitEvents waits for the task events that a rule of the judge requires. lookAtCRI
+// waits for CRI's own events.
 func (x *run) awaitEvents() {
 	ctx, cancel := context.WithTimeout(x.ctx, eventTimeout)
 	defer cancel()

@@ -30,12 +30,12 @@ func (x *run) hearCRI(ctx context.Context, c *containerd.Client) error {
 	return err
 }
 
-// criEventTimeout is the timeout for a missing container event after everything has
-// settled. It takes a millisecond.
+// criEventTimeout is how long lookAtCRI waits for a missing container event. CRI takes a
+// millisecond to send it.
 const criEventTimeout = 2 * time.Second
 
-// lookAtCRI records CRI's lists and events after everything has settled. CRI's events
-// have no marker for their end, so it waits for the events that must come.
+// lookAtCRI records CRI's lists and events. It waits for the events that a rule of the
+// judge requires, because nothing marks the end of CRI's events.
 func (x *run) lookAtCRI() {
 	lister, ok := x.client.(client.Lister)
 	if !ok {
@@ -73,7 +73,8 @@ func (x *run) lookAtSecond(ctx context.Context) *harness.CRISecond {
 	return &harness.CRISecond{Since: is.Since, Events: is.Events, Err: callerr.Of(is.Err)}
 }
 
-// lookMeanwhile looks while the client is at work.
+// lookMeanwhile takes an inventory while the client runs. If before is not nil, it waits
+// as lookAt does.
 func (x *run) lookMeanwhile(before *inventory.Inventory) harness.Look {
 	if before != nil {
 		return x.lookAt(*before)

@@ -8,8 +8,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// lookAtLog records the messages of containerd's log that the judge needs. A log without
-// its last lines is a problem, because a fatal message may be missing.
+// lookAtLog records the messages of containerd's log that the judge needs. A log that has
+// reached its size limit is a problem, because a fatal message may be missing.
 func (x *run) lookAtLog() error {
 	text, _, err := x.world.Logs().Tail(daemon.LogName, world.LogSize)
 	if err != nil {

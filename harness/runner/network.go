@@ -12,8 +12,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// makeNetwork creates the CNI folder for pods with a network of their own. It returns
-// "" if the case has no such pod.
+// makeNetwork creates the folder with the CNI plugin and its configuration. It returns ""
+// if the pods of the case use the network of the node.
 func (x *run) makeNetwork() (cni.Folder, error) {
 	if x.Workload.Network != harness.PodNetwork {
 		return "", nil
@@ -22,10 +22,10 @@ func (x *run) makeNetwork() (cni.Folder, error) {
 	return folder, cni.Make(x.ctx, x.runner.Cache, folder)
 }
 
-// networkFile is the name of the file in which the plugin notes its calls.
+// networkFile is the name of the file in which the CNI plugin records its calls.
 const networkFile = "cni"
 
-// networks returns the calls of the plugin so far.
+// networks returns the calls of the CNI plugin so far.
 func (x *run) networks() ([]inventory.NetworkCall, error) {
 	text, err := x.world.Truth().Read(networkFile, mostKept)
 	if errors.Is(err, fs.ErrNotExist) {

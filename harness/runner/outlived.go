@@ -11,7 +11,8 @@ import (
 	"github.com/shimquake/shimquake/poll"
 )
 
-// at is called when the workload has reached a state.
+// at is called when the workload reaches a state, such as running. It injects the faults
+// of the plan for that state.
 func (x *run) at(ctx context.Context, state string) {
 	if state == "exited" {
 		x.lookForChildren(ctx)
@@ -20,15 +21,15 @@ func (x *run) at(ctx context.Context, state string) {
 }
 
 const (
-	// dying is the time in which a killed process must end. It takes milliseconds.
+	// dying is how long a killed process may take to end. It takes milliseconds.
 	dying = time.Second
-	// dyingLook is the time between two looks for it.
+	// dyingLook is the time between two checks.
 	dyingLook = 10 * time.Millisecond
 )
 
-// lookForChildren looks for processes that have outlived the reported init of their
-// container. With CRI there are none: it deletes a container before it reports the exit,
-// and runc then kills the remaining processes.
+// lookForChildren records processes that still run after containerd reported the exit of
+// their container's init. With CRI there are none, because CRI deletes the task before it
+// reports the exit, and runc then kills the remaining processes.
 func (x *run) lookForChildren(ctx context.Context) {
 	children := func(k harness.Container) bool { return k.Children > 0 }
 	if x.Workload.API == harness.CRI || !slices.ContainsFunc(x.Workload.Containers, children) {
@@ -48,7 +49,7 @@ func (x *run) lookForChildren(ctx context.Context) {
 	x.record.Set(func(h *harness.History) { h.Outlived = left })
 }
 
-// outlived returns the processes of containers with a reported exit.
+// outlived returns the running processes of containers whose exit was reported.
 func (x *run) outlived() (left []harness.Outlived, err error) {
 	all, err := inventory.Processes(x.scene())
 	for _, i := range x.client.Instances() {

@@ -26,7 +26,8 @@ func IsUnsupported(err error) bool {
 	return false
 }
 
-// kindOf returns the kind of problem that an error is. The default is otherwise.
+// kindOf returns the kind of problem for an error. It returns otherwise for an error that
+// it does not know.
 func kindOf(err error, otherwise harness.ProblemKind) harness.ProblemKind {
 	var boot *daemon.BootError
 	var in *inputError
@@ -45,7 +46,7 @@ func kindOf(err error, otherwise harness.ProblemKind) harness.ProblemKind {
 	return otherwise
 }
 
-// inputError reports a case that cannot be run.
+// inputError reports a case that no machine can run.
 type inputError struct{ error }
 
 func (e *inputError) Unwrap() error { return e.error }
@@ -55,8 +56,8 @@ func input(err error) error { return &inputError{err} }
 // errEnded reports that the run was interrupted.
 var errEnded = errors.New("the run was interrupted")
 
-// ended returns why the context of a run ended: the run was interrupted, or the world's
-// init died.
+// ended returns the reason why the context of a run ended: the run was interrupted, or
+// the init process of the world died.
 func ended(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, world.ErrInitGone) {

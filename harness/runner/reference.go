@@ -9,16 +9,17 @@ import (
 	"github.com/shimquake/shimquake/harness/judge"
 )
 
-// reference is the run of a workload on the default release without a fault. A runner
-// does it once for each workload, and once more for the second use of the first id.
+// reference is the result of a workload without faults on the default release. A runner
+// keeps one for each workload, and another with the second use of the first id.
 type reference struct {
 	mu     sync.Mutex
 	known  *harness.Reference // nil until a run has a result
 	failed bool               // set if the last run did not hold
 }
 
-// refer runs the workload on the default release, if no fault explains a failure. The
-// result tells a broken containerd from a machine that cannot run the workload.
+// refer runs the workload without faults on the default release, if the case failed and
+// no fault explains that. If this run fails, too, the machine cannot run the workload. If
+// it holds, the containerd under test is broken.
 func (x *run) refer() {
 	h := x.history()
 	if x.isReference || x.ctx.Err() != nil || !judge.Unexplained(h) {
@@ -40,10 +41,11 @@ type tried struct {
 	again bool
 }
 
-// run returns the result of the reference, or nil if x is interrupted meanwhile. After a
-// timeout it always runs again, because the machine may have become too busy.
+// run returns the result of the reference, or nil if x is interrupted meanwhile. It runs
+// the reference again if the case had a timeout, because the machine may have become too
+// busy since.
 func (r *reference) run(x *run, c harness.Case, again, outOfTime bool) *harness.Reference {
-	x.yield(r.mu.Lock) // the owner of the lock runs a case, and may wait for this run's slot
+	x.yield(r.mu.Lock) // because the owner of the lock runs a case, and may need the slot of this one
 	defer r.mu.Unlock()
 	if r.known != nil && !outOfTime {
 		return r.known
@@ -60,22 +62,22 @@ func (r *reference) run(x *run, c harness.Case, again, outOfTime bool) *harness.
 	if outOfTime {
 		return inTime(now, v.History.Calls, y.Workload)
 	}
-	if now.Outcome == harness.Held || r.failed { // a single failure may be chance, so the next case tries again
+	if now.Outcome == harness.Held || r.failed { // because a single failure may be chance: the next case tries again
 		r.known = now
 	}
 	r.failed = now.Outcome != harness.Held
 	return now
 }
 
-// inTime returns the result of a reference after a timeout. A reference that held
-// within a quarter of the timeouts shows that the machine is fast enough. If a call or
-// all calls together took longer, the machine is too busy, and the reference is
+// inTime returns the result of a reference for a case with a timeout. A reference that
+// held within a quarter of each timeout shows that the machine is fast enough. If a call,
+// or all calls together, took longer, the machine is too busy, and the reference is
 // invalid.
 func inTime(r *harness.Reference, calls []harness.Call, w harness.Workload) *harness.Reference {
 	var slowest harness.Call
 	var all time.Duration
 	for _, c := range calls {
-		if c.Verb == "wait" { // it lasts as long as the container
+		if c.Verb == "wait" { // the call lasts as long as the container
 			continue
 		}
 		if c.Verb == "ExecSync" { // the response of a long exec comes after the soak steps
@@ -91,7 +93,7 @@ func inTime(r *harness.Reference, calls []harness.Call, w harness.Workload) *har
 	}
 	busy := func(what string, took, limit time.Duration) {
 		r.Outcome = harness.Invalid
-		r.Why = fmt.Sprintf("it held, but %s took %s, and the timeout is %s: this machine is too busy to decide",
+		r.Why = fmt.Sprintf("it held, but %s took %s of the timeout of %s: this machine is too busy to decide",
 			what, took.Round(time.Millisecond), limit)
 	}
 	switch {
@@ -104,7 +106,7 @@ func inTime(r *harness.Reference, calls []harness.Call, w harness.Workload) *har
 	return r
 }
 
-// reference returns the reference run for t.
+// reference returns the reference for t.
 func (r *Runner) reference(t tried) *reference {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,11 +9,11 @@ import (
 	"github.com/shimquake/shimquake/harness/inject"
 )
 
-// requirement is a requirement of cases on the machine.
+// requirement is something that the machine must have to run some cases.
 type requirement struct {
 	what   string // the ability that depends on it
 	wanted func(harness.Case) bool
-	check  func() error // IsUnsupported knows its errors, and they name the remedy
+	check  func() error // its errors name the remedy; IsUnsupported returns true for them
 }
 
 const anyCase = "run any case"
@@ -21,7 +21,7 @@ const anyCase = "run any case"
 var requirements = slices.Concat(
 	[]requirement{{anyCase, func(harness.Case) bool { return true }, world.Check}}, ofCases(), ofFaults())
 
-// ofCases returns the requirements of workloads.
+// ofCases returns the requirements of workloads: cgroup controllers.
 func ofCases() (all []requirement) {
 	for _, c := range harness.Controllers {
 		all = append(all, requirement{c.For, c.Wanted, func() error { return world.Needs(c.Name) }})
@@ -44,8 +44,8 @@ func (r requirement) unmet() error {
 	return nil
 }
 
-// checkRequirements returns an error if this machine lacks a requirement of the case.
-// IsUnsupported knows its errors.
+// checkRequirements returns an error if this machine lacks something that the case needs.
+// IsUnsupported returns true for the error.
 func checkRequirements(c harness.Case) error {
 	for _, r := range requirements {
 		if !r.wanted(c) {
@@ -58,8 +58,8 @@ func checkRequirements(c harness.Case) error {
 	return nil
 }
 
-// Lacks returns an error for each kind of cases that this machine cannot run, with the
-// reason and the remedy. The verdicts of such cases are invalid, with a problem of kind
+// Lacks returns an error for each kind of case that this machine cannot run, with the
+// reason and the remedy. The verdict of such a case is invalid, with a problem of kind
 // harness.ByMachine.
 func Lacks() []error {
 	var lacks []error

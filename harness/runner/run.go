@@ -28,12 +28,13 @@ type run struct {
 	harness.Case
 	trace bool
 	begun time.Time
-	// isReference is set for a reference run. usesAgain is set for a reference run that uses
-	// the first id again, because that has failed.
+	// isReference is set for a reference run. usesAgain is set if the reference must also
+	// use the first id again, because that failed in the case.
 	isReference, usesAgain bool
 	record                 record.Recorder
 	subject                *subject
-	// installed are the containerds that the workload installs, by their names.
+	// installed has the containerds that the workload installs, by their names in the
+	// script.
 	installed map[string]*subject
 	world     *world.World
 	daemon    *daemon.Daemon
@@ -46,19 +47,18 @@ type run struct {
 	// criSecond has the events of a second subscriber, see hearCRI.
 	criSecond criview.Log
 	removed   chan struct{} // closed when the client is done
-	// The function ends the watch over this program, its machine and, as soon as it
-	// exists, the world.
+	// This function ends the watch over this program, the machine and the world.
 	unwatch func()
 	watched atomic.Pointer[world.World]
 
-	bystanders atomic.Pointer[bystander.Group] // nil if the case has none; faults also use it
-	// found is the verdict after the look, before the first id is used again. It decides how
-	// the run continues. The verdict of the case is made once, at the end of the run.
+	bystanders atomic.Pointer[bystander.Group] // nil if the case has none
+	// found is a preliminary verdict after the inventory. It decides how the run continues.
+	// The verdict of the case comes at the end of the run.
 	found harness.Verdict
 	dumps map[string][]byte // files for people, for a violated case
 }
 
-// begin returns a run at its beginning.
+// begin returns a new run. It has not done anything yet.
 func (r *Runner) begin(ctx context.Context, c harness.Case, trace bool) *run {
 	x := &run{ctx: ctx, runner: r, Case: c, trace: trace, begun: time.Now(), removed: make(chan struct{})}
 	x.Workload = c.Workload.WithDefaults()
@@ -72,8 +72,8 @@ func (r *Runner) begin(ctx context.Context, c harness.Case, trace bool) *run {
 	return x
 }
 
-// observe goes through the stages of a run, and stops at the first error, because the
-// rest would show nothing.
+// observe goes through the stages of a run. It stops at the first error, because the
+// later stages would show nothing.
 func (x *run) observe() {
 	for _, stage := range []struct {
 		reaches harness.Stage
@@ -96,8 +96,8 @@ func (x *run) observe() {
 	}
 }
 
-// noteEnd records a problem if the context ended during the run. All calls after that
-// fail for this reason alone.
+// noteEnd records a problem if the context ended during the run. Otherwise the calls that
+// failed for this reason would look like violations.
 func (x *run) noteEnd() {
 	if x.ctx.Err() == nil {
 		return
@@ -109,7 +109,8 @@ func (x *run) noteEnd() {
 	}
 }
 
-// prepare builds the subject, and checks whether it and this machine can run the case.
+// prepare builds the containerd under test. It returns an error if that containerd lacks
+// a point of the plan, or if the machine cannot run the case.
 func (x *run) prepare() (err error) {
 	if err := x.Check(); err != nil {
 		return input(err)
@@ -118,7 +119,7 @@ func (x *run) prepare() (err error) {
 		return err
 	}
 	x.record.Set(func(h *harness.History) { h.Version = x.subject.Version })
-	steps, _ := x.Workload.Steps() // an error is a problem of the case
+	steps, _ := x.Workload.Steps() // Check has returned the error
 	x.installed = map[string]*subject{}
 	for _, name := range steps.Installed() {
 		if x.installed[name], err = x.runner.prepare(x.ctx, name); err != nil {
@@ -145,7 +146,7 @@ func (x *run) has(p failpoints.Point) error {
 	return err
 }
 
-// runWorkload runs the client with the armed plan, and takes the proof of each fault.
+// runWorkload runs the client, and then records the proof of each fault of the plan.
 func (x *run) runWorkload() error {
 	err := x.client.Run(x.ctx)
 	close(x.removed)
@@ -163,14 +164,15 @@ func (x *run) runWorkload() error {
 	return x.sabotage()
 }
 
-// flushTimeout is the timeout for reading all hits. A frozen process may delay them.
+// flushTimeout is how long the harness waits for the hits that probes have sent. A frozen
+// process may delay them.
 const flushTimeout = 2 * time.Second
 
 // history returns the history so far.
 func (x *run) history() harness.History {
 	h := x.record.History()
 	if x.inject != nil && x.inject.Controller != nil {
-		h.Hits = slices.DeleteFunc(x.inject.Controller.Hits(), // early hits, before the id was known
+		h.Hits = slices.DeleteFunc(x.inject.Controller.Hits(), // a bystander's hits before its id was known
 			func(hit failpoints.Hit) bool { return x.isBystander(hit.ID) })
 	}
 	if x.daemon != nil {
@@ -188,7 +190,7 @@ func (x *run) history() harness.History {
 	return h
 }
 
-// instances returns the containers, with the present records of their payloads.
+// instances returns the containers, with their payloads' records so far.
 func (x *run) instances() []harness.Instance {
 	var out []harness.Instance
 	for _, i := range x.client.Instances() {
@@ -220,8 +222,8 @@ func (x *run) execs(i *harness.Instance) []harness.Exec {
 	return out
 }
 
-// close judges the run, keeps the evidence and ends the world, even if the world is not
-// complete. The verdict comes first, because the end of the world removes the logs.
+// close judges the run, keeps the evidence and ends the world. It also works after a
+// failed boot. The verdict comes first, because the end of the world removes the logs.
 func (x *run) close() harness.Verdict {
 	x.unwatch()
 	v := x.runner.verdict(x.history())
@@ -242,7 +244,8 @@ func (x *run) close() harness.Verdict {
 	return x.withProblem(v, keepHistory(v))
 }
 
-// withProblem judges a run again after a late error. A nil error changes nothing.
+// withProblem adds an error to the problems of the history, and judges it again. A nil
+// error changes nothing.
 func (x *run) withProblem(v harness.Verdict, err error) harness.Verdict {
 	if err == nil {
 		return v
@@ -252,8 +255,8 @@ func (x *run) withProblem(v harness.Verdict, err error) harness.Verdict {
 	return x.runner.verdict(h)
 }
 
-// closeWorld ends the world, and then the controller, because processes of the world are
-// its clients.
+// closeWorld ends the world, and then the controller of the faults, because probes in the
+// world's processes use the controller.
 func (x *run) closeWorld() error {
 	if x.daemon != nil {
 		x.daemon.Close()

@@ -1,5 +1,6 @@
-// Package runner runs cases. It makes a world, runs the client and the faults in it,
-// takes the inventory afterwards, and hands the History to package judge.
+// Package runner runs cases. It creates a world: namespaces, a root and a containerd for
+// this case alone. It runs the client and the faults there, and takes an inventory
+// afterwards. Package judge then judges the History.
 package runner
 
 import (
@@ -31,22 +32,21 @@ type Runner struct {
 	// Residues are the known residues of releases, which are no violations
 	// (catalogue.Residues). Default: none.
 	Residues []residue.Known
-	// KeepAll also keeps the evidence of cases that held.
+	// KeepAll means that the evidence of cases that held is kept, too.
 	KeepAll bool
 	// Log receives the progress of builds. Default: os.Stderr, for builds of containerd.
 	Log io.Writer
-	// Brief shortens the second use of the first id if there were no remains. A pod is
-	// reduced to a sandbox without containers, because its name is the part that can be
-	// blocked. A task is reduced to the container and its snapshot, if containerd was
-	// started after the last fault. This saves a fourth of the case. Default: a whole
-	// lifecycle.
+	// Brief shortens the second use of the first id if no violation was found before. A pod
+	// then has no containers, because only its name can be blocked. A task is reduced to the
+	// container and its snapshot, if containerd was started after the last fault. This saves
+	// a fourth of the case's time. Default: a whole lifecycle.
 	Brief bool
-	// Yield, if not nil, is called around a wait of up to Workload.Settle, in which the case
-	// needs no processor. The caller can run another case meanwhile. Yield must call wait
-	// once, and return when the case may continue.
+	// Yield, if not nil, is called for each wait that needs no CPU time, of up to
+	// Workload.Settle. The caller can run another case meanwhile. Yield must call wait once,
+	// and return when the case may continue.
 	Yield func(wait func())
-	// Sabotage is for positive controls only (suites/control). It is called after the client
-	// is done and before the oracle looks, and leaves something that the oracle must find.
+	// Sabotage is for positive controls only (suites/control). It is called between the
+	// client's end and the inventory, and plants a leak that the verdict must report.
 	// Default: nil.
 	Sabotage func(context.Context, Scene) error
 
@@ -56,14 +56,15 @@ type Runner struct {
 	references map[tried]*reference
 }
 
-// Run runs a case and judges it. It never fails: if a case cannot be judged, the
-// Verdict is invalid and has the reason as a problem.
+// Run runs a case and judges it. If the case cannot be judged, the Verdict is invalid,
+// and its Problems have the reason.
 func (r *Runner) Run(ctx context.Context, c harness.Case) harness.Verdict {
 	return r.run(ctx, c, false)
 }
 
-// Trace runs a case as Run does, and records every statement that its processes pass. It
-// returns an error if the verdict is invalid, but not if it is violated.
+// Trace runs a case as Run does, and records every statement with a probe that its
+// processes execute. It returns an error if the verdict is invalid, but not if it is
+// violated.
 func (r *Runner) Trace(ctx context.Context, c harness.Case) (harness.Trace, error) {
 	v := r.run(ctx, c, true)
 	if v.Outcome == harness.Invalid {
@@ -89,7 +90,7 @@ func (r *Runner) verdict(h harness.History) harness.Verdict {
 	return judge.Judge(h, r.Residues)
 }
 
-// subject is a containerd under test, with the template of its root.
+// subject is a containerd under test, with a template for its root directory.
 type subject struct {
 	*containerd.Subject
 	template string
@@ -97,15 +98,16 @@ type subject struct {
 	payload  string // the path of the payload
 }
 
-// Prepare builds the programs for a subject's cases, so that the first Run does not
-// take a minute.
+// Prepare builds the programs for cases with this containerd. Otherwise the first Run
+// builds them, which can take a minute.
 func (r *Runner) Prepare(ctx context.Context, spec string) error {
 	_, err := r.prepare(ctx, spec)
 	return err
 }
 
-// collectSeldom saves most garbage collections of this program, as collectLess does in
-// worlds. This costs some 100 MiB, and saves a hundredth of a case's time.
+// collectSeldom reduces the garbage collections of this program, as collectLess does for
+// the programs in a world. This costs some 100 MiB, and saves a hundredth of a case's
+// time.
 var collectSeldom = sync.OnceFunc(func() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)

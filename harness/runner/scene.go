@@ -15,7 +15,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// scene returns the world for the oracle, without containerd.
+// scene returns the places of the world that package inventory reads, without a
+// connection to containerd.
 func (x *run) scene() inventory.Scene {
 	return inventory.Scene{
 		Root: x.world.Inside(
@@ -35,7 +36,7 @@ func (x *run) up(ctx context.Context) (*containerd.Client, *grpc.ClientConn, err
 	return x.daemon.Up(ctx)
 }
 
-// sceneUp waits until containerd responds, and returns the scene with it.
+// sceneUp waits until containerd responds, and returns the scene with a connection to it.
 func (x *run) sceneUp(ctx context.Context) (inventory.Scene, error) {
 	c, _, err := x.up(ctx)
 	if err != nil {
@@ -48,9 +49,8 @@ func (x *run) sceneUp(ctx context.Context) (inventory.Scene, error) {
 }
 
 // withPlugins calls ask. If containerd lacks a plugin because a fault broke the plugin's
-// init, it restarts containerd and calls ask again: only a restart fixes that. Each of
-// the three has the time limit of the workload: calls to a missing plugin can take all of
-// it.
+// init, withPlugins restarts containerd and calls ask again. Each of the three has the
+// workload's time limit for itself, because calls to a missing plugin can take all of it.
 func (x *run) withPlugins(ask func(context.Context) error) error {
 	err := x.limited(ask)
 	if !x.lacksPlugin(err) {
@@ -62,23 +62,23 @@ func (x *run) withPlugins(ask func(context.Context) error) error {
 	return x.limited(ask)
 }
 
-// limited calls f with the time limit of the workload.
+// limited calls f with a context that has the time limit of the workload.
 func (x *run) limited(f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.TimeLimit)
 	defer cancel()
 	return f(ctx)
 }
 
-// lacksPlugin reports whether an error means that a fault has broken the init of a
-// plugin.
+// lacksPlugin reports whether an error means that containerd lacks a plugin, and a fault
+// can be the reason.
 func (x *run) lacksPlugin(err error) bool {
 	return err != nil && callerr.Code(err) == codes.Unimplemented && x.inject.AnyFired()
 }
 
 // Scene is the argument of a Runner's Sabotage: a world after its client is done, just
-// before the oracle looks.
+// before the inventory.
 type Scene struct {
-	// Scene is the world for the oracle, with a client of its containerd.
+	// Scene has what package inventory reads, with a connection to containerd.
 	inventory.Scene
 	World   *world.World
 	Subject *under.Subject
@@ -86,8 +86,8 @@ type Scene struct {
 	Address string
 }
 
-// sabotage lets a control plant something that the oracle must find. An error makes the
-// verdict invalid.
+// sabotage calls Runner.Sabotage, which plants a leak. An error makes the verdict
+// invalid.
 func (x *run) sabotage() error {
 	if x.runner.Sabotage == nil {
 		return nil

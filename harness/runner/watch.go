@@ -11,11 +11,11 @@ import (
 )
 
 // A run shows nothing if this program was frozen for stillLimit (SIGSTOP, or a suspended
-// machine), or if the wall clock jumped by stepLimit. Timeouts then expired without a
-// reason, and the times of the payload and of containerd cannot be compared.
+// machine), because timeouts then expired without a reason. It also shows nothing if the
+// wall clock jumped by stepLimit, because recorded times can then not be compared.
 const clockTick, stillLimit, stepLimit = 250 * time.Millisecond, 2 * time.Second, 500 * time.Millisecond
 
-// reading is the state of two clocks at one time.
+// reading is the time of two clocks at the same moment.
 type reading struct {
 	boot time.Duration // CLOCK_BOOTTIME, which counts while the machine is suspended
 	wall time.Duration // CLOCK_REALTIME
@@ -29,8 +29,8 @@ func readClocks() reading {
 	return reading{time.Duration(boot.Nano()), time.Duration(wall.Nano())}
 }
 
-// since returns an error if the run shows nothing, because r is not clockTick later than
-// the reading before it.
+// since returns an error if r is much more than clockTick later than the reading before,
+// or if the wall clock jumped between them.
 func (r reading) since(last reading) error {
 	still := r.boot - last.boot - clockTick
 	step := (r.wall - last.wall) - (r.boot - last.boot)
@@ -45,8 +45,8 @@ func (r reading) since(last reading) error {
 	return nil
 }
 
-// canOpen returns an error if this program cannot open a file. Too many may be open
-// (EMFILE, ENFILE), or memory may be missing (ENOMEM).
+// canOpen returns an error if this program cannot open a file. The reasons are too many
+// open files (EMFILE, ENFILE) or too little memory (ENOMEM).
 func canOpen() error {
 	f, err := os.Open(os.DevNull) //nolint:forbidigo // a device of the host
 	if err != nil {
@@ -56,9 +56,9 @@ func canOpen() error {
 }
 
 // watchMachine watches this program and its machine. It calls problem with each reason
-// why the run shows nothing. An error of frozen is such a reason, and is reported once.
-// The returned function looks a last time and ends the watch. It may be called more
-// than once.
+// why the run shows nothing. An error of the function frozen is also such a reason, which
+// is reported once. The returned function checks once more and ends the watch. It may be
+// called more than once.
 func watchMachine(problem func(error), frozen func() error) (stop func()) {
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {
