@@ -12,8 +12,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// A handle from the second use of an id is a leak. It is none if a leaked shim serves the
-// second use: containerd connects to that shim anew, and the shim is reported already.
+// A new handle after the second use of an id is a leak. It is not a leak if a leaked shim
+// serves the second use: containerd connects to this shim again, and the shim is reported
+// already.
 func TestHandlesOfASecondUse(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*harness.History)
@@ -37,7 +38,7 @@ func TestHandlesOfASecondUse(t *testing.T) {
 	}
 }
 
-// Reports about a second use must not be about the first use.
+// Reports about the second use of an id must not have data of the first use.
 func TestSecondUse(t *testing.T) {
 	second := func(h *harness.History) {
 		h.Reuse.Use = harness.Use{ID: "c0", PID: 71, Want: 0, From: at(205)}

@@ -10,7 +10,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// Two pods of one world, each behind its own shim: what one has left is not of the other.
+// Two pods of one world have a shim each. A leak of one pod must not be attributed to the
+// other.
 func TestWhose(t *testing.T) {
 	of := func(pid int, id string) failpoints.Hit {
 		return hit(createEntry, 5, func(h *failpoints.Hit) { h.PID, h.ID = pid, id })
@@ -42,7 +43,7 @@ func TestWhose(t *testing.T) {
 	}
 }
 
-// Where no shim says anything, the case says what is of one group.
+// If no shim has a hit, the case says which containers are in one group.
 func TestWhoseOfASilentGroup(t *testing.T) {
 	h := clean()
 	h.Case.Workload.Grouped = true
@@ -61,7 +62,7 @@ func TestWhoseOfASilentGroup(t *testing.T) {
 	}
 }
 
-// A pod that came to no container cannot be used again because of what is left of it.
+// A pod without a container cannot be used again, because of its leaks.
 func TestReuseOfAPodWithoutContainers(t *testing.T) {
 	h := clean()
 	h.Case.Workload.API = harness.CRI
@@ -75,7 +76,7 @@ func TestReuseOfAPodWithoutContainers(t *testing.T) {
 	}
 }
 
-// A bystander's pod is one, too, although no hit tells it: it is spared them.
+// A bystander's pod is a pod, too, although the history has no hits of it.
 func TestWhoseOfABystander(t *testing.T) {
 	h := clean()
 	h.Bystanders = []harness.Bystander{{ID: "bb", Sandbox: "pod2"}, {ID: "task"}}

@@ -35,8 +35,7 @@ func with(api harness.API) harness.History {
 	return h
 }
 
-// Each row changes what was seen of the bystander, or what happened around it, in one
-// way.
+// Each row changes one observation of the bystander, or one event around it.
 func TestBystanders(t *testing.T) {
 	type changes = func(*harness.History, *harness.Bystander)
 	const call, output = "others bystander what=others-call", "others bystander what=others-output"
@@ -197,7 +196,7 @@ func both(a, b func(*harness.History, *harness.Bystander)) func(*harness.History
 	return func(h *harness.History, y *harness.Bystander) { a(h, y); b(h, y) }
 }
 
-// asked is a call about it that failed at 20 ms.
+// asked adds a call for the bystander that failed at 20 ms.
 func asked(verb, code string) func(*harness.History, *harness.Bystander) {
 	return func(_ *harness.History, b *harness.Bystander) {
 		err := failed(code, "x")
@@ -231,7 +230,7 @@ func dies(ms int) func(*harness.History, *harness.Bystander) {
 	}
 }
 
-// A failure that comes again is reported once, with how often it came.
+// A repeated failure is reported once, with its number.
 func TestBystandersTellOnce(t *testing.T) {
 	h := with(harness.TaskAPI)
 	for range 3 {
@@ -249,7 +248,7 @@ func TestBystandersTellOnce(t *testing.T) {
 	}
 }
 
-// isTold has containerd answer so about the bystander, once while it runs.
+// isTold adds one response of containerd about the bystander, while the bystander runs.
 func isTold(verb string, listed bool, state string, pid uint32) func(*harness.History, *harness.Bystander) {
 	return func(_ *harness.History, b *harness.Bystander) {
 		b.Told = append(b.Told, harness.BystanderTold{At: at(30), Verb: verb, Listed: listed, State: state, PID: pid})
@@ -260,7 +259,8 @@ func podTold(verb, state string) func(*harness.History, *harness.Bystander) {
 	return both(isTold(verb, true, state, 0), func(_ *harness.History, b *harness.Bystander) { b.API = harness.CRI })
 }
 
-// hadEnded: what is asked when it has ended is no news of its own.
+// hadEnded lets the bystander end before a call, so that the response gives no finding of
+// its own.
 func hadEnded(h *harness.History, b *harness.Bystander) {
 	b.Payload.ExitedAt = at(20)
 	b.Output, b.Payload.Wrote = harness.Output{Last: 2, LastAt: at(20)}, 2

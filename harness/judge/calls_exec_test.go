@@ -11,7 +11,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// withSync has the exec run by one ExecSync, from 20 to 26.
+// withSync makes the exec one ExecSync, from 20 to 26.
 func withSync(h *harness.History) {
 	withExec(h)
 	e := &h.Instances[0].Execs[0]
@@ -19,7 +19,7 @@ func withSync(h *harness.History) {
 	h.Reported, h.Flushed.Reported = h.Reported[:2], 2
 }
 
-// withTimedSync has it be given a second, and then killed.
+// withTimedSync gives the ExecSync a timeout of a second, after which the exec is killed.
 func withTimedSync(h *harness.History) {
 	withSync(h)
 	e := &h.Instances[0].Execs[0]
@@ -28,7 +28,7 @@ func withTimedSync(h *harness.History) {
 	h.Events[4].Status = 137
 }
 
-// withHeldSync has the end of the container answer it.
+// withHeldSync lets the ExecSync return at the end of the container.
 func withHeldSync(h *harness.History) {
 	withHeldExec(h)
 	e := &h.Instances[0].Execs[0]
@@ -42,7 +42,8 @@ func left() []inventory.Belonging {
 	return []inventory.Belonging{{ID: "c0", File: inventory.File{Path: "/run/containerd/x/c0/e0.pid"}}}
 }
 
-// The rows are about the response to an ExecSync and its leaks. They are as in TestRules.
+// The rows are about the response to an ExecSync and its leaks. Their form is that of
+// TestRules.
 func TestRulesOfExecSync(t *testing.T) {
 	of := func(base, change func(*harness.History), more func(*harness.Exec)) func(*harness.History) {
 		return func(h *harness.History) {
@@ -62,7 +63,7 @@ func TestRulesOfExecSync(t *testing.T) {
 	leaves := func(e *harness.Exec) {
 		e.Sync.Left = left()
 	}
-	// at23 has a fault do something to a call of the exec's.
+	// at23 moves the fault to 23, and sets its action.
 	at23 := func(did term.Action) func(*harness.History) {
 		return func(h *harness.History) {
 			h.Hits[2].Did, h.Hits[2].Time = did, at(23)

@@ -41,13 +41,13 @@ func absentExec(change func(*harness.Exec)) func(*harness.History) {
 	}
 }
 
-// fails is a call that has failed before any fault had happened.
+// fails adds a call that failed before any fault had happened.
 func fails(verb, of, text string) harness.Call {
 	return harness.Call{Who: "client", Verb: verb, Of: of, At: at(1), Took: time.Millisecond,
 		Err: failed("Unknown", text), Unprovoked: true}
 }
 
-// tells adds an event, with a pid and, of an end, a time.
+// tells adds an event with a pid. An exit event also has a time.
 func tells(topic, id, exec string) func(*harness.History) {
 	return func(h *harness.History) {
 		e := event.Task{Namespace: daemon.TaskNamespace, Topic: topic, Container: id, Exec: exec, PID: 45,
@@ -60,7 +60,7 @@ func tells(topic, id, exec string) func(*harness.History) {
 	}
 }
 
-// refuses is how runc does.
+// refuses is runc's error.
 const refuses = "exec: \"" + harness.AbsentCommand + "\": no such file or directory"
 
 func TestRefusals(t *testing.T) {
@@ -99,5 +99,5 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// can has another release do the workload.
+// can makes the default release run the workload.
 func can(h *harness.History) { h.Reference = &harness.Reference{Outcome: harness.Held} }

@@ -10,7 +10,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// Each row is of a Wait of a script that began before the end of the container.
+// Each row has a Wait of a script that began before the end of the container.
 func TestWaiters(t *testing.T) {
 	waits := func(code string, took time.Duration) func(*harness.History) {
 		return func(h *harness.History) {

@@ -207,8 +207,8 @@ func TestCircumstances(t *testing.T) {
 	}
 }
 
-// An event of a sandbox, which is no container of the workload, is missing: what is said
-// of its shim.
+// A missing event of a sandbox, which is not a container of the workload, also has the
+// state of the shim.
 func TestCircumstancesOfASandboxsEvent(t *testing.T) {
 	for name, tc := range map[string]struct {
 		topic  string

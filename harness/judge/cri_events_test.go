@@ -30,7 +30,7 @@ func TestAnEventTellsOfAllContainers(t *testing.T) {
 	}
 }
 
-// The event of an end that comes from a removal may lack the state of its container.
+// A stopped event that a removal causes may lack the state of its container.
 func TestAnEventOfARemovalMayLackTheState(t *testing.T) {
 	h := clean()
 	h.Case.Plan, h.Instances[0].ID, h.Instances[0].Name = nil, "id", "c0"

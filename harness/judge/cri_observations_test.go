@@ -14,7 +14,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/fact"
 )
 
-// saidAgain has CRI answer once more after the container has exited, or was said to.
+// saidAgain adds a response of CRI after CRI reported the exit of the container.
 func saidAgain(change func(*criview.Status)) func(*harness.History) {
 	return func(h *harness.History) {
 		again := h.CRI.Statuses[1]
@@ -24,7 +24,7 @@ func saidAgain(change func(*criview.Status)) func(*harness.History) {
 	}
 }
 
-// madeAt has CRI say of the sandbox, which runs, when it was made.
+// madeAt adds a response of CRI with the creation time of the running sandbox.
 func madeAt(all ...time.Time) func(*harness.History) {
 	return func(h *harness.History) {
 		for _, at := range all {
@@ -33,20 +33,20 @@ func madeAt(all ...time.Time) func(*harness.History) {
 	}
 }
 
-// restarts has containerd be restarted as the workload asks for it.
+// restarts adds a restart of containerd that the workload asks for.
 func restarts(h *harness.History) {
 	h.Deaths = append(h.Deaths, daemon.Death{At: at(10), BackIn: time.Millisecond, Asked: true})
 }
 
-// tried has CRI answer to the use of a name.
+// tried adds CRI's response to the use of a name.
 func tried(object, said string) func(*harness.History) {
 	return func(h *harness.History) {
 		h.CRI.Names = append(h.CRI.Names, harness.CRIName{Object: object, Err: failed("Unknown", said)})
 	}
 }
 
-// stopsAt has the container ignore SIGTERM and be reported to have ended so long after
-// its stop was asked for.
+// stopsAt makes the container ignore SIGTERM. Its end is reported this long after the
+// request to stop it.
 func stopsAt(ms int) func(*harness.History) {
 	return func(h *harness.History) {
 		killedByNobody(h)
@@ -61,7 +61,7 @@ func stopsAt(ms int) func(*harness.History) {
 	}
 }
 
-// stopsIn has the container end by SIGTERM so long after its stop was asked for.
+// stopsIn makes the container end by SIGTERM, this long after the request to stop it.
 func stopsIn(ms int) func(*harness.History) {
 	return func(h *harness.History) {
 		stopsAt(ms)(h)
@@ -74,7 +74,7 @@ func stopsIn(ms int) func(*harness.History) {
 	}
 }
 
-// kills has containerd send signals so long after the stop was asked for.
+// kills makes containerd send signals, this long after the request to stop the container.
 func kills(all ...int) func(*harness.History) {
 	return func(h *harness.History) {
 		for _, ms := range all {
@@ -85,7 +85,7 @@ func kills(all ...int) func(*harness.History) {
 
 const noSuchImage = `failed to resolve image "shimquake-absent": not found`
 
-// taken has CRI answer to the use of the name of a container that there is.
+// taken adds CRI's response to the use of an existing container's name.
 func taken(said string) func(*harness.History) {
 	return func(h *harness.History) {
 		tried(fact.AContainer, said)(h)
@@ -93,25 +93,24 @@ func taken(said string) func(*harness.History) {
 	}
 }
 
-// listed has CRI list a state.
+// listed adds a list of CRI with a state.
 func listed(object, id, state string) func(*harness.History) {
 	return func(h *harness.History) {
 		h.CRI.States = []harness.CRIState{{Object: object, ID: id, State: state, At: at(36)}}
 	}
 }
 
-// stopSucceeds has StopContainer succeed.
+// stopSucceeds adds a successful StopContainer.
 func stopSucceeds(ms int) func(*harness.History) {
 	return func(h *harness.History) { h.CRI.Done = append(h.CRI.Done, done("StopContainer", "c0", ms)) }
 }
 
-// runsOnAfter has CRI call a container running, as it did before, when its stop has
-// succeeded.
+// runsOnAfter makes CRI report a container as running after its stop succeeded.
 func runsOnAfter(stops func(*harness.History)) func(*harness.History) {
 	return also(stops, stopSucceeds(33), func(h *harness.History) { h.CRI.Statuses[0].Asked = at(34) })
 }
 
-// listsStopped has CRI list the sandbox when it was stopped.
+// listsStopped adds a list of CRI with the stopped sandbox.
 func listsStopped(state string) func(*harness.History) {
 	return also(listed(fact.ASandbox, "pod", state), func(h *harness.History) { h.CRI.States[0].Stopped = true })
 }
@@ -219,5 +218,5 @@ func TestCRIKeepsItsWord(t *testing.T) {
 	}
 }
 
-// planned has a case with a planned fault that never happens.
+// planned adds a fault to the plan that does not happen.
 func planned(h *harness.History) { h.Case.Workload.Fakeshim = "exit-late" }

@@ -9,7 +9,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/criview"
 )
 
-// Two are told the same events of a pod; each row changes what the second is told.
+// Two clients get the same events of a pod. Each row changes the events of the second
+// client.
 func TestCRISecond(t *testing.T) {
 	second := func(change func(*harness.CRISecond)) func(*harness.History) {
 		return func(h *harness.History) {

@@ -11,15 +11,15 @@ import (
 	"github.com/shimquake/shimquake/oracle/fact"
 )
 
-// notStarted has CRI say that of a container when its StartContainer has failed.
+// notStarted adds a status of a container after its StartContainer failed.
 func notStarted(state string, code int32) func(*harness.History) {
 	return func(h *harness.History) {
 		h.CRI.NotStarted = []criview.Status{{ID: "c9", State: state, ExitCode: code}}
 	}
 }
 
-// refusedTwice has CRI refuse to start a container, and say so at 25, as was, and at 35,
-// after a restart, as is.
+// refusedTwice adds two statuses of a container that CRI refused to start: was at 25, and
+// is at 35, after a restart.
 func refusedTwice(was, is func(*criview.Status)) func(*harness.History) {
 	return func(h *harness.History) {
 		h.Instances = append(h.Instances, harness.Instance{Name: "c1", ID: "c9", Begun: at(5),
@@ -34,7 +34,7 @@ func refusedTwice(was, is func(*criview.Status)) func(*harness.History) {
 	}
 }
 
-// breaks has a fault break a call.
+// breaks adds a fault that breaks a call.
 func breaks(ms int) func(*harness.History) {
 	return func(h *harness.History) {
 		h.Case.Plan = failpoints.Plan{failpoints.Once(createExit, term.Error)}

@@ -79,7 +79,7 @@ func ofSandbox(topic string, ms int) event.Task {
 	return e
 }
 
-// untold takes an event of the pod's sandbox away.
+// untold removes an event of the pod's sandbox.
 func untold(topic string) func(*harness.History) {
 	return func(h *harness.History) {
 		h.Events = slices.DeleteFunc(h.Events, func(e event.Task) bool {
@@ -89,7 +89,7 @@ func untold(topic string) func(*harness.History) {
 	}
 }
 
-// toldAt has the sandbox's exit say another time of its end.
+// toldAt changes the time in the sandbox's exit event.
 func toldAt(ms int) func(*harness.History) {
 	return func(h *harness.History) { h.Events[len(h.Events)-1].Exited = at(ms) }
 }
@@ -98,12 +98,12 @@ func done(verb, id string, ms int) harness.CRIDone {
 	return harness.CRIDone{Verb: verb, ID: id, At: at(ms)}
 }
 
-// exited changes the status that says that the container has exited.
+// exited changes the status in which the container has exited.
 func exited(change func(*criview.Status)) func(*harness.History) {
 	return func(h *harness.History) { change(&h.CRI.Statuses[1]) }
 }
 
-// without takes an event away.
+// without removes an event.
 func without(kind, id string) func(*harness.History) {
 	return func(h *harness.History) {
 		for n, e := range h.CRI.Events {
@@ -115,7 +115,7 @@ func without(kind, id string) func(*harness.History) {
 	}
 }
 
-// also makes several changes.
+// also combines several changes.
 func also(all ...func(*harness.History)) func(*harness.History) {
 	return func(h *harness.History) {
 		for _, change := range all {
@@ -124,7 +124,7 @@ func also(all ...func(*harness.History)) func(*harness.History) {
 	}
 }
 
-// downFor is a containerd that was killed and was back later.
+// downFor adds a kill of containerd, and the time until it was back.
 func downFor(from, back int) func(*harness.History) {
 	return func(h *harness.History) {
 		h.Deaths = append(h.Deaths, daemon.Death{
@@ -356,20 +356,20 @@ func TestCRIRules(t *testing.T) {
 	})
 }
 
-// eventAt has an event say when it came about.
+// eventAt changes the time of an event.
 func eventAt(n int, at time.Time) func(*harness.History) {
 	return func(h *harness.History) { h.CRI.Events[n].Created = at }
 }
 
-// begun has the container asked for at another time.
+// begun changes the time of the first request for the container.
 func begun(ms int) func(*harness.History) {
 	return func(h *harness.History) { h.Instances[0].Begun = at(ms) }
 }
 
-// saidOnce removes the status that says that the container runs.
+// saidOnce removes the status in which the container runs.
 func saidOnce(h *harness.History) { h.CRI.Statuses = h.CRI.Statuses[1:] }
 
-// killedIn makes the container one that StopContainer has killed.
+// killedIn makes StopContainer kill the container.
 func killedIn() func(*harness.History) {
 	return func(h *harness.History) {
 		h.Instances[0].Spec = harness.Container{Signal: "SIGKILL"}
@@ -379,7 +379,7 @@ func killedIn() func(*harness.History) {
 	}
 }
 
-// killsShimAt is a plan that kills the shim, at a time that is noted.
+// killsShimAt plans a kill of the shim, and records its time.
 func killsShimAt(ms int) func(*harness.History) {
 	return func(h *harness.History) {
 		h.Case.Plan = failpoints.Plan{failpoints.Kill("proc:shim:running")}

@@ -11,8 +11,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// startCutOff has the payload run and be killed at an unknown time. Its Start fails, from
-// 15 to 26. The client removes the container at 35.
+// startCutOff makes the payload run, and be killed at an unknown time. Its Start fails,
+// from 15 to 26. The client removes the container at 35.
 func startCutOff(h *harness.History) {
 	killedByNobody(h)
 	h.Exits = nil
@@ -27,15 +27,16 @@ func startCutOff(h *harness.History) {
 	}
 }
 
-// shimAnswers has the shim answer the Start at a time, and shimFails with an error.
+// shimAnswers adds the shim's response to Start at a time, and shimFails one with an
+// error.
 func shimAnswers(ms int) func(*harness.History) {
 	return func(h *harness.History) { h.Hits[3].Time = at(ms) }
 }
 
 func shimFails(h *harness.History) { h.Hits[3].Err = "no init" }
 
-// brokenAt has something else fail first, shimDies the shim die, and killsAt the client
-// send SIGKILL.
+// brokenAt moves the fault to a time. shimDies adds the death of the shim, and killsAt a
+// SIGKILL of the client.
 func brokenAt(ms int) func(*harness.History) {
 	return func(h *harness.History) { h.Hits[2].Time = at(ms) }
 }
@@ -46,19 +47,19 @@ func killsAt(ms int) func(*harness.History) {
 	return func(h *harness.History) { h.Signals = sigkill(ms) }
 }
 
-// callsKill has the client ask for a signal.
+// callsKill adds a Kill call of the client.
 func callsKill(ms int) func(*harness.History) {
 	return func(h *harness.History) {
 		h.Calls = append(h.Calls, harness.Call{Who: "client", Verb: "kill", Of: "c0", At: at(ms)})
 	}
 }
 
-// gone is seen at a time: no process of the container is left.
+// gone records that at a time no process of the container was left.
 func gone(ms int) func(*harness.History) {
 	return func(h *harness.History) { h.Instances[0].Gone = at(ms) }
 }
 
-// containerdKilled is at 25, as all that [kill] kills.
+// containerdKilled adds a kill of containerd at 25, the time of every [kill].
 func containerdKilled(h *harness.History) { kill(h, "containerd", 9) }
 
 // A restarted containerd lets a running container run, even if the containerd before did
@@ -106,8 +107,8 @@ func TestEndsOfWhatWasStartedInVain(t *testing.T) {
 	}
 }
 
-// A stock shim has no probes, and the shim of the id's second use has. The hits of that
-// shim do not say that it alone served the container.
+// A stock shim has no probes, but the shim of the id's second use has. The hits of this
+// shim do not mean that no other shim served the container.
 func TestEndsBehindAShimWithoutProbes(t *testing.T) {
 	h := clean()
 	killedByNobody(&h)
@@ -122,7 +123,8 @@ func TestEndsBehindAShimWithoutProbes(t *testing.T) {
 	}
 }
 
-// The kernel may have killed the init with the child that was to run out of memory.
+// The kernel may have killed the init together with the child that exceeded the memory
+// limit.
 func TestEndsOfAChildsOOM(t *testing.T) {
 	for kills, want := range map[int]bool{0: true, 1: true, 2: false} {
 		h := clean()
@@ -162,8 +164,8 @@ func TestCallsOfAnEarlierRoundKillNobody(t *testing.T) {
 	}
 }
 
-// toBeKilled and toBeStopped have the client end the container with SIGKILL, and with
-// SIGTERM, which has come.
+// toBeKilled and toBeStopped make the client end the container with SIGKILL, and with
+// SIGTERM.
 func toBeKilled(h *harness.History) { h.Instances[0].Spec = harness.Container{Signal: "SIGKILL"} }
 
 func toBeStopped(h *harness.History) {
@@ -171,7 +173,7 @@ func toBeStopped(h *harness.History) {
 	h.Instances[0].Spec = harness.Container{Signal: "SIGTERM"}
 }
 
-// answeredAfter has the Start take some time only.
+// answeredAfter makes Start take some time.
 func answeredAfter(ms int) func(*harness.History) {
 	return func(h *harness.History) { h.Calls[0].Took = time.Duration(ms) * time.Millisecond }
 }

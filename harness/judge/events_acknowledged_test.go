@@ -10,15 +10,15 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// containerdHas has containerd receive the shim's response to its Delete. asksToExit has
-// containerd ask the shim to exit then.
+// containerdHas makes containerd receive the shim's response to Delete. asksToExit makes
+// containerd ask the shim to exit after that.
 const (
 	containerdHas = "rpc:containerd:Task.Delete:exit"
 	asksToExit    = "rpc:containerd:Task.Shutdown:entry"
 )
 
-// Each row is of an exit and a delete that arrive once more, at 45 ms. The shim has
-// answered at 36 ms that the task is deleted, and containerd asks it to exit at 38 ms.
+// Each row has an exit and a delete that arrive again, at 45 ms. The shim responded to
+// Delete at 36 ms, and containerd asks it to exit at 38 ms.
 func TestToldAgain(t *testing.T) {
 	passes := func(point string, ms int, change func(*failpoints.Hit)) func(*harness.History) {
 		return func(h *harness.History) {
@@ -46,7 +46,8 @@ func TestToldAgain(t *testing.T) {
 	heard := also(answers, passes(containerdHas, 37, nil))
 	asked := passes(asksToExit, 38, nil)
 	knows := also(heard, asked)
-	// with has the shim answer as a hit says, and containerd have that, and ask it to exit.
+	// with makes the shim respond as in a hit. containerd receives the response, and asks
+	// the shim to exit.
 	with := func(change func(*failpoints.Hit)) func(*harness.History) {
 		return also(passes(deleteExit, 36, change), passes(containerdHas, 37, nil), asked)
 	}

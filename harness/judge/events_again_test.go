@@ -10,8 +10,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// Each row is about an exit at 30 ms without a subscriber. containerd was down from 31 to
-// 41 ms, and the client was done after 10 s.
+// Each row has an exit at 30 ms, while the harness was not subscribed. containerd was
+// down from 31 to 41 ms, and the client was done after 10 s.
 func TestSentAgain(t *testing.T) {
 	const forward = "rpc:shim:Events.Forward:exit"
 	unheard := func(h *harness.History) {
@@ -82,7 +82,8 @@ func TestSentAgain(t *testing.T) {
 	})
 }
 
-// refusedFirst has the event of the create be refused so often, and never come.
+// refusedFirst makes containerd refuse the create event this often. The event never
+// arrives.
 func refusedFirst(times int) func(*harness.History) {
 	return func(h *harness.History) {
 		drop(h, 0)

@@ -13,9 +13,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/exit"
 )
 
-// withExec has an exec with pid 43 run in the clean history's container, from 21 to 24,
-// and end with 3. Reports 4 to 6 are about its exit. Its events are 2 to 4, after the
-// container's first two.
+// withExec adds an exec with pid 43 to the container of the clean history. It runs from
+// 21 to 24, and exits with 3. Reports 4 to 6 are about its exit. Its events are 2 to 4,
+// after the container's first two.
 func withExec(h *harness.History) {
 	h.Instances[0].Execs = []harness.Exec{{
 		ID: "e0", Want: 3, PID: 43, Begun: at(20), Added: at(21), Started: at(22), Waited: at(25), Deleted: at(26),
@@ -35,7 +35,7 @@ func withExec(h *harness.History) {
 	h.Flushed.Reported, h.Flushed.Events = len(h.Reported), len(h.Events)
 }
 
-// withHeldExec has it run until the container's end, which kills it.
+// withHeldExec makes the exec run until the container's end, which kills it.
 func withHeldExec(h *harness.History) {
 	withExec(h)
 	e := &h.Instances[0].Execs[0]
@@ -47,7 +47,8 @@ func withHeldExec(h *harness.History) {
 	h.Events[4].Status, h.Events[4].Exited, h.Events[4].Seen = 137, at(30), at(31)
 }
 
-// withSignalledExec has SIGTERM end it, when it has handled that; else SIGKILL does.
+// withSignalledExec makes SIGTERM end the exec if it handles the signal. Otherwise
+// SIGKILL ends it.
 func withSignalledExec(handled bool, change func(*harness.History)) func(*harness.History) {
 	return func(h *harness.History) {
 		withExec(h)
@@ -65,7 +66,7 @@ func withSignalledExec(handled bool, change func(*harness.History)) func(*harnes
 	}
 }
 
-// lateHeld has it end a minute after the init, as its event says.
+// lateHeld gives the exec's exit event a time a minute after the init's end.
 func lateHeld(shared bool) func(*harness.History) {
 	return func(h *harness.History) {
 		withHeldExec(h)
@@ -79,7 +80,7 @@ func lateHeld(shared bool) func(*harness.History) {
 	}
 }
 
-// An exec is judged like the init of its container. The rows are as in TestRules.
+// An exec is judged like the init of its container. The rows have the form of TestRules.
 func TestRulesOfExecs(t *testing.T) {
 	with := func(change func(*harness.History)) func(*harness.History) {
 		return func(h *harness.History) {

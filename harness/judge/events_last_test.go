@@ -6,8 +6,8 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 )
 
-// The hits of a shim say which delete was its last. CRI deletes a killed sandbox before
-// the container in it.
+// The hits of a shim show which delete was its last. CRI deletes a killed sandbox before
+// the sandbox's container.
 func TestLastOfShim(t *testing.T) {
 	deletes := func(pid int, ids ...string) (hits []failpoints.Hit) {
 		for n, id := range ids {

@@ -23,7 +23,7 @@ func tellsOOM(of, namespace string, ms int) func(*harness.History) {
 	}
 }
 
-// childKilled has a child of the payload exceed its memory at 24, and be killed at 26,
+// childKilled makes a child of the payload exceed its memory at 24, and be killed at 26,
 // without a report.
 func childKilled(h *harness.History) {
 	i := &h.Instances[0]
@@ -31,7 +31,7 @@ func childKilled(h *harness.History) {
 	i.Payload.HoggedAt, i.Payload.ChildAt, i.Payload.ChildStatus = at(24), at(26), 137
 }
 
-// initKilled has the payload itself take too much at 24, and be killed for it.
+// initKilled makes the payload itself exceed its memory at 24, and be killed.
 func initKilled(h *harness.History) {
 	killedByNobody(h)
 	i := &h.Instances[0]
@@ -39,7 +39,7 @@ func initKilled(h *harness.History) {
 	i.Payload = payload.Truth{Runs: 1, StartedAt: at(20), ReadyAt: at(21), HoggedAt: at(24)}
 }
 
-// forwards has a fault at what the shim tells containerd of.
+// forwards adds a fault at a call in which the shim sends an event to containerd.
 func forwards(who string, do term.Action) func(*harness.History) {
 	return func(h *harness.History) {
 		h.Hits = append(h.Hits, hit("rpc:"+who+":"+forward+":entry", 26, func(h *failpoints.Hit) {
@@ -111,13 +111,13 @@ func onV2(h *harness.History) { h.Machine.Cgroups = "v2" }
 
 func limited(h *harness.History) { h.Instances[0].Spec.Memory = 32 }
 
-// The rows are about the reason that CRI reports. They are as in TestCRIRules.
+// The rows are about the reason that CRI reports. They have the form of TestCRIRules.
 func TestCRIRulesOfOOM(t *testing.T) {
 	told := tellsOOM("c0", daemon.CRINamespace, 27)
 	reason := func(word string) func(*harness.History) {
 		return exited(func(s *criview.Status) { s.Reason = word })
 	}
-	// CRI says of the container, which runs on, that it was OOM-killed.
+	// CRI reports the running container as OOM-killed.
 	saidSo := func(h *harness.History) {
 		said := h.CRI.Statuses[0]
 		said.Reason, said.Asked, said.Seen = criview.OOMKilled, at(28), at(29)

@@ -11,7 +11,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// Each row is of an exit at 30 ms, of which its shim could not tell at 31.
+// Each row has an exit at 30 ms, whose event the shim could not send at 31.
 func TestRulesOfStamps(t *testing.T) {
 	told := func(sent int, change ...func(*harness.History)) func(*harness.History) {
 		return func(h *harness.History) {

@@ -9,7 +9,7 @@ import (
 	"github.com/shimquake/shimquake/harness/judge"
 )
 
-// A verdict is made of a history and nothing else: here of one in which containerd died.
+// A verdict depends only on a history. In this one containerd died.
 func ExampleJudge() {
 	v := judge.Judge(harness.History{
 		Case: harness.Case{Name: "x"}, Version: "v2.4.2",

@@ -2,8 +2,8 @@ package judge
 
 import "testing"
 
-// An impossible time is a finding about its event alone. The true times of the other
-// reports are no findings beside it.
+// An impossible time is a finding about its event alone. The right times in other reports
+// are not findings.
 func TestATimeThatCannotBeAccusesNobodyElse(t *testing.T) {
 	for ms, accused := range map[int]bool{31: true, -5000: false} {
 		h := clean()

@@ -16,7 +16,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// at is a time of the tests' histories, in milliseconds since their beginning.
+// at returns a time in the tests' histories, in milliseconds since their beginning.
 func at(ms int) time.Time { return time.Unix(1_000_000, 0).Add(time.Duration(ms) * time.Millisecond) }
 
 const (
@@ -27,8 +27,8 @@ const (
 	shutdownEntry = "rpc:shim:Task.Shutdown:entry"
 )
 
-// clean is the history of a case with one fault that did no harm: its container exits
-// with 7, and everybody says so.
+// clean is the history of a case with one fault that did no harm. Its container exits
+// with 7, and every report has that status.
 func clean() harness.History {
 	i := harness.Instance{
 		Name: "c0", ID: "c0", Spec: harness.Container{Exit: 7}, PID: 41,
@@ -86,7 +86,7 @@ func clean() harness.History {
 	}
 }
 
-// hit is one of the shim with pid 42.
+// hit returns a hit of the shim with pid 42.
 func hit(point string, ms int, change func(*failpoints.Hit)) failpoints.Hit {
 	h := failpoints.Hit{
 		Hit:   probe.Hit{Point: point, ID: "c0"},
@@ -110,13 +110,13 @@ func failedCalls(verb string) []harness.Call {
 	return []harness.Call{{Verb: verb, Err: failed("Unknown", "x"), Unprovoked: true}}
 }
 
-// plain takes the fault out of a history.
+// plain removes the fault from a history.
 func plain(h *harness.History) {
 	h.Case.Plan, h.Firings, h.Reuse = nil, nil, nil
 	h.Hits[2].Fault, h.Hits[2].Did = -1, term.Off
 }
 
-// end has the payload end otherwise, and all reports follow it.
+// end changes the exit of the payload, and all reports of it.
 func end(h *harness.History, status int) {
 	h.Instances[0].Payload.Status, h.Exits[0].Code = status, uint32(status)
 	for i := range h.Reported {
@@ -202,14 +202,15 @@ func killedBeforeItBegan(h *harness.History) {
 }
 
 // The hits of an id's second use are not named in place of a fault that did not fire.
-// killedByNobody has SIGKILL end the payload, and all reports say so.
+// killedByNobody makes SIGKILL end the payload without a sender. All reports have that
+// status.
 func killedByNobody(h *harness.History) {
 	end(h, 137)
 	h.Instances[0].Payload.Exited, h.Instances[0].Payload.Status = false, 0
 }
 
-// killedByClient has the client kill the payload, which ran since long, by a call from 25
-// to 27; a shim has reaped it.
+// killedByClient makes the client kill the payload, which has run for long, by a call
+// from 25 to 27. A shim reaps it.
 func killedByClient(h *harness.History) {
 	killedByNobody(h)
 	h.Exits = nil
@@ -230,7 +231,7 @@ func neverBegan(h *harness.History) {
 	h.Exits = nil
 }
 
-// reportedToNobody has no client learn of an exit without a subscriber.
+// reportedToNobody removes all reports of an exit that happened without a subscriber.
 func reportedToNobody(h *harness.History) {
 	h.Reported, h.Flushed.Reported, h.Events, h.Flushed.Events = nil, 0, h.Events[:2], 2
 	h.Instances[0].Waited, h.Instances[0].Deleted = time.Time{}, time.Time{}
@@ -243,7 +244,7 @@ func panics(h *harness.History, times int) {
 	}
 }
 
-// goroutines has containerd hold one more than before.
+// goroutines gives containerd one more goroutine than before.
 func goroutines(h *harness.History) {
 	held := func(n int) []inventory.Handles {
 		return []inventory.Handles{{PID: 9, Held: []inventory.Held{{Kind: fact.AGoroutine, Of: "x.y", Root: "x.y",
@@ -252,15 +253,15 @@ func goroutines(h *harness.History) {
 	h.Before.Handles, h.After.Inventory.Handles = held(1), held(2)
 }
 
-// bystanderFails has a bystander's start fail, and the default release run the workload
-// so.
+// bystanderFails makes a bystander's start fail, and gives the result of the default
+// release.
 func bystanderFails(h *harness.History, reference harness.Outcome) {
 	calls := []harness.Call{{Verb: "create", Err: failed("NotFound", "x"), Unprovoked: true}}
 	h.Bystanders = []harness.Bystander{{ID: "bystander", Calls: calls}}
 	h.Reference = &harness.Reference{Outcome: reference}
 }
 
-// neverBoots has containerd panic at each of its first starts.
+// neverBoots makes containerd panic at each of its first starts.
 func neverBoots(h *harness.History) {
 	*h = harness.History{Case: h.Case, Version: h.Version, Reached: harness.Prepared}
 	h.Deaths = []daemon.Death{{PID: 9, Code: 2, At: at(1)}, {PID: 9, Code: 2, At: at(2)}}

@@ -309,7 +309,8 @@ func TestHitInsteadEndsWithTheClient(t *testing.T) {
 	}
 }
 
-// The points of the fault's own process are enough, and a call's two points are one.
+// Only the points of the fault's own process are listed, and a call's two points count as
+// one.
 func TestHitInsteadIsNearTheFault(t *testing.T) {
 	h := clean()
 	h.Firings[0].Count = 0
@@ -321,7 +322,7 @@ func TestHitInsteadIsNearTheFault(t *testing.T) {
 	}
 }
 
-// Equal deaths are one finding.
+// Equal exits of containerd are one finding.
 func TestEqualDeathsAreReportedOnce(t *testing.T) {
 	h := clean()
 	panics(&h, 910)
@@ -331,8 +332,8 @@ func TestEqualDeathsAreReportedOnce(t *testing.T) {
 	}
 }
 
-// A call that had no time may have met a busy machine: whether there is enough now is
-// asked anew.
+// A call that timed out may have met a busy machine. So the runner must run the default
+// release again.
 func TestOutOfTime(t *testing.T) {
 	h := clean()
 	if h.Calls = failedCalls("create"); OutOfTime(h) {
@@ -352,12 +353,12 @@ func TestOutOfTime(t *testing.T) {
 	}
 }
 
-// uncollected has containerd not collect its garbage when it is asked to.
+// uncollected makes containerd not collect its garbage on request.
 func uncollected(code string) func(*harness.History) {
 	return func(h *harness.History) { h.After.Inventory.Uncollected = failed(code, "late") }
 }
 
-// A history without a look at what was left proves nothing, whatever else it has.
+// A history without a final inventory proves nothing.
 func TestNobodyLooked(t *testing.T) {
 	inv := &inventory.Inventory{Daemon: &inventory.Daemon{}}
 	for name, h := range map[string]harness.History{

@@ -11,7 +11,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// leftInPod puts something into what the round has left.
+// leftInPod adds an object to the inventory after the round.
 func leftInPod(change func(*inventory.Inventory)) func(*harness.History) {
 	return func(h *harness.History) { change(h.CRI.Rounds[0].Look.Inventory) }
 }
@@ -24,7 +24,7 @@ func laterRound(h *harness.History) {
 		Look: harness.Look{At: at(29), Inventory: &left}, Listed: h.CRI.Rounds[0].Listed})
 }
 
-// connects has containerd hold a connection since the last round.
+// connects gives containerd a connection since the last round.
 func connects(h *harness.History) {
 	was := []inventory.Handles{{PID: 11, Start: 1}}
 	h.CRI.Pod.Handles = was
@@ -39,7 +39,7 @@ func connects(h *harness.History) {
 			{Kind: fact.AConnection, Of: "outgoing", Count: 1}}}}
 }
 
-// opens has a shim hold a descriptor since the last round.
+// opens gives a shim a descriptor since the last round.
 func opens(h *harness.History) {
 	connects(h)
 	of := &inventory.ShimArgs{ID: "pod"}
@@ -48,7 +48,7 @@ func opens(h *harness.History) {
 	last.Shim, last.Held = of, []inventory.Held{{Kind: fact.ADescriptor, Of: "/run/x", Count: 1}}
 }
 
-// holdsOpen has containerd hold a descriptor of a file since the last round.
+// holdsOpen gives containerd a descriptor of a file since the last round.
 func holdsOpen(name string) func(*harness.History) {
 	return func(h *harness.History) {
 		h.CRI.Rounds[len(h.CRI.Rounds)-1].Look.Inventory.Handles[0].Held = []inventory.Held{
@@ -56,7 +56,7 @@ func holdsOpen(name string) func(*harness.History) {
 	}
 }
 
-// rotates has the log of a bystander be rotated.
+// rotates adds a rotation of a bystander's log.
 func rotates(h *harness.History) {
 	h.Bystanders = append(h.Bystanders, harness.Bystander{ID: "bystander", Rotations: []harness.Rotation{{At: at(29)}}})
 }
@@ -124,7 +124,7 @@ func TestRulesOfRounds(t *testing.T) {
 	})
 }
 
-// More is said of a container that a fault has ended, in the file of its status alone.
+// If a fault ended a container, only the container's status file may grow.
 func TestTheStatusOfWhatHasEndedGrows(t *testing.T) {
 	file := func(path string, change func(*finding.Finding)) finding.Finding {
 		f := finding.Finding{Class: finding.ClassFile, Subject: finding.Subject{Path: "/r/containers/" + path},

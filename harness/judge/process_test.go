@@ -6,8 +6,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// A payload that is about to die of SIGSEGV may be killed before. Then the client asked
-// for that, and a report says so.
+// A payload that is about to die of SIGSEGV may be killed before that, if the client sent
+// SIGKILL and a report has that status.
 func TestTruthOfASegfault(t *testing.T) {
 	removed := func(h *harness.History) {
 		h.Calls = append(h.Calls,

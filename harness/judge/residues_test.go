@@ -9,8 +9,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/rate"
 )
 
-// One lost TaskDelete is a race; that it could have come counts, too, so that many cases
-// can tell one that is never sent.
+// One lost TaskDelete is a race. Its count has also the number of due events, so that
+// many cases can show an event that is never sent.
 func TestResiduesAreCounted(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*harness.History)

@@ -9,8 +9,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/criview"
 )
 
-// scripted makes the clean history that of a script without a fault. It has a call of
-// each step, and a state and a list behind each call.
+// scripted turns the clean history into the history of a script without a fault. It has a
+// call for each step, and a state and a list after each call.
 func scripted(h *harness.History) {
 	plain(h)
 	h.Case.Workload = harness.Workload{
@@ -71,7 +71,7 @@ func TestRulesOfResponses(t *testing.T) {
 	})
 }
 
-// scriptedPod has the history of a pod be that of a script.
+// scriptedPod turns the history of a pod into the history of a script.
 func scriptedPod(change func(*harness.History)) func(*harness.History) {
 	return func(h *harness.History) {
 		h.Case.Workload = harness.Workload{API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Exit: 3}},
@@ -134,8 +134,8 @@ func TestRulesOfResponsesOfPods(t *testing.T) {
 	}
 }
 
-// An id that a script uses twice is judged as two: the second ends as the first did, with
-// another pid.
+// Two uses of one id in a script are judged separately. The second ends as the first one
+// did, with another pid.
 func TestUsesOfAnID(t *testing.T) {
 	twice := func(change func(*harness.History)) func(*harness.History) {
 		return func(h *harness.History) {

@@ -29,7 +29,7 @@ func judged(t *testing.T, rows map[string]row) {
 	}
 }
 
-// says compares a verdict with what a row wants.
+// says compares a verdict with the expectation of a row.
 func says(v harness.Verdict, want string) string {
 	id, known := strings.CutPrefix(want, "known ")
 	words := strings.Fields(want)

@@ -13,8 +13,8 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 )
 
-// leftOut has the tests run without the rule of that index: TestEveryRuleIsNeeded sets it
-// for a run of its own.
+// leftOut is the index of a rule without which the tests run. TestEveryRuleIsNeeded sets
+// it for a run of its own.
 const leftOut = "SHIMQUAKE_RULE_LEFT_OUT"
 
 // catalogued are the residues of the catalogue.
@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Every rule has a test that fails without it: what nothing would miss, nothing keeps.
+// Every rule has a test that fails without the rule. Otherwise the rule could be removed
+// without notice.
 func TestEveryRuleIsNeeded(t *testing.T) {
 	if os.Getenv(leftOut) != "" {
 		t.Skip("runs the other tests once for each rule")

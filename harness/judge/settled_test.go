@@ -8,8 +8,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/residue"
 )
 
-// If a run ended before everything had settled, no event is missing. The events that had
-// arrived are judged.
+// If a run ended early, a missing event is not a finding. The events that had arrived are
+// judged.
 func TestWhatHasNotSettledMissesNothing(t *testing.T) {
 	unsettled := func(h *harness.History) {
 		h.Events, h.Flushed, h.Reuse = nil, nil, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// takes has the client's calls take so many milliseconds each.
+// takes sets how many milliseconds each of the client's calls takes.
 func takes(verb string, took ...int) func(*harness.History) {
 	return func(h *harness.History) {
 		for _, ms := range took {
@@ -22,8 +22,8 @@ func takes(verb string, took ...int) func(*harness.History) {
 	}
 }
 
-// stops has the client stop some containers of a pod at once, for so many milliseconds
-// each; the first ignores SIGTERM.
+// stops makes the client stop some containers of a pod concurrently. Each stop takes
+// these milliseconds, and the first container ignores SIGTERM.
 func stops(took ...int) func(*harness.History) {
 	return func(h *harness.History) {
 		h.Instances = nil
@@ -64,15 +64,15 @@ func TestHeldUp(t *testing.T) {
 	}
 }
 
-// loaded has each CPU of the machine so much to do.
+// loaded sets the load of each CPU.
 func loaded(load float64) func(*harness.History) { return func(h *harness.History) { h.Load = load } }
 
-// background has the container's exec leave a child behind.
+// background makes the container's exec leave a child.
 func background(h *harness.History) {
 	h.Case.Workload.Containers = []harness.Container{{Exit: 7, Execs: []harness.ExecSpec{{Exit: 9, LeavesChild: true}}}}
 }
 
-// lastOfExec has the last call be about an exec.
+// lastOfExec makes the last call one for an exec.
 func lastOfExec(h *harness.History) { h.Calls[len(h.Calls)-1].Of = "c0/e0" }
 
 func TestRulesOfSlowCalls(t *testing.T) {

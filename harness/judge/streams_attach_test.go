@@ -10,14 +10,14 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// readOf are outputs of so many lines.
+// readOf returns outputs of this many lines.
 func readOf(stdout, stderr int) *harness.Outputs {
 	return &harness.Outputs{Stdout: harness.Output{Last: stdout, LastAt: at(29)},
 		Stderr: harness.Output{Last: stderr, LastAt: at(29)}}
 }
 
-// withAttach has one client attach and break its connection, and another write the rest
-// of an input of 40 lines and stay.
+// withAttach adds a client that attaches and breaks its connection. Another client writes
+// the rest of an input of 40 lines, and stays.
 func withAttach(h *harness.History) {
 	i := &h.Instances[0]
 	i.Spec.Stdin, i.Payload.Wrote = 40, 40
@@ -28,7 +28,8 @@ func withAttach(h *harness.History) {
 	}
 }
 
-// The rows are about the streams of a client that attaches. They are as in TestRules.
+// The rows are about the streams of a client that attaches. They have the form of
+// TestRules.
 func TestRulesOfAttaches(t *testing.T) {
 	with := func(change func(*harness.History, *harness.Instance)) func(*harness.History) {
 		return func(h *harness.History) {
@@ -93,13 +94,13 @@ func TestRulesOfAttaches(t *testing.T) {
 	})
 }
 
-// withStream has the exec run by CRI's Exec.
+// withStream makes the exec one of CRI's Exec.
 func withStream(h *harness.History) {
 	withSync(h)
 	h.Instances[0].Execs[0].Sync.Streamed = true
 }
 
-// withOrphan has the client of the exec go away at 23, with which it is killed.
+// withOrphan makes the client of the exec disconnect at 23, so that the exec is killed.
 func withOrphan(h *harness.History) {
 	withSync(h)
 	e := &h.Instances[0].Execs[0]
@@ -109,7 +110,8 @@ func withOrphan(h *harness.History) {
 	h.Events[4].Status = 137
 }
 
-// The rows are about an exec by CRI's streaming server, also if its client goes away.
+// The rows are about an exec by CRI's streaming server, also with a client that
+// disconnects.
 func TestRulesOfStreams(t *testing.T) {
 	of := func(base func(*harness.History), change func(*harness.Exec)) func(*harness.History) {
 		return func(h *harness.History) {

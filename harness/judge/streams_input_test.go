@@ -14,8 +14,8 @@ func fed(ms int) *harness.Input {
 		Read: harness.Output{Last: 40, LastAt: at(ms)}}
 }
 
-// withInput has the clean history's container, and an exec in it, read 40 lines, whose
-// end they have seen at 28 and at 23.
+// withInput makes the container of the clean history, and an exec in it, read 40 lines.
+// They read the end of their input at 28 and at 23.
 func withInput(h *harness.History) {
 	withExec(h)
 	i := &h.Instances[0]
@@ -31,14 +31,14 @@ func TestRulesOfInputs(t *testing.T) {
 			change(h, &h.Instances[0])
 		}
 	}
-	// cut has the last lines of the container's input be lost, and something happen.
+	// cut removes the last lines of the container's input, and makes another change.
 	cut := func(change func(*harness.History)) func(*harness.History) {
 		return with(func(h *harness.History, i *harness.Instance) {
 			i.Input.Read.Last = 30
 			change(h)
 		})
 	}
-	// open has it never see its end, so that it is killed.
+	// open makes the container never read the end of its input, so that it is killed.
 	open := func(change func(*harness.History, *harness.Instance)) func(*harness.History) {
 		return func(h *harness.History) {
 			killedByNobody(h)

@@ -21,8 +21,8 @@ const slowUmount = `
 "1.7": {bad: v1.7.3, fixed: v1.7.4}
 `
 
-// regressed came with 2.0, was not in 1.7, and came to 2.1 with its third release; 2.4
-// has the fix.
+// regressed is a bug that 1.7 does not have. It is in 2.0, and in 2.1 since the third
+// release. 2.4 has the fix.
 const regressed = `
 "1.7": {held: v1.7.35}
 "2.0": {bad: v2.0.14}
@@ -30,8 +30,8 @@ const regressed = `
 "2.4": {fixed: v2.4.0}
 `
 
-// halfLooked was tested on the newest releases of three branches, and no case can show it
-// on 2.0.
+// halfLooked is a bug that was tested on the newest releases of three branches. No case
+// can show it on 2.0.
 const halfLooked = `
 "1.7": {seen: v1.7.35}
 "2.0": {unknown: its case does not come there}
@@ -39,7 +39,7 @@ const halfLooked = `
 "2.4": {seen: v2.4.1, bad: v2.4.2, fixed: v2.4.4}
 `
 
-// candidates was in the first two release candidates only.
+// candidates is a bug of the first two release candidates only.
 const candidates = `
 "2.0": {since: v2.0.0-rc.0, absent: the code came with it, bad: v2.0.0-rc.1, fixed: v2.0.0-rc.2}
 `

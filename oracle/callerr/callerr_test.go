@@ -10,7 +10,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/fact"
 )
 
-// Errors of containerd differ by their code and message, never by our own texts.
+// Errors are compared by containerd's code and message, and not by texts that the harness
+// adds.
 func TestFailure(t *testing.T) {
 	answer := status.Error(codes.FailedPrecondition, "task c0 of "+strings.Repeat("0f", 32)+" in state 3 after 10.2s")
 	fs := Of(&Error{"remove", &Error{"StopPodSandbox", answer}}).Facts(fact.Removal)

@@ -13,9 +13,9 @@ import (
 // at returns a time of the tests' own clock, in milliseconds.
 func at(ms int) time.Time { return time.Unix(1_000_000, 0).Add(time.Duration(ms) * time.Millisecond) }
 
-// logOf makes events of words: "create", "start", "exit", "delete", "exec-exit"; ":N"
-// gives the pid (default 7), "!" removes the time of the exit. Each arrives 10 ms after
-// the previous one.
+// logOf makes events from words: "create", "start", "exit", "delete", "exec-exit". ":N"
+// sets the pid (default 7), and "!" removes the time of the exit. Each event arrives 10
+// ms after the previous one.
 func logOf(words string) *event.Log {
 	l := &event.Log{}
 	for i, word := range strings.Fields(words) {

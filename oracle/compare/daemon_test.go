@@ -15,8 +15,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/wording"
 )
 
-// Each class of objects that containerd still knows is found alone; suites/control does
-// the same with a real containerd.
+// An object of each class that containerd still has is found, and nothing else.
+// suites/control tests the same with a real containerd.
 func TestDaemonLeaks(t *testing.T) {
 	c1 := inventory.Ref{Namespace: "default", ID: "c1"}
 	before := inventory.Inventory{Daemon: &inventory.Daemon{
@@ -82,7 +82,7 @@ func TestDaemonLeaks(t *testing.T) {
 			if len(found) != 1 || found[0].Class != test.class || !reads(found[0], test.says) {
 				t.Errorf("found %v, want one %s that says %q", found, test.class, test.says)
 			}
-			// The same, if containerd was not asked before: all objects count.
+			// The same, if containerd was not asked before. Then all objects count.
 			if found := Leaks(inventory.Inventory{}, after); len(found) < 2 {
 				t.Errorf("without a daemon before: %v", found)
 			}
@@ -91,7 +91,7 @@ func TestDaemonLeaks(t *testing.T) {
 }
 
 // A lease that expires, and the snapshot that it keeps, are reported as such. A lease
-// without an end is not, although another one expires.
+// without an expiry is not, although another lease expires.
 func TestLeasesThatExpire(t *testing.T) {
 	held := inventory.Snapshot{Namespace: "default", Snapshotter: "overlayfs", Key: "held"}
 	free := inventory.Snapshot{Namespace: "default", Snapshotter: "overlayfs", Key: "free"}
@@ -127,7 +127,7 @@ func TestLeasesThatExpire(t *testing.T) {
 	}
 }
 
-// reads reports whether the words for a finding contain all given words.
+// reads reports whether the text of a finding contains all given words.
 func reads(f finding.Finding, words []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(wording.Of(f), w) })
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/wording"
 )
 
-// withFiles returns an inventory with these files, of a containerd whose root is /w/root.
+// withFiles returns an inventory with these files, for a containerd with the root
+// /w/root.
 func withFiles(daemon *inventory.Daemon, files ...inventory.File) inventory.Inventory {
 	return inventory.Inventory{Files: files, Daemon: daemon, Places: inventory.Places{Root: "/w/root",
 		State: "/run/containerd"}}
@@ -76,8 +77,7 @@ func TestNewFiles(t *testing.T) {
 	}
 }
 
-// Each file that may appear, with the limits of the permission: none of its neighbours
-// may.
+// Each file of may-appear is allowed, and none of the files beside it is.
 func TestFilesThatMayAppear(t *testing.T) {
 	const runtime, boxes, cri = "io.containerd.runtime.v2.task", "sandboxes", "io.containerd.grpc.v1.cri"
 	lets := map[string][]string{ // allowed paths, then paths that are not

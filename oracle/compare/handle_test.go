@@ -121,7 +121,8 @@ func TestHandleLeaks(t *testing.T) {
 	}
 }
 
-// Each allowed kind is listed once, and may not be the most frequent kind of leak.
+// Each line of handles.yaml is there once, and does not allow the most frequent kind of
+// leak.
 func TestMayIsNoExcuseForAll(t *testing.T) {
 	for i, m := range may {
 		if slices.ContainsFunc(may[:i], func(o May) bool {

@@ -12,8 +12,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// disk makes a folder with directories (ending with a slash) and files, and lists it like
-// a scene's.
+// disk makes a folder with files and with directories (whose names end with a slash), and
+// lists it like a folder of a scene.
 func disk(t *testing.T, s Scene, mounts []Mount, names ...string) []string {
 	t.Helper()
 	s.Root = t.TempDir()

@@ -56,7 +56,7 @@ func TestParseGoroutines(t *testing.T) {
 	}
 }
 
-// Profiles of today's Go can be parsed.
+// parseGoroutines can parse a profile of the present Go.
 func TestParseOwnGoroutines(t *testing.T) {
 	count := func() int {
 		var text bytes.Buffer
@@ -91,7 +91,7 @@ func waitForClose(begun, end chan bool) {
 	<-end
 }
 
-// The request's own goroutine may not have begun either.
+// The goroutine of the request itself may not have begun either.
 func TestNotBegun(t *testing.T) {
 	look := []Held{{Kind: fact.AGoroutine, Of: lookItself, Root: lookItself, Count: 1}}
 	for _, tc := range []struct {
@@ -107,7 +107,7 @@ func TestNotBegun(t *testing.T) {
 	}
 }
 
-// The goroutines are only reported when all have begun.
+// The goroutines are returned only when all of them have begun.
 func TestGoroutinesThatHaveNotBegunAreAwaited(t *testing.T) {
 	asked := 0
 	late := strings.Replace(strings.Replace(profile, "total 7", "total 8", 1), "1 @ 0x47c7a0", "2 @ 0x47c7a0", 1)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A process that cannot finish its exit has neither a program nor a command line, like a
+// A process that cannot finish its exit has no executable and no command line, like a
 // kernel thread. Its parent may be process 2.
 func TestKernelThreadsAreKnownByTheirFlag(t *testing.T) {
 	dir := t.TempDir()

@@ -8,8 +8,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// A killed shim excuses one socket: another shim that ended by itself has left the second
-// one.
+// A killed shim excuses one socket. The second socket is a leak of a shim that exited by
+// itself.
 func TestAKilledShimExcusesOneSocket(t *testing.T) {
 	socket := func(path string) finding.Finding {
 		return finding.Finding{Invariant: finding.Leak, Class: finding.ClassSocket, Subject: finding.Subject{Path: path},
@@ -27,8 +27,8 @@ func TestAKilledShimExcusesOneSocket(t *testing.T) {
 	}
 }
 
-// A repeated exit is known once for each event and container: a containerd that sends it
-// ten times is broken.
+// A repeated exit is a known residue once for each event and container. A containerd that
+// sends it ten times has a bug.
 func TestAFaultExcusesOneRepeatOfEachContainer(t *testing.T) {
 	again := func(id string) finding.Finding {
 		return finding.Finding{Invariant: finding.Event, Class: finding.ClassEvent, Subject: finding.Subject{ID: id},

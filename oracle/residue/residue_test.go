@@ -79,7 +79,7 @@ func TestNeverKnown(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "is never a residue") {
 			t.Errorf("a residue of class %s is accepted: %v", class, err)
 		}
-		// Such a residue marks nothing even if it is in the list.
+		// Such a residue marks no finding, even if it is in the list.
 		r, err := Parse([]byte(goodResidue))
 		if err != nil {
 			t.Fatal(err)

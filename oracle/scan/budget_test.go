@@ -14,7 +14,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// A walk ends at the bounds of its Budget, and returns what it has read until then.
+// A walk ends at the limits of its Budget, and returns the entries that it has read
+// before.
 func TestBudget(t *testing.T) {
 	root := t.TempDir()
 	parent := filepath.Join(root, "run", scan.BundleParents[0])

@@ -13,7 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownTree is a tree of the test's user. Other users may write or replace a part of it.
+// ownTree returns a tree of the test's user. Other users may write or replace a part of
+// it.
 func ownTree(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -106,7 +107,7 @@ func TestOwnedByAnother(t *testing.T) {
 	if _, err := shared.ReadFile("open/file", 100); err != nil {
 		t.Error(err)
 	}
-	// In its own folder, a user can give any file another name.
+	// A user can make a hard link to any file in the user's own folder.
 	if _, err := shared.ReadFile("own/twice", 100); !errors.As(err, &notOwned) {
 		t.Errorf("a hard link: %v", err)
 	}

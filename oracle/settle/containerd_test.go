@@ -35,8 +35,8 @@ import (
 )
 
 // withContainerd starts a containerd in a world and gives the world a client of it. The
-// oracle must not depend on the fixtures; only this test uses their subject, so that it
-// runs wherever cases do.
+// oracle must not depend on the fixtures. Only this test uses their containerd, so that
+// it runs wherever cases run.
 func withContainerd(t *testing.T) (*miniWorld, context.Context) {
 	t.Helper()
 	if err := errors.Join(world.Check(), world.Needs("devices")); err != nil {
@@ -277,7 +277,7 @@ func TestARunningContainerIsSeenWhole(t *testing.T) {
 	if found, err := compare.Forgotten(inv); err != nil || len(found) != 0 {
 		t.Errorf("forgotten: %v, %v; containerd knows the task", found, err)
 	}
-	// The same process, if containerd did not know it.
+	// The same process would be a leak if containerd did not know it.
 	for reason, d := range map[string]*inventory.Daemon{
 		"neither a container nor a task": {}, "but no task": {Containers: []inventory.Ref{{Namespace: "default", ID: "c1"}}},
 		"as STOPPED": {Tasks: []inventory.Task{{Namespace: "default", ID: "c1", Status: "STOPPED"}}},
@@ -342,7 +342,7 @@ func TestSettleNeedsContainerd(t *testing.T) {
 	if _, _, err := Wait(ctx, s, before, unmarked); !errors.Is(err, inventory.ErrNoDaemon) {
 		t.Errorf("without a client: %v", err)
 	}
-	// Wait returns as soon as a leftover has gone.
+	// Wait returns as soon as the leftover is gone.
 	pid := w.start(order{Argv: []string{"sleep", "0.3"}})
 	found, took := w.settle(ctx, before, residue.Circumstances{})
 	if len(found) != 0 || took > 2*time.Second || took < 100*time.Millisecond {

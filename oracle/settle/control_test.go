@@ -19,9 +19,9 @@ import (
 
 const taskDir = "/run/containerd/io.containerd.runtime.v2.task"
 
-// Every class that can be planted without a containerd is planted once, in its own world.
-// It must be found, alone, with its reason. An empty listing would otherwise pass for
-// zero leaks.
+// A leak of every class that needs no containerd is planted once, in its own world. It
+// must be the only finding, and have the right reason. Otherwise a list that is always
+// empty would pass.
 func TestPlantedLeaksAreFound(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -144,7 +144,7 @@ func TestPlantedLeaksAreFound(t *testing.T) {
 	}
 }
 
-// containerd's and runc's permanent files are no leak.
+// The permanent files of containerd and runc are not leaks.
 func TestNoLeak(t *testing.T) {
 	w := newWorld(t)
 	before := w.take()
@@ -168,7 +168,8 @@ func TestNoLeak(t *testing.T) {
 	}
 }
 
-// An absolute symlink in the scene leads to the scene's directory and not to the host's.
+// An absolute symlink in the scene leads to a directory of the scene, and not to one of
+// the host.
 func TestSceneIsNotLeft(t *testing.T) {
 	root := t.TempDir()
 	elsewhere := t.TempDir()

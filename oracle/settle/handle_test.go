@@ -10,8 +10,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// A shim that keeps running may not hold more than before; this one does not close a
-// connection.
+// A shim that keeps running must not hold more handles than before. This one does not
+// close a connection.
 func TestARunningShimLeaksAConnection(t *testing.T) {
 	w := newWorld(t)
 	const socket = "/run/containerd/s/ab12"

@@ -42,7 +42,8 @@ func fatalIf(err error) {
 	}
 }
 
-// order tells the world's init to run a program, and with Wait to return how it ended.
+// order tells the world's init to run a program. With Wait, the init also returns the
+// program's exit status.
 type order struct {
 	Argv, Env []string
 	Dir       string

@@ -15,8 +15,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/residue"
 )
 
-// looker takes inventories of a world without a containerd: Wait uses them in the same
-// way.
+// looker takes inventories of a world without a containerd. Wait does the same with one.
 func (w *miniWorld) looker() looker {
 	return looker{take: func(ctx context.Context, only ...finding.Class) (inventory.Inventory, error) {
 		return inventory.Take(ctx, w.scene, only...)
@@ -106,7 +105,7 @@ func dieSoon(w *miniWorld, name string) {
 	w.start(order{Argv: []string{"sh", "-c", fmt.Sprintf("sleep 0.5; kill -KILL %d", pid)}})
 }
 
-// A clean scene takes one inventory.
+// If nothing is left, settle takes one inventory.
 func TestSettleLooksOnce(t *testing.T) {
 	looks := 0
 	clean := looker{take: func(context.Context, ...finding.Class) (inventory.Inventory, error) {
@@ -203,7 +202,8 @@ func TestSettleCollects(t *testing.T) {
 	}
 }
 
-// A goroutine that is about to end at the deadline is not left, but a lasting one is.
+// A goroutine that ends soon after the deadline is not a leak. A goroutine that stays is
+// a leak.
 func TestSettleLooksAgainAtHandles(t *testing.T) {
 	with := func(count int) inventory.Inventory {
 		h := inventory.Handles{PID: 7, Held: []inventory.Held{{Kind: fact.AGoroutine, Of: "serveStreams",

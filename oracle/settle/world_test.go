@@ -17,9 +17,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// miniWorld is a PID, mount, IPC, UTS and network namespace with our own init. It is the
-// smallest place in which all of containerd's leaks can be planted without a change of
-// the host.
+// miniWorld is a PID, mount, IPC, UTS and network namespace with an init of its own. All
+// of containerd's leaks can be planted in it without a change of the host.
 type miniWorld struct {
 	t     *testing.T
 	scene inventory.Scene
@@ -93,7 +92,7 @@ func (w *miniWorld) start(o order) int {
 	return w.reply().PID
 }
 
-// run runs a program to its end; a failure ends the test.
+// run runs a program until it exits. A failure ends the test.
 func (w *miniWorld) run(argv ...string) {
 	w.t.Helper()
 	if err := w.in.Encode(order{Argv: argv, Wait: true}); err != nil {
@@ -110,7 +109,7 @@ func (w *miniWorld) role(role string, env []string, argv ...string) int {
 	return w.start(order{Argv: append([]string{"/proc/self/exe"}, argv...), Env: append(env, roleVar+"="+role)})
 }
 
-// path returns the path here of a file of the world.
+// path returns the path of a world's file, as the test sees it.
 func (w *miniWorld) path(name string) string { return filepath.Join(w.scene.Root, name) }
 
 func (w *miniWorld) mkdir(name string) {

@@ -8,7 +8,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// A value without words would be printed as "liveness containerd: : ".
+// A value of What without a sentence would be printed as "liveness containerd: : ".
 func TestEveryWhatHasWords(t *testing.T) {
 	var worded []string
 	for invariant, rows := range map[finding.Invariant][]phrase{finding.Others: bystanderWhats,
