@@ -218,7 +218,10 @@ func saidToHaveExited(h *harness.History, r stateReport) string {
 	said := slices.ContainsFunc(slices.Concat(h.CRI.Statuses, h.CRI.NotStarted), func(s criview.Status) bool {
 		return s.ID == r.id && s.State == criview.Exited && !s.Seen.After(r.asked)
 	})
-	if !said || broken(h, r.answered) {
+	removed := slices.ContainsFunc(h.CRI.Done, func(d harness.CRIDone) bool {
+		return d.Verb == "RemoveContainer" && d.ID == r.id && !d.At.After(r.answered)
+	})
+	if !said || removed || broken(h, r.answered) {
 		return ""
 	}
 	return "its status was that"

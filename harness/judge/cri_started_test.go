@@ -79,6 +79,19 @@ func TestWhatCRISaysOfTheRefused(t *testing.T) {
 			h.CRI.States = append(h.CRI.States, harness.CRIState{Object: fact.AContainer, ID: "c9",
 				State: "CONTAINER_CREATED", At: at(36), Answered: at(37)})
 		}), field + "state is=other what=listing"},
+		"it is not listed": {unlisted(), field + "state is=other what=listing"},
+		"it is not listed once it was removed": {also(unlisted(), func(h *harness.History) {
+			h.CRI.Done = append(h.CRI.Done, done("RemoveContainer", "c9", 35))
+		}), ""},
+	})
+}
+
+// unlisted has CRI list a container no more whose start has failed.
+func unlisted() func(*harness.History) {
+	same := func(*criview.Status) {}
+	return also(refusedTwice(same, same), func(h *harness.History) {
+		h.CRI.States = append(h.CRI.States,
+			harness.CRIState{Object: fact.AContainer, ID: "c9", At: at(36), Answered: at(37)})
 	})
 }
 
