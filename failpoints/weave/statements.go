@@ -27,8 +27,11 @@ type Statement struct {
 	File     string `json:"file"`     // relative to the module's folder
 	Line     int    `json:"line"`
 	Text     string `json:"text"` // its first line
-	Call     bool   `json:"call"` // takes error and lose
+	Call     bool   `json:"call"` // takes error and loseResult
 	Ctx      bool   `json:"ctx"`  // takes cancel and deadline
+	// Pure statements only compute values: a crash or a cancellation before one has the same
+	// effect as before the next statement.
+	Pure bool `json:"pure,omitempty"`
 }
 
 // Place returns the place of the statement as editors write it: FILE:LINE in the module.
@@ -125,16 +128,12 @@ func weavePackage(dir string, pkg Package, table *Table) error {
 	notValues := local(files)
 	for _, f := range files {
 		w := &walker{File: f, local: notValues, context: contextType(f.AST)}
-		w.add = func(function string, pos token.Position, text string, call, ctx bool) int {
-			n := len(table.Statements) + 1
-			table.Statements = append(table.Statements, Statement{
-				Name: names.name(
-					function,
-					text,
-				), Number: n, Who: pkg.Who, Package: pkg.Folder, Function: pkg.Alias + "." + function,
-				File: f.Name, Line: pos.Line, Text: text, Call: call, Ctx: ctx,
-			})
-			return n
+		w.add = func(function string, pos token.Position, s Statement) int {
+			s.Name, s.Number = names.name(function, s.Text), len(table.Statements)+1
+			s.Who, s.Package, s.Function = pkg.Who, pkg.Folder, pkg.Alias+"."+function
+			s.File, s.Line = f.Name, pos.Line
+			table.Statements = append(table.Statements, s)
+			return s.Number
 		}
 		for _, fn := range funcs[f] {
 			w.weave(fn)

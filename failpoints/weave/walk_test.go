@@ -16,12 +16,12 @@ import (
 // and have marks: c for a call, x for a context.
 func weaveSource(f *File) (names []string, out []byte, err error) {
 	w := &walker{File: f, local: local([]*File{f}), context: contextType(f.AST)}
-	w.add = func(function string, pos token.Position, text string, call, ctx bool) int {
-		name := fmt.Sprintf("%s:%d %s", function, pos.Line, Slug(text))
-		if call {
+	w.add = func(function string, pos token.Position, s Statement) int {
+		name := fmt.Sprintf("%s:%d %s", function, pos.Line, Slug(s.Text))
+		if s.Call {
 			name += " call"
 		}
-		if ctx {
+		if s.Ctx {
 			name += " ctx"
 		}
 		names = append(names, name)
