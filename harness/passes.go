@@ -26,6 +26,9 @@ type Pass struct {
 	// Path is the step of the client during the hit: create, start, exit or delete. It is
 	// load while containerd starts.
 	Path string
+	// Step is the number of the script's step that began last, from 1. It is 0 before the
+	// first, and that of a restart while containerd starts again.
+	Step int
 	// Call reports whether this is the call in a statement, and not the statement itself.
 	Call bool
 	// Callee is the called function, as package runtime names it.
@@ -50,7 +53,7 @@ type Pass struct {
 func (h *History) Passes() ([]Pass, error) {
 	hits := slices.DeleteFunc(slices.Clone(h.Hits), func(hit failpoints.Hit) bool { return hit.Time.After(h.Done) })
 	slices.SortStableFunc(hits, func(a, b failpoints.Hit) int { return a.Time.Compare(b.Time) })
-	phases := h.phases()
+	phases, steps := h.phases(), h.stepStarts()
 	type decision struct {
 		at   failpoints.Point
 		kind string
@@ -64,8 +67,8 @@ func (h *History) Passes() ([]Pass, error) {
 			return nil, fmt.Errorf("a process passed a point that this build does not know: %w", err)
 		}
 		last, ending := asked[hit.PID]
-		p := Pass{Point: at, Path: phases.at(hit.Time), Call: hit.Call, Callee: hit.Callee, Ctx: hit.Ctx,
-			Ending: ending && n > last}
+		p := Pass{Point: at, Path: phases.at(hit.Time), Step: steps.at(hit.Time), Call: hit.Call,
+			Callee: hit.Callee, Ctx: hit.Ctx, Ending: ending && n > last}
 		count := func(kind string) int {
 			counts[decision{at, kind}]++
 			return counts[decision{at, kind}]
@@ -86,6 +89,34 @@ func (h *History) Passes() ([]Pass, error) {
 		}
 	}
 	return out, nil
+}
+
+// stepStarts has the time at which each step of the script began that makes a call.
+type stepStarts []stepStart
+
+type stepStart struct {
+	from time.Time
+	step int
+}
+
+func (h *History) stepStarts() (all stepStarts) {
+	for _, c := range h.Calls {
+		if c.Step > 0 {
+			all = append(all, stepStart{c.At, c.Step})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b stepStart) int { return a.from.Compare(b.from) })
+	return all
+}
+
+func (all stepStarts) at(t time.Time) (step int) {
+	for _, s := range all {
+		if s.from.After(t) {
+			break
+		}
+		step = max(step, s.step)
+	}
+	return step
 }
 
 // askedToExit returns the index of the last Shutdown hit of each shim, by its pid.

@@ -118,7 +118,7 @@ func (f *sweepFlags) cutting() *pflag.FlagSet {
 	fl.StringSliceVar(&f.Who, "who", nil, "the process of the points: daemon, shim, both (default both)")
 	fl.StringSliceVar(&f.Actions, "actions", nil,
 		"crash, error, code (NotFound, ...), errno (ENOSPC, ...), cancel, deadline, delay, pause, ... "+
-			"(default crash,error,code,errno,cancel)")
+			"(default crash,error,code,errno,cancel,hang)")
 	fl.StringSliceVar(&f.Paths, "path", nil,
 		"what the client does meanwhile: create, start, exit, delete, load (default all)")
 	fl.StringSliceVar(&f.Workloads, "workload", nil,

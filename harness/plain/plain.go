@@ -57,7 +57,8 @@ var (
 // crashLoop is a step that runs all containers several times in one pod, with a look
 // after each round.
 func crashLoop(rounds int, steps string) string {
-	return fmt.Sprintf("repeat %d create all; mark created; start all; mark running; %s; mark exited; remove all; inventory",
+	return fmt.Sprintf("repeat %d create all; mark created; start all; mark running; %s; mark exited; "+
+		"remove all; inventory",
 		rounds, steps)
 }
 
@@ -140,7 +141,8 @@ var cases = []harness.Case{
 	{Name: "plain-loop-no-command", Workload: harness.Workload{API: harness.CRI,
 		Containers: []harness.Container{{NoSuchCommand: true}, {Exit: 5}},
 		Script: []string{"run pod", "create c1", "start c1", "inventory",
-			"repeat 3 create c0; mark created; start c0; mark running; mark exited; remove c0; inventory", "end c1", "wait c1"}}},
+			"repeat 3 create c0; mark created; start c0; mark running; mark exited; remove c0; inventory",
+			"end c1", "wait c1"}}},
 	{Name: "plain-killed-paused", Workload: harness.Workload{TimeLimit: 20 * time.Second, Debug: true,
 		Containers: []harness.Container{{Signal: "SIGKILL"}, {Exit: 7}}, Script: script.WithRunning("pause c0")}},
 	{Name: "plain-script", Workload: harness.Workload{

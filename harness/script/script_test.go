@@ -23,8 +23,10 @@ func TestParse(t *testing.T) {
 }
 
 func TestParseOfAPod(t *testing.T) {
-	text := []string{"run pod", "create all", "inventory", "repeat 2 start c0; end c0 &;  join", "soak 6s", "remove c0 pod"}
-	want := []string{"run pod", "create c0 c1", "inventory", "start c0", "end c0 &", "join", "start c0", "end c0 &", "join",
+	text := []string{"run pod", "create all", "inventory", "repeat 2 start c0; end c0 &;  join", "soak 6s",
+		"remove c0 pod"}
+	want := []string{"run pod", "create c0 c1", "inventory", "start c0", "end c0 &", "join", "start c0", "end c0 &",
+		"join",
 		"soak 6s", "remove c0 pod"}
 	s, err := Parse(CRI, text, []int{1, 0})
 	if err != nil || !slices.Equal(s.Lines(), want) {

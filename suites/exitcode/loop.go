@@ -62,7 +62,8 @@ var _ = Describe("a pod that keeps running", Label("exit-code", "cri"), func() {
 // crashLoop returns the steps of so many rounds.
 func crashLoop(rounds int) []string {
 	return []string{"run pod", "inventory", fmt.Sprintf(
-		"repeat %d create all; mark created; start all; mark running; end all; wait all; mark exited; remove all; inventory", rounds)}
+		"repeat %d create all; mark created; start all; mark running; end all; wait all; mark exited; "+
+			"remove all; inventory", rounds)}
 }
 
 // expectRounds expects an inventory of each round: a crash loop that ends early would

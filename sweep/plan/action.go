@@ -73,7 +73,8 @@ func (p Pass) Takes(action string) bool { return len(p.faults(action)) > 0 }
 // faults returns the faults that stand for an action at the pass, or none if the action
 // happens at another moment. An error at a statement is two faults: one skips the call,
 // and one makes the call and loses its result. A method of ttrpc has a point for each: at
-// its exit the handler has run.
+// its exit the handler has run. A method that hangs is two faults, too: one until the
+// client gives up, and one until containerd's own time limit.
 func (p Pass) faults(action string) []string {
 	w, method := verb(action), p.Moment == AtMethod
 	moment := w.Moment()
@@ -82,10 +83,16 @@ func (p Pass) faults(action string) []string {
 		return p.typed(action)
 	case !method && (moment != p.Moment || !slices.Contains(failpoints.Stmt.Actions(), w)):
 		return nil
-	case (moment == term.AtCancel || moment == term.AtDeadline) && idle(p.Point):
+	case p.Pure && (w == term.Crash || moment == term.AtCancel || moment == term.AtDeadline):
 		return nil
 	case w == "pause" && (p.Path == "load" || p.Path == "exit"): // the client has no call in flight
 		return nil
+	case action == "hang" && p.Point.What == "Task.Wait": // it has no time limit, so it would hang for ever
+		return nil
+	case action == "hang" && p.Point.Where == "entry" && ignoresContext(p.Point):
+		return []string{"hang"}
+	case action == "hang":
+		return []string{"hang", "deadline"}
 	case action == "error" && method:
 		return []string{"error(" + errorText + ")"}
 	case action == "error":

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -26,21 +27,30 @@ func Make(ctx context.Context, e Engine, o Options, parallel int) (Plan, error) 
 	if err := o.Check(); err != nil {
 		return Plan{}, err
 	}
-	traces := make([]Traces, len(o.Workloads))
-	w := progress.Begin(ctx, "tracing the workloads of the plan", len(o.Workloads)*(1+traceRuns), "runs")
+	names := append(slices.Clone(o.Workloads), o.further()...)
+	traces := make([]Traces, len(names))
+	total := len(o.Workloads)*(1+traceRuns) + (len(names)-len(o.Workloads))*furtherRuns
+	w := progress.Begin(ctx, "tracing the workloads of the plan", total, "runs")
 	defer w.End()
 	var g errgroup.Group
 	g.SetLimit(max(parallel, 1))
-	for i, name := range o.Workloads {
-		traces[i] = Traces{Workload: name, Runs: make([][]Pass, traceRuns)}
-		g.Go(func() error {
-			defer w.Step("")
-			if o.AsItIs {
-				return nil
-			}
-			return Hold(ctx, e, o.Containerd, name)
-		})
-		for n := range traceRuns {
+	for i, name := range names {
+		further := i >= len(o.Workloads)
+		runs := traceRuns
+		if further {
+			runs = furtherRuns
+		}
+		traces[i] = Traces{Workload: name, Runs: make([][]Pass, runs)}
+		if !further {
+			g.Go(func() error {
+				defer w.Step("")
+				if o.AsItIs {
+					return nil
+				}
+				return Hold(ctx, e, o.Containerd, name)
+			})
+		}
+		for n := range runs {
 			g.Go(func() (err error) {
 				traces[i].Runs[n], err = Trace(ctx, e, o, name)
 				w.Step("")
@@ -51,11 +61,42 @@ func Make(ctx context.Context, e Engine, o Options, parallel int) (Plan, error) 
 	if err := g.Wait(); err != nil {
 		return Plan{}, err
 	}
+	if err := o.markPure(ctx, traces); err != nil {
+		return Plan{}, err
+	}
 	p, err := New(o, traces)
 	if err != nil {
 		return p, err
 	}
 	return p.Complete(ctx)
+}
+
+// markPure sets Pure of the passes of pure statements. It does nothing with --points: a
+// user may want these statements, too.
+func (o Options) markPure(ctx context.Context, traces []Traces) error {
+	if o.Narrowed() != "" {
+		return nil
+	}
+	s, err := containerd.Resolve(ctx, o.Containerd, containerd.Options{})
+	if err != nil {
+		return err
+	}
+	all, err := s.Statements()
+	if err != nil {
+		return err
+	}
+	pure := map[failpoints.Point]bool{}
+	for _, st := range all {
+		pure[containerd.StatementPoint(st)] = st.Pure
+	}
+	for _, t := range traces {
+		for _, run := range t.Runs {
+			for i := range run {
+				run[i].Pure = pure[run[i].Point]
+			}
+		}
+	}
+	return nil
 }
 
 // Complete returns the plan sealed, with its subject's version and digest and with the

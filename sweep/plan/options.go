@@ -20,7 +20,8 @@ type Options struct {
 	Containerd string
 	// The processes that are swept: daemon, shim. Default: both.
 	Who []string
-	// Actions are the actions at each point. Default: crash, error, code, errno, cancel.
+	// Actions are the actions at each point. Default: crash, error, code, errno, cancel,
+	// hang.
 	Actions []string
 	// Paths are the client's steps during which a fault happens: create, start, exit,
 	// delete, load. Default: all.
@@ -55,7 +56,7 @@ func (o Options) WithDefaults() Options {
 	if slices.Contains(o.Who, "both") {
 		o.Who = Processes
 	}
-	fill(&o.Actions, "crash", "error", Code, Errno, "cancel")
+	fill(&o.Actions, "crash", "error", Code, Errno, "cancel", "hang")
 	fill(&o.Paths, Paths...)
 	fill(&o.Workloads, DefaultWorkloads()...)
 	if o.Hits == "" {

@@ -68,13 +68,15 @@ func New(o Options, traces []Traces) (Plan, error) {
 	if err := o.Check(); err != nil {
 		return Plan{}, err
 	}
-	chosen, err := choose(o, candidates(traces))
+	further := o.further()
+	own := slices.DeleteFunc(slices.Clone(traces), func(t Traces) bool { return slices.Contains(further, t.Workload) })
+	chosen, err := choose(o, candidates(own))
 	if err != nil {
 		return Plan{}, err
 	}
 	p := Plan{Containerd: o.Containerd, Options: o.String(),
 		Among: o.amongDefault(), Paused: o.pauses(), OfCuts: o.cuts()}
-	for _, t := range traces {
+	for _, t := range own {
 		p.Runs = max(p.Runs, len(t.Runs))
 	}
 	for _, c := range chosen {
@@ -86,7 +88,11 @@ func New(o Options, traces []Traces) (Plan, error) {
 			}
 		}
 	}
-	p.Specs = Distinct(p.Specs) // error gives loseResult, too
+	specs, err := o.furtherSpecs(own, traces)
+	if err != nil {
+		return Plan{}, err
+	}
+	p.Specs = Distinct(append(p.Specs, specs...)) // error gives loseResult, too
 	return p.Sealed(), p.check("plan")
 }
 

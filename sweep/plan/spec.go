@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/shimquake/shimquake/harness"
 )
@@ -27,6 +28,9 @@ type Spec struct {
 	// had been asked to exit by then. A traced process is slower, and gets further before it
 	// exits.
 	Unsteady bool `json:"unsteady,omitempty"`
+	// Situation says what the fault meets, if the case was added for that. An example:
+	// "at exit, in a pod, other running".
+	Situation string `json:"situation,omitempty"`
 	// Ending is set if the exit request is the only reason for Unsteady.
 	Ending bool `json:"ending,omitempty"`
 }
@@ -148,6 +152,9 @@ func Slug(text string) string {
 	return strings.Trim(b.String(), "-")
 }
 
+// hangLimit is the time limit of the client's calls in a case in which one hangs.
+const hangLimit = 2 * time.Second
+
 // Case returns the spec's case on a subject. It returns an error if this build does not
 // know the workload or a fault.
 func (s Spec) Case(containerd string) (harness.Case, error) {
@@ -161,6 +168,9 @@ func (s Spec) Case(containerd string) (harness.Case, error) {
 	c := harness.Case{Name: s.name(), Containerd: containerd, Workload: w}
 	var about []string
 	for _, f := range s.Faults {
+		if f.Word() == "hang" && c.Workload.CallTimeout == 0 {
+			c.Workload.CallTimeout = hangLimit
+		}
 		fault, err := f.Fault()
 		if err != nil {
 			return harness.Case{}, err

@@ -21,8 +21,13 @@ type Pass struct {
 	Nth int
 	// Path names the client's step at that time: create, start, exit, delete or load.
 	Path string
+	// Step is the number of the script's step at that time, from 1; 0: before the first.
+	Step int
 	// Callee is the called function. It decides which errors the call can return.
 	Callee string
+	// Pure is set if a crash or a cancellation here has the same effect as at the next
+	// statement, see weave.Statement.
+	Pure bool
 	// Ending is set if the process had been asked to exit by then, see harness.Pass.
 	Ending bool
 }
@@ -114,7 +119,8 @@ func Passes(t harness.Trace) []Pass {
 	for _, p := range t.Passes {
 		add := func(m term.Moment, nth int) {
 			if nth > 0 {
-				out = append(out, Pass{Point: p.Point, Moment: m, Nth: nth, Path: p.Path, Callee: p.Callee, Ending: p.Ending})
+				out = append(out, Pass{Point: p.Point, Moment: m, Nth: nth, Path: p.Path, Step: p.Step,
+					Callee: p.Callee, Ending: p.Ending})
 			}
 		}
 		switch {

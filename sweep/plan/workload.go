@@ -86,7 +86,8 @@ var workloads = []workload{
 		Containers: []harness.Container{{Segfault: harness.SegfaultCore}}}},
 	{name: "waiters", like: "task", asked: true, Workload: harness.Workload{
 		TimeLimit: 20 * time.Second, Containers: []harness.Container{{Exit: 7}},
-		Script: []string{"create all", "mark created", "start all", "wait all &", "mark running", "end all", "wait all", "join",
+		Script: []string{"create all", "mark created", "start all", "wait all &", "mark running", "end all", "wait all",
+			"join",
 			"wait all", "mark exited", "delete all"}}},
 	{name: "again", like: "task", asked: true, Workload: harness.Workload{
 		NoRestart: true, Containers: []harness.Container{{Exit: 7}},
@@ -130,9 +131,11 @@ var workloads = []workload{
 	{name: "churn", like: "cri loop execsync restart-pod", asked: true, Workload: harness.Workload{
 		API: harness.CRI, TimeLimit: 2 * time.Minute,
 		Containers: []harness.Container{{Exit: 7, Execs: []harness.ExecSpec{{Exit: 3}}}},
-		Script: []string{"run pod", "inventory", "create c0", "mark created", "start c0", "mark running", "restart containerd",
+		Script: []string{"run pod", "inventory", "create c0", "mark created", "start c0", "mark running",
+			"restart containerd",
 			"execsync c0/e0", "end c0", "wait c0", "mark exited", "remove c0", "inventory",
-			"repeat 11 create c0; start c0; mark running; execsync c0/e0; end c0; wait c0; mark exited; remove c0; inventory"}}},
+			"repeat 11 create c0; start c0; mark running; execsync c0/e0; end c0; wait c0; mark exited; remove c0; " +
+				"inventory"}}},
 	{name: "oom-pod", like: "cri", asked: true, Workload: harness.Workload{API: harness.CRI,
 		Containers: []harness.Container{{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}}}},
 	{name: "net", like: "cri", asked: true, Workload: harness.Workload{

@@ -96,6 +96,9 @@ type Known struct {
 	// exists for a sweep with `--actions pause`, and for one with all cuts of the default
 	// workloads. It is 0 for another sweep, or if it was not measured.
 	Most int `json:"most,omitempty"`
+	// bounded is the number of cases that Most limits: cases in further situations are not
+	// limited, because another plan has others.
+	bounded int
 	// ByChance counts its cases at other places that replays did not reproduce there.
 	ByChance int `json:"byChance,omitempty"`
 	// Gone is set if neither the sweep nor a replay has found it in its own case: see
@@ -119,8 +122,18 @@ func (k Known) ShownBy(v harness.Verdict) bool {
 	})
 }
 
+func (k *Known) sum(p plan.Plan) {
+	k.Cluster.sum(p)
+	k.bounded = 0
+	for _, o := range k.occurrences {
+		if p.Specs[o.spec].Situation == "" {
+			k.bounded++
+		}
+	}
+}
+
 // Exceeds reports whether more cases show it than known: another bug shows the same.
-func (k Known) Exceeds() bool { return k.Most > 0 && k.Cases > k.Most }
+func (k Known) Exceeds() bool { return k.Most > 0 && k.bounded > k.Most }
 
 // shown has the findings of a case.
 type shown struct {

@@ -45,7 +45,8 @@ func TestFindingsOfRandomPlansAreKnown(t *testing.T) {
 			"exit-code by=nobody status=unreported containerd=down shim=dead", "exit-unheard-over-a-restart"},
 		{"restart", []plan.Fault{fault("rpc:containerd:Task.Connect:exit", "error(x)", "load")},
 			"exit-code by=nobody status=unreported containerd=down", "shim-not-loaded"},
-		{"cri", []plan.Fault{fault("stmt:shim:runc-task.service.Wait:container-err-s.getContainer-r.ID", "loseResult", "start")},
+		{"cri", []plan.Fault{
+			fault("stmt:shim:runc-task.service.Wait:container-err-s.getContainer-r.ID", "loseResult", "start")},
 			"exit-code by=cri-status status=made-up-255", "cri-wait-failed"},
 		{"task", []plan.Fault{
 			fault("stmt:shim:process.Init.start:err-p.runtime.Start-ctx-p.id", "crash", "start"),
