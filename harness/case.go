@@ -65,7 +65,7 @@ type Workload struct {
 	API API `yaml:"api,omitempty"`
 	// Containers lists the containers, up to 100. Default: one with exit status 0.
 	Containers []Container `yaml:"containers,omitempty"`
-	// Script lists the steps of the client (package script). Default: create, start, end,
+	// Script lists the client's steps, such as `create c0`. Default: create, start, end,
 	// wait and delete, for each container.
 	Script []string `yaml:"script,omitempty"`
 	// Grouped makes one shim serve all containers, as in a pod.

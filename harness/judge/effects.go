@@ -159,7 +159,7 @@ func diedWithin(h *harness.History, s harness.Stop) time.Time {
 }
 
 // downs returns the times in which containerd was down. A restarted containerd may exit
-// before it responds. Then a new time begins with its exit.
+// before it responds. Then a new downtime begins with its exit.
 func downs(h *harness.History) (all []event.Gap) {
 	for n, d := range h.Deaths {
 		down := event.Gap{From: diedAt(h, d)}
@@ -176,7 +176,7 @@ func downs(h *harness.History) (all []event.Gap) {
 
 // endSeenIn is how long the harness may take to see the exit of a containerd that
 // panicked or crashed. It takes some 20 ms. A containerd that lived longer did not die of
-// that.
+// the panic or crash.
 const endSeenIn = time.Second
 
 // diedAt returns when a containerd died: at the fault that killed it, or else when the

@@ -51,7 +51,7 @@ func nextTry(failing time.Duration) time.Duration {
 // again. The event's cause happened between from and since. The first try failed, because
 // containerd was down or refused the event. Until the returned time the shim ran, and no
 // call asked it to exit. The harness got all events that containerd accepted from the
-// shim. The time is zero if one of this is wrong or unknown.
+// shim. The time is zero if one of these conditions does not hold, or is unknown.
 func sentAgainBy(h *harness.History, i harness.Instance, from, since time.Time) time.Time {
 	_, first, _ := h.FirstUse()
 	served := shimsOf(first, i.ID)

@@ -164,7 +164,7 @@ func wrongLines(out harness.Output, lost []harness.Hole) (all []fact.Facts) {
 		count, first = count+hole.To-hole.From+1, cmp.Or(first, hole.From)
 	}
 	foreign := out.Foreign
-	if out.Cut && count == 0 { // if lines are lost, the first of them is the cut line
+	if out.Cut && count == 0 { // if lines are lost, the incomplete line is the first of them
 		foreign++
 	}
 	for _, wrong := range []struct {
