@@ -5,8 +5,8 @@ import (
 	"github.com/shimquake/shimquake/harness/script"
 )
 
-// Next are the configurations after a call that has got a response. After a lost response
-// the call has taken effect, or not.
+// Next returns the possible configurations after a call with this response. If the
+// response was lost, the call may have taken effect or not.
 func (c Config) Next(call Call, got harness.Response) []Config {
 	response, next := c.Do(call)
 	switch {
@@ -20,8 +20,8 @@ func (c Config) Next(call Call, got harness.Response) []Config {
 	return nil
 }
 
-// Anyway are the configurations to go on with after a response that the model does not
-// allow.
+// Anyway returns the configurations with which the model continues after a response that
+// it does not allow.
 func (c Config) Anyway(call Call, got harness.Response) []Config {
 	_, next := c.Do(call)
 	switch {
@@ -36,7 +36,8 @@ func (c Config) Anyway(call Call, got harness.Response) []Config {
 	return []Config{c, next}
 }
 
-// Sees is the configuration itself where it allows what was reported of an object.
+// Sees returns the configuration itself if it agrees with the reported value of an
+// object, and nil otherwise.
 func (c Config) Sees(of script.Object, value string) []Config {
 	if c.Reported(of) == value {
 		return []Config{c}
@@ -44,7 +45,8 @@ func (c Config) Sees(of script.Object, value string) []Config {
 	return nil
 }
 
-// Believe is the configuration with the state that was reported of an object.
+// Believe returns the configuration, changed to the reported state of an object. The
+// model continues with it after a report that it does not allow.
 func (c Config) Believe(of script.Object, value string) []Config {
 	for s := range stateNames {
 		if next := c; true {

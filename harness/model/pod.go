@@ -5,19 +5,20 @@ import (
 	"github.com/shimquake/shimquake/harness/script"
 )
 
-// podRow has a cell for each state of a pod: none, ready, not ready.
+// podRow has a cell for each state of a pod, in this order: none, ready, not ready.
 type podRow [3]Cell
 
-// containerRow has a cell for each state of a container: none, created, running, exited.
+// containerRow has a cell for each state of a container, in this order: none, created,
+// running, exited.
 type containerRow [4]Cell
 
-// keeps is a call that succeeds and changes nothing.
+// keeps is the result of a call that succeeds and changes nothing.
 var keeps = Cell{Response: harness.Done, Keeps: true}
 
-// pods is the table of CRI's calls about a pod. A name is reserved until the removal, and
-// its refusal has no code (sandbox_run.go of internal/cri/server in v2.4.2). The stop and
-// the removal of a missing pod succeed (sandbox_stop.go, sandbox_remove.go). The removal
-// stops the pod first.
+// pods is the table of CRI's calls about a pod (internal/cri/server in v2.4.2). The pod's
+// name is reserved until the removal, and the error for a reserved name has no code
+// (sandbox_run.go). The stop and the removal of a missing pod succeed (sandbox_stop.go,
+// sandbox_remove.go). The removal stops the pod first.
 var pods = map[string]podRow{
 	"RunPodSandbox":    {to(Ready), refused, refused},
 	"StopPodSandbox":   {keeps, to(NotReady), keeps},
@@ -25,8 +26,8 @@ var pods = map[string]podRow{
 }
 
 // containers is the table of CRI's calls about a container (container_create.go,
-// container_start.go and so on there). The removal of a running container stops it first.
-// Exec and Attach check the state as ExecSync does.
+// container_start.go and so on in the same folder). The removal of a running container
+// stops it first. Exec and Attach check the state as ExecSync does.
 var containers = map[string]containerRow{
 	"CreateContainer": {to(Created), refused, refused, refused},
 	"StartContainer":  {notFound, to(Running), refused, refused},
@@ -35,22 +36,23 @@ var containers = map[string]containerRow{
 	"ExecSync":        {notFound, refused, keeps, refused},
 	"Exec":            {notFound, refused, keeps, refused},
 	"Attach":          {notFound, refused, keeps, refused},
-	"await":           {keeps, {}, {}, keeps}, // ContainerStatus, until the container has exited
+	"await":           {keeps, {}, {}, keeps}, // ContainerStatus, repeated until the container has exited
 }
 
-// inPod is the result of a call about a container that the state of its pod decides.
+// inPod has the calls about a container whose result depends on the pod's state.
 // CreateContainer checks the pod first. v1 finds no task of a stopped pod
-// (pkg/cri/server/container_create.go of v1.7.35). v2.0.0 checks nothing, and v2.2.6 and
-// v2.3.3 check the state. StartContainer checks the container first. When it fails after
-// that, the container has exited with StartError, and can never be started
-// (container_start.go of v2.4.2).
+// (pkg/cri/server/container_create.go in v1.7.35). v2.0.0 checks nothing, and v2.2.6 and
+// v2.3.3 check the pod's state. StartContainer checks the container first. If it fails
+// after that, CRI reports the container as exited with StartError, and refuses further
+// starts (container_start.go in v2.4.2).
 var inPod = map[string]podRow{
 	"CreateContainer": {notFound, keeps, {Response: harness.Refused, Until: []Until{
 		{"< 2.0.0", notFound}, {">= 2.0.0, < 2.2.6 || >= 2.3.0, < 2.3.3", keeps}}}},
 	"StartContainer": {failed, keeps, failed},
 }
 
-// failed is a call that is refused, and ends the container.
+// failed is the result of a call that is refused, and after which the container is
+// exited.
 var failed = Cell{Response: harness.Refused, To: Exited}
 
 var (
@@ -58,7 +60,7 @@ var (
 	containerColumns = map[State]int{None: 0, Created: 1, Running: 2, Exited: 3}
 )
 
-// ObjectOf returns the object of a call of CRI, in the follow-up of one container.
+// ObjectOf returns the object of a CRI call: the pod, or the given container.
 func ObjectOf(verb string, container script.Object) (script.Object, bool) {
 	if _, ok := pods[verb]; ok {
 		return script.ThePod, true
@@ -67,13 +69,13 @@ func ObjectOf(verb string, container script.Object) (script.Object, bool) {
 	return container, ok
 }
 
-// isCRI reports whether a verb is a call of CRI.
+// isCRI reports whether a verb is the name of a CRI call.
 func isCRI(verb string) bool {
 	_, ok := ObjectOf(verb, script.Object{})
 	return ok
 }
 
-// criCell is the result of a call of CRI.
+// criCell returns the result of a CRI call from the tables.
 func (c Config) criCell(call Call) Cell {
 	if row, ok := pods[call.Verb]; ok {
 		return row[podColumns[c.Pod]]
@@ -92,7 +94,7 @@ func (c Config) criCell(call Call) Cell {
 	return cell
 }
 
-// doCRI is Do for a call of CRI.
+// doCRI does the work of Do for a CRI call.
 func (c Config) doCRI(call Call) (harness.Response, Config) {
 	cell := c.criCell(call)
 	if cell.Keeps || cell.Response != harness.Done && cell.To == None {

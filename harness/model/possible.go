@@ -6,47 +6,51 @@ import (
 	"time"
 )
 
-// Op is something that a client did about a container, or saw of it.
+// Op is a call of the client about a container, or a state of the container that
+// containerd reported.
 type Op struct {
 	// From is the time of the request, and To that of the response. If To is zero, there was
 	// no response, and the call may take effect at any time after From.
 	From, To time.Time
-	// Next are the configurations after it, in which it can have had its response; none: it
-	// cannot in this one.
+	// Next returns the configurations that are possible after the response, if the operation
+	// took effect in the given configuration. It returns none if the response is impossible
+	// there.
 	Next func(Config) []Config
-	// Anyway are the configurations to go on with where it can have had its response in no
-	// possible one.
+	// Anyway returns the configurations with which Follow continues if the response is
+	// impossible in every configuration.
 	Anyway func(Config) []Config
 }
 
 // Impossible is an operation whose response no possible configuration allows.
 type Impossible struct {
-	Op     int      // its index
+	Op     int      // the operation's index
 	Before []Config // the configurations that were possible
 }
 
-// The most operations in flight, and possible configurations, that are followed.
+// The limits of Follow: operations in flight at a time, and possible configurations.
 const (
 	mostInFlight = 16
 	mostPossible = 512
 )
 
-// possible is a configuration, with the operations in flight that have happened already.
+// possible is a possible configuration. done has a bit for each operation in flight that
+// has already taken effect.
 type possible struct {
 	Config
 	done uint16
 }
 
-// follower follows the operations on one container.
+// follower has the state of Follow.
 type follower struct {
 	ops   []Op
-	slots [mostInFlight]int // the operation in flight, or -1
+	slots [mostInFlight]int // the indices of the operations in flight; -1 for a free slot
 	now   map[possible]bool
 }
 
-// Follow goes through the operations on a container, in the order of their requests and
-// responses. The container does not exist before. Follow returns the impossible
-// operations; ok is false if there were too many possibilities to follow.
+// Follow goes through the operations on a container in the order of their requests and
+// responses, and keeps the set of possible configurations. The container does not exist
+// at the beginning. Follow returns the impossible operations. ok is false if one of the
+// limits was reached.
 func Follow(ops []Op) (found []Impossible, ok bool) {
 	type moment struct {
 		at    time.Time
@@ -87,8 +91,9 @@ func Follow(ops []Op) (found []Impossible, ok bool) {
 	return found, true
 }
 
-// reply keeps the configurations in which an operation has had its response by now. Where
-// there is none it returns what was possible, and goes on with what the operation says.
+// reply keeps the configurations in which an operation can have its response now. If
+// there are none, reply returns the configurations before, and continues with the result
+// of Op.Anyway.
 func (f *follower) reply(op int) (before []Config, ok bool) {
 	slot := slices.Index(f.slots[:], op)
 	bit := uint16(1) << slot
@@ -114,8 +119,8 @@ func (f *follower) reply(op int) (before []Config, ok bool) {
 	return before, false
 }
 
-// closure is all that may have come about by now: processes have ended by themselves, and
-// operations in flight have happened, in any order.
+// closure returns all configurations that are possible by now. Processes may have ended
+// by themselves, and operations in flight may have taken effect, in any order.
 func (f *follower) closure(slot, op int) map[possible]bool {
 	all, todo := map[possible]bool{}, make([]possible, 0, len(f.now))
 	add := func(p possible) {

@@ -1,8 +1,8 @@
-// Package model knows the responses that containerd may give. It has the states of a task
-// and of its execs, and the states of a pod and a container of CRI. Tables have a row for
-// each verb. After lost responses and concurrent calls it keeps the set of all possible
-// states. It is small on purpose: it knows no error codes, retries, clean-ups and
-// time-outs.
+// Package model knows which responses containerd may give to the steps of a script. It
+// models the states of a task and of its execs, or of a pod and a container of CRI. Its
+// tables have a row for each verb. After lost responses and concurrent calls it keeps the
+// set of all possible states. It is small on purpose: it has no error codes, retries,
+// clean-ups and timeouts.
 package model
 
 import (
@@ -14,11 +14,11 @@ import (
 	"github.com/shimquake/shimquake/oracle/criview"
 )
 
-// State is the state of a task, or of an exec, as containerd's shim has it. The state of
-// a pod, or of a container in it, is the one that CRI has.
+// State is the state of a task or an exec in containerd's shim, or the state of a pod or
+// container in CRI.
 type State uint8
 
-// The states. An exec that was added is Created; it is never Paused itself.
+// The states. An exec is Created after it was added, and is never Paused.
 const (
 	None State = iota
 	Created
@@ -34,17 +34,17 @@ var stateNames = [...]string{"none", "created", "running", "paused", "stopped", 
 
 func (s State) String() string { return stateNames[s] }
 
-// Process is a task's init, or an exec.
+// Process is the model of a task's init, or of an exec.
 type Process struct {
 	State State
-	// Killed is set once SIGKILL was sent: the process ends soon. Released is set once it
-	// may come to its own end, which it does when it runs.
+	// Killed is set after SIGKILL was sent, so that the process ends soon. Released is set
+	// after the client let the process end. It then ends as soon as it runs.
 	Killed, Released bool
-	// Burnt is set of an exec whose start was refused: a Wait on it returns.
+	// Burnt is set for an exec whose start was refused. A Wait for such an exec returns.
 	Burnt bool
 }
 
-// mayEnd reports whether a process ends without another call.
+// mayEnd reports whether the process can end without another call.
 func (p Process) mayEnd() bool {
 	switch p.State {
 	case Created, Paused:
@@ -55,15 +55,16 @@ func (p Process) mayEnd() bool {
 	return false
 }
 
-// Config is a state of a container's task and of all its execs together: what an exec may
-// do depends on its task. By CRI it is a state of a pod and of one container in it.
+// Config is a configuration: the states of a container's task and of all its execs
+// together. They belong together, because the result of a call about an exec depends on
+// its task. With CRI it has the states of a pod and of one container in it.
 type Config struct {
 	Pod   State
 	Task  Process
 	Execs [harness.MostExecs]Process
 }
 
-// of is the process of an object.
+// of returns the process of an object.
 func (c *Config) of(o script.Object) *Process {
 	if o.IsExec() {
 		return &c.Execs[o.Exec]
@@ -71,7 +72,7 @@ func (c *Config) of(o script.Object) *Process {
 	return &c.Task
 }
 
-// State is the state of an object.
+// State returns the state of an object.
 func (c Config) State(o script.Object) State {
 	if o == script.ThePod {
 		return c.Pod
@@ -79,7 +80,7 @@ func (c Config) State(o script.Object) State {
 	return c.of(o).State
 }
 
-// set makes an object be in a state.
+// set sets the state of an object.
 func (c *Config) set(o script.Object, s State) {
 	if o == script.ThePod {
 		c.Pod = s
@@ -88,11 +89,12 @@ func (c *Config) set(o script.Object, s State) {
 	c.of(o).State = s
 }
 
-// ends are the configurations after the end of one process that may end by itself. With a
-// task its execs are killed. The shim may report an exec's exit before the init's: it
-// holds the init's exit back until its execs have ended (handleInitExit of
-// task/service.go). In a paused container a killed exec ends at once on cgroup v2, and on
-// v1 when the container is resumed: frozen includes its end.
+// ends returns each configuration that is possible after the end of one process that can
+// end by itself. If the task ends, its execs are killed. The shim may report an exec's
+// exit before the init's, because it delays the init's exit until the execs have ended
+// (handleInitExit of task/service.go). In a paused container, a killed exec ends
+// immediately on cgroup v2, but on v1 only after the resume. With frozen, ends includes
+// its end.
 func (c Config) ends(frozen bool) (all []Config) {
 	if c.Task.mayEnd() {
 		next := c
@@ -115,7 +117,7 @@ func (c Config) ends(frozen bool) (all []Config) {
 	return all
 }
 
-// ended is the state of a container that has ended.
+// ended returns the state of a container that has ended.
 func (c Config) ended() State {
 	if c.Pod != None {
 		return Exited
@@ -123,8 +125,8 @@ func (c Config) ended() State {
 	return Stopped
 }
 
-// Settled is the configuration when all processes that surely end by themselves have
-// ended, with the objects that they are.
+// Settled returns the configuration after the end of all processes that certainly end by
+// themselves, and the objects that have ended.
 func (c Config) Settled(container int) (Config, []script.Object) {
 	var ended []script.Object
 	for all := c.ends(false); len(all) > 0; all = c.ends(false) {
@@ -140,8 +142,8 @@ func (c Config) Settled(container int) (Config, []script.Object) {
 	return c, ended
 }
 
-// Reported returns the state of an object that State and List report; "": there is no
-// such object. All processes of a paused container are reported as paused
+// Reported returns the state of an object as containerd reports it, or "" if there is no
+// such object. containerd reports all processes of a paused container as paused
 // (execProcess.Status of v2.4.2).
 func (c Config) Reported(o script.Object) string {
 	s := c.State(o)
@@ -160,7 +162,7 @@ func (c Config) Reported(o script.Object) string {
 	return strings.ToUpper(s.String())
 }
 
-// Words are the states of a container's objects, for people.
+// Words describes the state of an object, for people.
 func (c Config) Words(o script.Object) string {
 	switch {
 	case o.IsExec():

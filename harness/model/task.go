@@ -7,22 +7,22 @@ import (
 	"github.com/shimquake/shimquake/harness/script"
 )
 
-// Cell is the result of a verb in a state.
+// Cell is the result of a call in a state.
 type Cell struct {
 	Response harness.Response
-	To       State // of the object, where the response is done
-	Keeps    bool  // nothing changes
-	// Until are the results in older releases.
+	To       State // the object's new state, if the response is done
+	Keeps    bool  // set if the call changes nothing
+	// Until has different results of older releases.
 	Until []Until
 }
 
-// Until is the result in a range of releases, in the notation of semantic versions.
+// Until is the result in a range of semantic versions.
 type Until struct {
 	Releases string
 	Cell     Cell
 }
 
-// in is the result in a release; "": the newest.
+// in returns the result in a release. "" stands for the newest release.
 func (c Cell) in(release string) Cell {
 	is, err := semver.NewVersion(release)
 	for _, u := range c.Until {
@@ -41,13 +41,14 @@ var (
 
 func to(s State) Cell { return Cell{Response: harness.Done, To: s} }
 
-// row has a cell for each state: none, created, running, paused, stopped.
+// row has a cell for each state, in this order: none, created, running, paused, stopped.
 type row [5]Cell
 
 // tasks is the table of the task API's verbs. It restates the shim's own table:
 // cmd/containerd-shim-runc-v2/process/init_state.go of v2.4.2 has a type for each state
-// with a method for each verb. A task that there is not containerd itself does not find
-// (getTask of plugins/services/tasks/local.go), and it creates none twice (Create there).
+// with a method for each verb. For a missing task, containerd itself returns NotFound
+// (getTask of plugins/services/tasks/local.go). For a second create, it returns
+// AlreadyExists (Create in the same file).
 var tasks = map[string]row{
 	"create": {to(Created), exists, exists, exists, exists},
 	"start":  {notFound, to(Running), refused, refused, refused},
@@ -58,9 +59,9 @@ var tasks = map[string]row{
 	"wait":   {notFound, {}, {}, {}, to(Stopped)},
 }
 
-// execs is the table of the verbs on an exec, by its own state: exec_state.go there. An
-// exec that was not started has no pid: a signal for it fails with FailedPrecondition
-// (execProcess.kill of exec.go).
+// execs is the table of the verbs on an exec, by the exec's own state (exec_state.go in
+// the same folder). An exec that was not started has no pid, so a kill fails with
+// FailedPrecondition (execProcess.kill of exec.go).
 var execs = map[string]row{
 	"add":    {to(Created), exists, exists, exists, exists},
 	"start":  {notFound, to(Running), refused, refused, refused},
@@ -69,10 +70,11 @@ var execs = map[string]row{
 	"wait":   {notFound, {}, {}, {}, to(Stopped)},
 }
 
-// ofTask is the response to a verb on an exec that its task's state decides. An id in use
-// is refused first, whatever the task does (service.Exec of task/service.go reserves it).
-// runc runs no exec in a paused container, and a shim none after the end of the init
-// (service.Start there).
+// ofTask is the table of the verbs on an exec, by the state of its task. The table execs
+// comes first: an id in use is refused in each state of the task (service.Exec of
+// task/service.go reserves the id). runc refuses to run an exec in a paused container.
+// The shim refuses to start one after the exit of the init (service.Start in the same
+// file).
 var ofTask = map[string]row{
 	"add":   {notFound, to(None), to(None), refused, refused},
 	"start": {notFound, to(None), to(None), refused, refused},
@@ -80,25 +82,26 @@ var ofTask = map[string]row{
 
 // Call is one call of a client about an object.
 type Call struct {
-	Verb string // create, start, end; or a call of CRI: StartContainer
+	Verb string // of the task API, such as create, or the name of a CRI call
 	Of   script.Object
-	// Signal is that of a kill: SIGKILL.
+	// Signal is the signal of a kill, such as SIGKILL.
 	Signal string
-	// Beside is set of one of several overlapping creates, or deletes, of an object.
-	// Several deletes may succeed (seen on v2.4.2). A create may find the bundle of the
-	// other. The error of mkdir has no code (NewBundle of core/runtime/v2/bundle.go).
+	// Beside is set for each of several overlapping creates, or deletes, of an object. In
+	// v2.4.2 more than one delete may succeed. A create may fail at the bundle of another
+	// create. This error of mkdir has no code (NewBundle of core/runtime/v2/bundle.go).
 	Beside bool
 	// SharedPID is set if the container has no PID namespace of its own.
 	SharedPID bool
-	// Release is the containerd that is asked; "": the newest.
+	// Release is the version of the containerd that is called. "" stands for the newest
+	// release.
 	Release string
-	// Absent reports that the object's command does not exist, and AtOnce that its process
-	// comes to its end without an `end` step.
+	// Absent reports that the object's command does not exist. AtOnce reports that its
+	// process ends without an `end` step.
 	Absent, AtOnce bool
 }
 
-// Do is the response to a call in a configuration, and the configuration after it. A call
-// that waits has no response.
+// Do returns the response to a call in a configuration, and the configuration after it.
+// The response is "" if the call waits.
 func (c Config) Do(call Call) (harness.Response, Config) {
 	switch {
 	case call.Verb == "end":
@@ -142,7 +145,7 @@ func (c Config) cell(call Call) Cell {
 			return refused
 		}
 		if call.Verb == "kill" && call.Signal == "SIGKILL" && call.SharedPID && own == Stopped {
-			return to(Stopped) // runc kills all processes of the cgroup, and there are none (Container.Signal of runc)
+			return to(Stopped) // runc kills all processes of the cgroup, also if there are none (Container.Signal of runc)
 		}
 		return tasks[call.Verb][own]
 	}
@@ -161,7 +164,7 @@ func (c Config) cell(call Call) Cell {
 	return cell
 }
 
-// released lets a process come to its own end.
+// released returns the configuration after the client has let a process end.
 func (c Config) released(of script.Object) Config {
 	if p := c.of(of); p.State != None && p.State != Stopped && p.State != Exited {
 		p.Released = true
@@ -169,8 +172,8 @@ func (c Config) released(of script.Object) Config {
 	return c
 }
 
-// restarted is the configuration when containerd has started: it deletes a task without
-// processes (loadShims of core/runtime/v2/shim_load.go).
+// restarted returns the configuration after a restart of containerd, which deletes a task
+// without processes (loadShims of core/runtime/v2/shim_load.go).
 func (c Config) restarted() Config {
 	if c.Task.State == Stopped {
 		return Config{}

@@ -8,9 +8,9 @@ import (
 	"github.com/shimquake/shimquake/harness/script"
 )
 
-// CallOf returns a call of the n-th step of a workload's script on an object. The verb is
-// that of the call: an exec step of the task API makes two, an add and a start. By CRI
-// the verb of a step stands for its call.
+// CallOf returns a call that the n-th step of a workload's script makes about an object.
+// verb is the name of the call, because an `exec` step of the task API makes two: add and
+// start. With CRI, verb may also be the verb of the step.
 func CallOf(w harness.Workload, steps script.Script, n int, verb string, of script.Object) Call {
 	if w.API == harness.CRI {
 		return criCallOf(w, steps, verb, of)
@@ -26,7 +26,7 @@ func CallOf(w harness.Workload, steps script.Script, n int, verb string, of scri
 	case steps[n].Verb != "end":
 		signal = steps[n].Arg
 	case verb == "kill" && signal == "":
-		signal = "SIGKILL" // its input has not ended it
+		signal = "SIGKILL" // the client kills a payload that does not end with its input
 	case signal != "":
 		verb = "kill"
 	case verb == "close-io":
@@ -35,7 +35,7 @@ func CallOf(w harness.Workload, steps script.Script, n int, verb string, of scri
 	return Call{Verb: verb, Of: of, Absent: absent, Signal: signal, SharedPID: spec.SharedPID, AtOnce: atOnce}
 }
 
-// criCallOf is CallOf for a pod or a container of CRI.
+// criCallOf does the work of CallOf for CRI.
 func criCallOf(w harness.Workload, steps script.Script, verb string, of script.Object) Call {
 	call := Call{Verb: verb, Of: of}
 	if of == script.ThePod {
@@ -56,17 +56,17 @@ func criCallOf(w harness.Workload, steps script.Script, verb string, of script.O
 	return call
 }
 
-// Expected has the possible results of a step on one of its objects.
+// Expected has the possible results of a step for one of its objects.
 type Expected struct {
 	Of script.Object
-	// Responses are the possible ones; none: the step waits for ever.
+	// Responses are the possible responses. Without any, the step waits for ever.
 	Responses []harness.Response
-	// States are the possible ones of the object behind the step, for people.
+	// States are the possible states of the object after the step, for people.
 	States []string
 }
 
-// Expect returns the possible results of each step of a workload's script, without a
-// fault.
+// Expect returns the possible results of each step of a workload's script, in a run
+// without faults.
 func Expect(w harness.Workload) ([][]Expected, error) {
 	steps, err := w.Steps()
 	now := map[int][]Config{}
@@ -105,9 +105,9 @@ func Expect(w harness.Workload) ([][]Expected, error) {
 	return out, err
 }
 
-// expected returns the responses to the calls of one step, and the configurations after
-// them. The first call that is not done ends the step. Concurrent calls may not have
-// happened yet.
+// expected returns the possible responses to the calls of one step, and the
+// configurations after them. A step makes its next call only if the call before
+// succeeded. A concurrent step may not have made its calls yet.
 func expected(now []Config, calls []Call, concurrent bool) (responses []harness.Response, after []Config) {
 	for _, c := range withEnds(now) {
 		response, next := c.Do(calls[0])
@@ -117,7 +117,7 @@ func expected(now []Config, calls []Call, concurrent bool) (responses []harness.
 			}
 		}
 		if response == "" {
-			continue // it waits here, and goes on in another
+			continue // the call waits in this configuration, and continues in another
 		}
 		if !slices.Contains(responses, response) {
 			responses = append(responses, response)
@@ -136,8 +136,8 @@ func expected(now []Config, calls []Call, concurrent bool) (responses []harness.
 	return responses, withEnds(after)
 }
 
-// withEnds are configurations, and those after the ends of processes that may end by
-// themselves.
+// withEnds returns these configurations, and also the ones after the end of processes
+// that can end by themselves.
 func withEnds(now []Config) []Config {
 	all := slices.Clone(now)
 	for n := 0; n < len(all); n++ {

@@ -1,5 +1,5 @@
-// Package plain has the cases without a fault. Suites, sweeps and their tests begin with
-// them, because faults show nothing if a plain case does not hold.
+// Package plain has the cases without faults. Suites and sweeps run them first: if such a
+// case does not hold, a case with a fault shows nothing.
 package plain
 
 import (
@@ -14,9 +14,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// Cases returns the cases without a fault. They must always hold: a finding is a bug of
-// the release or of the harness. They cover every kind of client, with restarts,
-// bystanders and crash loops in a pod that keeps running.
+// Cases returns the cases without faults. They must always hold: a finding is a bug of
+// the release or of the harness. They cover every API, with restarts, bystanders and
+// crash loops in a running pod.
 func Cases() []harness.Case {
 	all := slices.Clone(cases)
 	for n, c := range all {
@@ -29,18 +29,18 @@ func Cases() []harness.Case {
 	return all
 }
 
-// Known violations of releases without a fault.
+// Known violations of the cases by some releases.
 var (
 	late = finding.MustMatches("event event=late topic=/tasks/exit of=exec after=init-exit")
 
-	// ofExecs: the exit event of an init comes before the events of the execs that end with
-	// it.
+	// ofExecs: the shim sends the exit event of an init before the exit events of the execs
+	// that end with it.
 	ofExecs = []harness.Bad{{Releases: "< 1.6.36 || >= 1.7.0, < 1.7.15", Issue: "containerd#9719", By: late}}
-	// ofLogs: the end of a log is lost if its reader is slow.
+	// ofLogs: the end of a container's log is lost if the log is slow, as on a slow disk.
 	ofLogs = []harness.Bad{{Releases: "< 1.6.23", Issue: "fixed in v1.6.23 at the latest",
 		By: finding.MustMatches("container what=output")}}
 
-	// known has the violations by the names of the cases.
+	// known has the violations by the name of the case.
 	known = map[string][]harness.Bad{
 		"plain-pod-exec": ofLogs, "plain-pod-output": ofLogs, "plain-pod-stream": ofLogs,
 		// StopContainer and StopPodSandbox fail if the object does not exist.
@@ -54,18 +54,18 @@ var (
 	}
 )
 
-// crashLoop is a step that runs all containers several times in one pod, with a look
-// after each round.
+// crashLoop returns a step that runs all containers several times in one pod, and takes
+// an inventory after each round.
 func crashLoop(rounds int, steps string) string {
 	return fmt.Sprintf("repeat %d create all; mark created; start all; mark running; %s; mark exited; "+
 		"remove all; inventory",
 		rounds, steps)
 }
 
-// broken returns steps with three clients that close their connections. The process of
-// the first, an exec, must end. The second has written to the container's input, which
-// must stay open. The third has read some of the output, which the payload writes at
-// its end.
+// broken returns steps with three clients that close their connections. The first has run
+// an exec, which must end. The second has written to the container's input, which must
+// stay open. The third has read a part of the output, which the payload writes just
+// before it exits.
 func broken(c string) []string {
 	steps := []string{"exec C/e0 &", "write C/e0 1750", "disconnect C/e0", "join",
 		"attach C/a0", "write C/a0 1750", "disconnect C/a0", "attach C/a1", "attach C/a2", "soak 30ms",
@@ -77,7 +77,7 @@ func broken(c string) []string {
 }
 
 // podRestart restarts containerd while the first of two containers runs, and the other
-// has ended.
+// has exited.
 var podRestart = []string{"run pod", "create all", "mark created", "start all", "mark running", "end c1", "wait c1",
 	"restart containerd", "end c0", "wait c0", "mark exited"}
 
@@ -95,8 +95,8 @@ var cases = []harness.Case{
 			"delete all"}}},
 	{Name: "plain-group", Workload: harness.Workload{
 		Grouped: true, Containers: []harness.Container{{Exit: 3}, {Signal: "SIGTERM"}}, Script: script.Tasks}},
-	// The client cancels a stop and repeats it, as a restarted kubelet does. It stops the
-	// other containers meanwhile.
+	// The client cancels a stop and repeats it, as a restarted kubelet does. Meanwhile it
+	// stops the other containers.
 	{Name: "plain-pod", Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{
 			{Exit: 7}, {Signal: "SIGTERM", IgnoresTerm: true}, {Signal: "SIGKILL"},
@@ -105,7 +105,7 @@ var cases = []harness.Case{
 			"stop c1 &", "soak 500ms", "cancel c1", "end c1 &", "soak 50ms", "end c0", "end c2 &", "end c3 &", "end c4 &",
 			"join",
 			"wait all", "mark exited"}}},
-	// Eleven seconds are longer than any timeout of containerd's own calls.
+	// The soak of 11 s is longer than any timeout of containerd's own calls.
 	{Name: "plain-exec", Workload: harness.Workload{
 		Containers: []harness.Container{
 			{Exit: 7, Execs: []harness.ExecSpec{{Exit: 3}, {Stays: true}, {Signal: payload.StopSignal}}},
@@ -156,8 +156,8 @@ var cases = []harness.Case{
 			"pause c1", "end c1", "wait c1", "end c0/e3", "wait c0/e3", "delete c0/e3",
 			"restart containerd", "create c1", "start c1", "kill c1 SIGKILL &", "wait c1", "end c0", "join",
 			"wait c0/e0", "delete c0/e0", "mark exited", "delete all"}}},
-	// Names are taken until their removal, also after a restart. A refusal does not free a
-	// name. A missing container or pod can be stopped and removed.
+	// A name must stay reserved until the removal, also after a restart and after a refused
+	// call. The stop and the removal of a missing container or pod must succeed.
 	{Name: "plain-pod-script", Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{{Exit: 7}},
 		Script: []string{"run pod", "run pod", "run pod", "create c0", "create c0", "create c0", "start c0", "start c0",
 			"restart containerd", "create c0", "create c0", "run pod", "run pod", "end c0", "wait c0", "remove c0", "remove c0",
@@ -216,7 +216,7 @@ var cases = []harness.Case{
 			{Exit: 6, Stdin: 7000, Execs: []harness.ExecSpec{{Exit: 9}}}},
 		Script: slices.Concat([]string{"run pod", "create c0", "mark created", "start c0", "mark running",
 			"restart containerd"}, broken("c0"), []string{"wait c0", "mark exited"})}},
-	{Name: "plain-pod-output", Workload: harness.Workload{ // one container, so that its log is read at its end
+	{Name: "plain-pod-output", Workload: harness.Workload{ // one container: its log is read right after its exit
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Lines: 7000, Execs: []harness.ExecSpec{{Exit: 3}}}},
 		Script: []string{"run pod", "create c0", "mark created", "start c0", "mark running", "execsync c0/e0", "end c0",
 			"wait c0", "mark exited"}}},
@@ -234,7 +234,7 @@ var cases = []harness.Case{
 		Containers: []harness.Container{{Exit: 7, Execs: []harness.ExecSpec{{Exit: 3}}}, {Exit: 5}, {Exit: 3}},
 		Script: []string{"run pod", "inventory", "create all", "mark created", "start all", "mark running", "end c1 c2",
 			"wait c1 c2", "restart containerd", "execsync c0/e0", "end c0", "wait c0", "mark exited", "remove all", "inventory",
-			"listen", // containerd buffers 100 events for a client that has gone, and the rounds have more
+			"listen", // more than the 100 events that containerd buffers for it follow
 			crashLoop(9, "execsync c0/e0; end all; wait all")}}},
 	{Name: "plain-with-pod", Workload: harness.Workload{ // c1 runs until its pod is stopped
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}},

@@ -5,28 +5,31 @@ import (
 	"strings"
 )
 
-// containerds are the forms in which a step can name a containerd.
+// containerds matches the name of a containerd in a step: a release, bin:DIR or src:DIR.
 var containerds = regexp.MustCompile(`^(v?\d+\.\d+\.\d+(-[\w.]+)?|(bin|src):\S+)$`)
 
-// elsewhere is where the programs are installed, if not in the place of the old ones.
+// elsewhere is the word of an `install` step that sets Installation.Elsewhere.
 const elsewhere = "elsewhere"
 
-// Installation is the containerd of an `install` step. Running processes are not touched.
+// Installation says which containerd an `install` step installs. Running processes keep
+// their old programs.
 type Installation struct {
 	// Containerd is a release, bin:DIR or src:DIR.
 	Containerd string
-	// Elsewhere has its programs be in another folder, and the old ones be gone, as after
-	// an upgrade of k3s. Else they take the place of the old ones, as packages do it.
+	// Elsewhere installs the programs in another folder and removes the old ones, as an
+	// upgrade of k3s does. Otherwise the new programs replace the old ones, as an upgrade of
+	// a package does.
 	Elsewhere bool
 }
 
-// InstallationOf reads the argument of an `install` step.
+// InstallationOf parses the argument of an `install` step.
 func InstallationOf(arg string) Installation {
 	name, where, _ := strings.Cut(arg, " ")
 	return Installation{Containerd: name, Elsewhere: where == elsewhere}
 }
 
-// Installed are the containerds that the steps of a script install, in their order.
+// Installed returns the containerds that the steps of a script install, in the order of
+// the steps.
 func (s Script) Installed() (all []string) {
 	for _, step := range s {
 		if step.Verb == Install {

@@ -13,19 +13,19 @@ import (
 	"github.com/shimquake/shimquake/spelling"
 )
 
-// The most that a script may have. The longest of the catalogue has some 30 steps.
+// The limits of a script. The longest script of the catalogue has some 30 steps.
 const (
 	mostSteps  = 200
 	mostLine   = 1000 // bytes of a step
 	mostPlayed = 2000 // steps, with all repeats
 	mostRounds = 100
-	// The most lines of an input, as of an output.
+	// mostLines is the largest number of lines of an input. It is the same for an output.
 	mostLines = 20_000
-	// The most clients that attach to one container.
+	// mostAttached is the largest number of clients that attach to one container.
 	mostAttached = 4
 )
 
-// Error is a step that cannot be done, with its place.
+// Error is an error in a step, with its place.
 type Error struct {
 	Line   int // the step, from 0
 	Column int // in the step's text, from 0
@@ -36,11 +36,11 @@ func (e *Error) Error() string { return e.Err.Error() }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Parse reads the text form of a client's script, for a workload whose n-th container has
-// execs[n] execs. Errors, all that there are, are of type *Error, joined.
+// Parse reads the text form of a script, for a workload whose n-th container has execs[n]
+// execs. It returns all errors of the script, joined, each of type *Error.
 func Parse(by Client, lines []string, execs []int) (Script, error) {
 	if len(lines) > mostSteps {
-		return nil, &Error{Line: mostSteps, Err: fmt.Errorf("%d steps: up to %d", len(lines), mostSteps)}
+		return nil, &Error{Line: mostSteps, Err: fmt.Errorf("%d steps: at most %d are allowed", len(lines), mostSteps)}
 	}
 	p := parser{by: by, execs: execs}
 	var out Script
@@ -49,7 +49,7 @@ func Parse(by Client, lines []string, execs []int) (Script, error) {
 		out = append(out, p.steps(text)...)
 	}
 	if len(out) > mostPlayed {
-		p.fail(0, fmt.Errorf("%d steps with all repeats: up to %d", len(out), mostPlayed))
+		p.fail(0, fmt.Errorf("%d steps, with all repeats: at most %d are allowed", len(out), mostPlayed))
 	}
 	if len(p.errs) > 0 {
 		return nil, errors.Join(p.errs...)
@@ -62,7 +62,7 @@ type parser struct {
 	by     Client
 	execs  []int
 	line   int
-	column int // of the step in its line, behind a repeat
+	column int // the step's column in its line, after a repeat
 	errs   []error
 }
 
@@ -70,10 +70,10 @@ func (p *parser) fail(column int, err error) {
 	p.errs = append(p.errs, &Error{Line: p.line, Column: p.column + column, Err: err})
 }
 
-// repeated is the beginning of `repeat 3 create c0; start c0`.
+// repeated matches the beginning of a line such as `repeat 3 create c0; start c0`.
 var repeated = regexp.MustCompile(`^\s*repeat(?:\s+(\d{1,4})\b)?`)
 
-// steps reads one line: a step, or steps that are repeated.
+// steps reads one line: a step, or several steps after repeat.
 func (p *parser) steps(text string) (all []Step) {
 	at := repeated.FindStringSubmatchIndex(text)
 	if at == nil || len(text) > mostLine || !utf8.ValidString(text) {
@@ -81,7 +81,7 @@ func (p *parser) steps(text string) (all []Step) {
 	}
 	rounds := 0
 	if at[2] >= 0 {
-		rounds, _ = strconv.Atoi(text[at[2]:at[3]]) // of digits, and of few
+		rounds, _ = strconv.Atoi(text[at[2]:at[3]]) // the pattern allows at most four digits
 	}
 	if rounds < 1 || rounds > mostRounds {
 		p.fail(0, fmt.Errorf("repeat needs a number from 1 to %d, and steps: repeat 3 create c0; start c0", mostRounds))
@@ -96,7 +96,7 @@ func (p *parser) steps(text string) (all []Step) {
 	return slices.Repeat(all, rounds)
 }
 
-// word is a word of a step and its column.
+// word is a word of a step, with its column.
 type word struct {
 	text   string
 	column int
@@ -104,10 +104,10 @@ type word struct {
 
 var words = regexp.MustCompile(`\S+`)
 
-// step reads one line.
+// step reads one step.
 func (p *parser) step(text string) Step {
 	if len(text) > mostLine || !utf8.ValidString(text) {
-		p.fail(0, fmt.Errorf("a step has up to %d bytes of UTF-8", mostLine))
+		p.fail(0, fmt.Errorf("a step may have at most %d bytes, and must be UTF-8", mostLine))
 		return Step{}
 	}
 	var all []word
@@ -115,7 +115,7 @@ func (p *parser) step(text string) Step {
 		all = append(all, word{text[at[0]:at[1]], at[0]})
 	}
 	if len(all) == 0 {
-		p.fail(0, errors.New("an empty step: a verb is needed"))
+		p.fail(0, errors.New("the step is empty: begin it with a verb"))
 		return Step{}
 	}
 	verb, known := Named(all[0].text)
@@ -124,7 +124,7 @@ func (p *parser) step(text string) Step {
 		p.fail(all[0].column, spelling.Unknown("verb", all[0].text, names(p.by)))
 		return Step{}
 	case verb.By&p.by == 0:
-		p.fail(all[0].column, fmt.Errorf("%s is no verb of this client: it has %s", verb.Name,
+		p.fail(all[0].column, fmt.Errorf("the client of this API has no verb %q: use one of %s", verb.Name,
 			strings.Join(names(p.by), ", ")))
 		return Step{}
 	}
@@ -132,7 +132,7 @@ func (p *parser) step(text string) Step {
 	s, rest := Step{Verb: verb.Name}, all[1:]
 	if n := len(rest); n > 0 && rest[n-1].text == "&" {
 		if verb.On == OnNothing {
-			p.fail(rest[n-1].column, fmt.Errorf("%s cannot be done beside the next step", verb.Name))
+			p.fail(rest[n-1].column, fmt.Errorf("%s cannot run concurrently with the next step: remove &", verb.Name))
 		}
 		s.Concurrent, rest = true, rest[:n-1]
 	}
@@ -172,7 +172,7 @@ func (p *parser) arg(v Verb, verb word, rest []word) (string, []word) {
 	return last.text, rest[:len(rest)-1]
 }
 
-// release reads what is installed.
+// release reads the containerd of an `install` step.
 func (p *parser) release(verb word, all []word) string {
 	if len(all) == 0 {
 		p.fail(verb.column, fmt.Errorf("%s needs a release (v2.3.7), bin:DIR or src:DIR", verb.text))
@@ -183,17 +183,18 @@ func (p *parser) release(verb word, all []word) string {
 		texts[i] = w.text
 		switch {
 		case i == 0 && !containerds.MatchString(w.text):
-			p.fail(w.column, fmt.Errorf("%q is no containerd: write a release (v2.3.7), bin:DIR or src:DIR", w.text))
+			p.fail(w.column, fmt.Errorf("%q does not name a containerd: write a release (v2.3.7), bin:DIR or src:DIR", w.text))
 		case i == 1 && w.text != elsewhere:
 			p.fail(w.column, spelling.Unknown("place", w.text, []string{elsewhere}))
 		case i > 1:
-			p.fail(w.column, fmt.Errorf("%s takes no %q", verb.text, w.text))
+			p.fail(w.column, fmt.Errorf("%s does not take %q: remove it", verb.text, w.text))
 		}
 	}
 	return strings.Join(texts, " ")
 }
 
-// mostSoak is half of the time that a lifecycle has by default.
+// mostSoak is the longest duration in a step: half of the default time limit of a
+// workload.
 const mostSoak = 30 * time.Second
 
 // duration takes a duration from the end of the words of a verb.
@@ -257,7 +258,7 @@ func (p *parser) allBut(v Verb, all []word) (out []Object) {
 		return nil
 	}
 	if len(all) == 2 || len(all) > 2 && all[1].text != "but" {
-		p.fail(all[1].column, errors.New("behind all nothing follows, or but and the objects that are left out"))
+		p.fail(all[1].column, errors.New("after all write nothing, or but and the objects to omit: all but c0"))
 		return nil
 	}
 	var left []Object
@@ -272,7 +273,7 @@ func (p *parser) allBut(v Verb, all []word) (out []Object) {
 		}
 	}
 	if len(out) == 0 {
-		p.fail(all[0].column, errors.New("nothing is left of all"))
+		p.fail(all[0].column, errors.New("but omits all containers: the step has no object left"))
 	}
 	if v.Reverse {
 		slices.Reverse(out)
@@ -295,7 +296,7 @@ func (p *parser) object(on On, w word) (Object, bool) {
 	return Object{}, false
 }
 
-// known are the names of the objects of a kind.
+// known returns the names of the objects of these kinds.
 func (p *parser) known(on On) (out []string) {
 	for _, o := range p.all() {
 		if on&o.kind() != 0 {

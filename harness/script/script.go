@@ -1,6 +1,7 @@
-// Package script is the language of workloads: a list of steps, each a line with a verb
-// and its objects, as `ctr` and `crictl` name them. It has no conditions, variables,
-// expectations and faults. Package model knows the expected responses.
+// Package script is the language of workloads. A script is a list of steps for the
+// client. Each step is a line with a verb, as `ctr` and `crictl` name it, and its
+// objects: "start c0". The language has no conditions, variables, expectations or faults.
+// Package model knows the expected responses.
 package script
 
 import (
@@ -17,10 +18,10 @@ type Step struct {
 	Verb string
 	// Of are the objects, in the order in which the client takes them.
 	Of []Object
-	// Arg is the signal, the name of the moment, the process that is restarted, what is
-	// installed (see Installation), or a duration.
+	// Arg is the argument of the verb: a signal, a moment, a duration, a number of lines,
+	// the process to restart, or an Installation.
 	Arg string
-	// Concurrent has the next step begin when the request of this one is sent.
+	// Concurrent lets the next step begin as soon as this step has sent its request.
 	Concurrent bool
 }
 
@@ -47,7 +48,7 @@ func AttachedTo(n, m int) Object { return Object{Container: n, Exec: -1, Attache
 // IsExec reports whether the object is an exec.
 func (o Object) IsExec() bool { return o.Exec >= 0 }
 
-// kind is the kind of the object.
+// kind returns the kind of the object.
 func (o Object) kind() On {
 	switch {
 	case o == ThePod:
@@ -60,7 +61,7 @@ func (o Object) kind() On {
 	return OnContainers
 }
 
-// Is reports whether the object is of one of some kinds.
+// Is reports whether the object is of one of these kinds.
 func (o Object) Is(on On) bool { return on&o.kind() != 0 }
 
 func (o Object) String() string {
@@ -75,7 +76,7 @@ func (o Object) String() string {
 	return fmt.Sprintf("c%d", o.Container)
 }
 
-// String is the text form of the step, with all of its objects.
+// String returns the text form of the step.
 func (s Step) String() string {
 	words := []string{s.Verb}
 	for _, o := range s.Of {
@@ -90,7 +91,7 @@ func (s Step) String() string {
 	return strings.Join(words, " ")
 }
 
-// Lines is the text form of the script, which Parse reads.
+// Lines returns the text form of the script. Parse reads it.
 func (s Script) Lines() []string {
 	lines := make([]string, len(s))
 	for i, step := range s {
@@ -99,7 +100,7 @@ func (s Script) Lines() []string {
 	return lines
 }
 
-// Count is the number of steps of that verb about an object.
+// Count returns the number of steps with this verb and object.
 func (s Script) Count(verb string, of Object) (n int) {
 	for _, step := range s {
 		if step.Verb == verb && slices.Contains(step.Of, of) {
@@ -109,10 +110,10 @@ func (s Script) Count(verb string, of Object) (n int) {
 	return n
 }
 
-// Has reports whether a step of that verb is about an object.
+// Has reports whether there is a step with this verb and object.
 func (s Script) Has(verb string, of Object) bool { return s.Count(verb, of) > 0 }
 
-// Uses reports whether there is a step of that verb.
+// Uses reports whether there is a step with this verb.
 func (s Script) Uses(verb string) bool {
 	for _, step := range s {
 		if step.Verb == verb {

@@ -42,7 +42,7 @@ func TestParseErrorsOfAPod(t *testing.T) {
 		column int
 		says   string
 	}{
-		"kill c0 SIGKILL":             {0, "no verb of this client"},
+		"kill c0 SIGKILL":             {0, "has no verb"},
 		"start c0/e0":                 {6, `"c0/e0"`},
 		"run c0":                      {4, `known: pod`},
 		"soak":                        {0, "duration"},
@@ -83,11 +83,11 @@ func TestParseErrors(t *testing.T) {
 		"install":                    {0, "needs a release"},
 		"install 2.3":                {8, "v2.3.7"},
 		"install v2.3.7 here":        {15, "elsewhere"},
-		"install v2.3.7 elsewhere &": {25, "beside"},
+		"install v2.3.7 elsewhere &": {25, "concurrently"},
 		"start":                      {0, "needs an object"},
 		"join c0":                    {5, "takes no"},
-		"join &":                     {5, "beside"},
-		"wait all c0":                {9, "nothing follows"},
+		"join &":                     {5, "concurrently"},
+		"wait all c0":                {9, "write nothing"},
 		"":                           {0, "empty"},
 		"wait \xff":                  {0, "UTF-8"},
 		strings.Repeat("x", 2_000):   {0, "bytes"},
@@ -104,7 +104,7 @@ func TestParseErrors(t *testing.T) {
 
 func TestALongScriptIsRefused(t *testing.T) {
 	text := slices.Repeat([]string{"wait c0"}, mostSteps+1)
-	if _, err := Parse(Task, text, []int{0}); err == nil || !strings.Contains(err.Error(), "201 steps: up to 200") {
+	if _, err := Parse(Task, text, []int{0}); err == nil || !strings.Contains(err.Error(), "201 steps: at most 200") {
 		t.Errorf("got %v", err)
 	}
 }
