@@ -13,14 +13,14 @@ import (
 	"github.com/shimquake/shimquake/harness/script"
 )
 
-// Trace holds the hits of a workload.
+// Trace has the hits of a workload: each execution of a point by a process.
 type Trace struct {
-	// Passes are in the order of time, see History.Passes.
+	// Passes are the hits in the order of time, see History.Passes.
 	Passes  []Pass
 	Verdict Verdict
 }
 
-// Pass is a hit of a point, with what is needed to plan a fault there.
+// Pass is a hit of a point, with all facts that a fault there needs.
 type Pass struct {
 	Point failpoints.Point
 	// Path is the step of the client during the hit: create, start, exit or delete. It is
@@ -29,7 +29,8 @@ type Pass struct {
 	// Step is the number of the script's step that began last, from 1. It is 0 before the
 	// first, and that of a restart while containerd starts again.
 	Step int
-	// Call reports whether this is the call in a statement, and not the statement itself.
+	// Call reports whether the hit is at the call inside a statement, and not at the
+	// statement itself.
 	Call bool
 	// Callee is the called function, as package runtime names it.
 	Callee string
@@ -41,8 +42,8 @@ type Pass struct {
 	// cancelled, and NthDeadline those at which its deadline can pass. They are 0 if that is
 	// impossible here.
 	Nth, NthCancel, NthDeadline int
-	// Ending is set after the last request to its process to exit. The process may exit
-	// before it gets here.
+	// Ending is set after the last request to its process to exit. In another run, the
+	// process may exit before it reaches the point.
 	Ending bool
 }
 

@@ -8,30 +8,30 @@ import (
 // Verb is one row of the table of verbs.
 type Verb struct {
 	Name string
-	// By are the clients that have it.
+	// By has the clients that have the verb.
 	By Client
-	// On are the kinds of its objects.
+	// On has the kinds of objects that the verb takes.
 	On On
-	// Arg is the argument behind the objects.
+	// Arg is the kind of the argument after the objects.
 	Arg Arg
-	// Reverse has `all` mean the last container first.
+	// Reverse makes `all` mean all containers in reverse order.
 	Reverse bool
-	// Retried are the kinds of objects with which a client comes back after it has lost its
-	// connection.
+	// Retried has the kinds of objects for which the client retries the call after it has
+	// lost its connection.
 	Retried On
-	// Role is its part in the life of its object.
+	// Role is the verb's part in the life of its object.
 	Role Role
-	// Call and PodCall are the calls of CRI that it makes about a container, and about the
-	// pod. Beside are further calls, which wait for no process.
+	// Call and PodCall are the CRI calls that the verb makes about a container, and about
+	// the pod. Beside has further calls, which wait for no process.
 	Call, PodCall string
 	Beside        []string
-	// Path is the path of a fault during its calls: create, start, exit or delete. The
-	// default is exit, for a verb about an object. A fault during a call about a running
-	// container finds the same state as while the client waits for its end.
+	// Path is the step of the lifecycle to which the verb's calls belong: create, start,
+	// exit or delete. The default for a verb about an object is exit. The container is then
+	// in the same state as while the client waits for its exit.
 	Path string
-	// Waits is set if its calls wait for a process that may run on.
+	// Waits is set if the verb's calls wait for the end of a process.
 	Waits bool
-	// NoRow is the reason if the model has no row for it: it changes no state there.
+	// NoRow is the reason why the model has no row for the verb, or "" if it has one.
 	NoRow string
 	// Does says in a few words what the client does.
 	Does string
@@ -76,7 +76,7 @@ const (
 	LinesArg             // a number of lines
 )
 
-// Role is the part of a verb in the life of an object.
+// Role is a verb's part in the life of its object.
 type Role uint8
 
 // The roles.
@@ -88,12 +88,12 @@ const (
 	Inside      // needs a container that was started
 )
 
-// The names of verbs that others than a client's table know.
+// The names of verbs that code outside of the clients uses.
 const (
 	Mark = "mark"
 	Join = "join"
 	Exec = "exec"
-	// Install is known by what a case needs to be built for it.
+	// The runner builds the containerd of each Install step in advance.
 	Install = "install"
 )
 

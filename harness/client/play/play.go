@@ -1,5 +1,5 @@
-// Package play runs the script of a workload: its steps one after the other, those with
-// `&` beside the next. It knows no client. A client gives it a call for each verb.
+// Package play runs the script of a workload: its steps one after the other, but a step
+// with `&` concurrently with the next ones. A client gives it a function for each verb.
 package play
 
 import (
@@ -17,15 +17,16 @@ type Verb func(ctx context.Context, of script.Object, arg string) error
 type Player struct {
 	Session *client.Session
 	Script  script.Script
-	// Verbs are the client's calls, by the names of the verbs. A verb without an object is
-	// called once.
+	// Verbs has the client's function for each verb. For a verb without objects it is called
+	// once.
 	Verbs map[string]Verb
-	// Query asks what containerd reports behind a step. Nil: nothing is asked.
+	// Query, if not nil, is called after each step. It records the states that containerd
+	// reports.
 	Query func(ctx context.Context, step int)
-	// Late are the verbs that call Sent themselves.
+	// Late has the verbs whose functions call Sent.
 	Late map[string]bool
-	// Around is called at each moment, and calls faults in its turn: they happen when a
-	// moment is reached for the first time. Nil: only they do.
+	// Around, if not nil, is called at each `mark` step, and must call faults. The faults of
+	// a state happen only at the first `mark` step with its name.
 	Around func(ctx context.Context, mark string, faults func())
 
 	mu     sync.Mutex
@@ -33,9 +34,9 @@ type Player struct {
 	began  map[beginning]bool
 }
 
-// Play plays the script. After a failed step the script goes on. A step is skipped if its
-// object could not be created, or if it would wait for an object that could not be
-// started.
+// Play runs the script. It continues after a failed step. It skips a step whose object
+// could not be created. It also skips a step that would wait for an object that could not
+// be started.
 func (p *Player) Play(ctx context.Context) {
 	p.failed, p.began = map[script.Object]string{}, map[beginning]bool{}
 	var running sync.WaitGroup
@@ -64,7 +65,7 @@ func (p *Player) Play(ctx context.Context) {
 	running.Wait()
 }
 
-// at comes to a moment.
+// at does a `mark` step. again is set if an earlier step had the same name.
 func (p *Player) at(ctx context.Context, mark string, again bool) {
 	faults := func() {
 		if !again {
@@ -78,18 +79,19 @@ func (p *Player) at(ctx context.Context, mark string, again bool) {
 	p.Around(ctx, mark, faults)
 }
 
-// sentKey is the key of what Sent calls.
+// sentKey is the context key of the function that Sent calls.
 type sentKey struct{}
 
-// Sent says that the request of a concurrent step is under way: the next step begins.
+// Sent reports that the request of a concurrent step has been sent, so that the next step
+// can begin.
 func Sent(ctx context.Context) {
 	if say, ok := ctx.Value(sentKey{}).(func()); ok {
 		say()
 	}
 }
 
-// step does a step on each of its objects. sent, if any, is closed when the first call is
-// about to be sent, or when its verb says so.
+// step does a step for each of its objects. If sent is not nil, step closes it just
+// before the first call, or when a Late verb calls Sent.
 func (p *Player) step(ctx context.Context, n int, step script.Step, sent chan<- struct{}) {
 	if sent != nil {
 		say := sync.OnceFunc(func() { close(sent) })
@@ -112,9 +114,9 @@ func (p *Player) step(ctx context.Context, n int, step script.Step, sent chan<- 
 	}
 }
 
-// try makes the calls of a step. With the verbs that can be repeated the client comes
-// back, as dockerd does. For an exec it gives up when one call would have timed out: a
-// container whose exec cannot be deleted is deleted all the same.
+// try makes the calls of a step. It retries the verbs that allow it, as dockerd does. For
+// an exec it stops after CallTimeout, because the client can delete the container even if
+// the exec's delete fails.
 func (p *Player) try(ctx context.Context, name string, of script.Object, do func(context.Context) error) (err error) {
 	verb, _ := script.Named(name)
 	if !of.Is(verb.Retried) {
@@ -160,8 +162,8 @@ func (p *Player) skips(verb string, of script.Object) string {
 	return ""
 }
 
-// note keeps whether an object was made and started. The refusal of a second start
-// changes nothing.
+// note records whether an object was created and started. A refused second start changes
+// nothing.
 func (p *Player) note(verb string, of script.Object, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -182,7 +184,7 @@ func (p *Player) note(verb string, of script.Object, err error) {
 	}
 }
 
-// beginning is that an object was made, or started.
+// beginning is the creation or the start of an object.
 type beginning struct {
 	of      script.Object
 	started bool
