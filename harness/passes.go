@@ -49,8 +49,8 @@ type Pass struct {
 
 // Passes returns the hits of a history's processes in the order of time, from the start
 // of containerd until the client was done. Hits of the oracle's own calls are counted,
-// but left out. The run must have traced (runner.Trace). Otherwise only methods and the
-// statements near an armed one are known.
+// but left out. The run must be one of runner.Trace. In other runs, probes report only
+// the methods and the statements near an armed statement.
 func (h *History) Passes() ([]Pass, error) {
 	hits := slices.DeleteFunc(slices.Clone(h.Hits), func(hit failpoints.Hit) bool { return hit.Time.After(h.Done) })
 	slices.SortStableFunc(hits, func(a, b failpoints.Hit) int { return a.Time.Compare(b.Time) })

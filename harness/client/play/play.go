@@ -142,9 +142,9 @@ func role(verb string) script.Role {
 	return v.Role
 }
 
-// skips returns what has failed, so that a step on an object is of no use; "": nothing
-// has. The object could not be made or removed, or the step would wait for an object that
-// could not be started.
+// skips returns the failed step because of which a step on an object is skipped, or "" if
+// it is not skipped. The object could not be created or removed, or the step would wait
+// for an object that could not be started.
 func (p *Player) skips(verb string, of script.Object) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
