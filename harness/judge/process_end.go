@@ -113,6 +113,13 @@ func lastSent(h *harness.History, i harness.Instance, signal unix.Signal) (last 
 	return last
 }
 
+// killedBefore reports whether the client had sent SIGKILL to a container by a time.
+func killedBefore(h *harness.History, i harness.Instance, t time.Time) bool {
+	return slices.ContainsFunc(h.Signals, func(s harness.SentSignal) bool {
+		return s.Container == i.ID && s.Signal == int(unix.SIGKILL) && s.At.Before(t)
+	})
+}
+
 // endOf returns when a container ended, as its payload, the world's init or the harness
 // that killed it has recorded. Reports of containerd do not count. The time is zero if
 // the end is unknown.

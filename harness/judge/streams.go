@@ -204,7 +204,8 @@ func (p process) wrongInput() (found []finding.Finding) {
 	case early:
 		found = append(found, p.failed(
 			fact.Facts{fact.What: fact.InputEnded, fact.Apart: in.Closing.Sub(own.EOFAt).String()}))
-	case own.EOFAt.IsZero() && !in.Closed.IsZero() && own.Runs > 0:
+	case own.EOFAt.IsZero() && !in.Closed.IsZero() && own.Runs > 0 &&
+		!killedBefore(p.h, p.i, in.Closed.Add(in.Timeout)):
 		found = append(found, p.failed(fact.Facts{fact.What: fact.InputOpen, fact.Bound: in.Timeout.String()}))
 	}
 	lines := 0

@@ -44,7 +44,7 @@ func TestRulesOfInputs(t *testing.T) {
 			killedByNobody(h)
 			i := &h.Instances[0]
 			h.Signals, i.Input = sigkill(29), fed(26)
-			i.Input.Read.Last = 39
+			i.Input.Read.Last, i.Input.Timeout = 39, time.Millisecond
 			change(h, i)
 		}
 	}
@@ -75,7 +75,8 @@ func TestRulesOfInputs(t *testing.T) {
 		"and was never closed": {open(func(_ *harness.History, i *harness.Instance) {
 			i.Input.Closed = time.Time{}
 		}), ""},
-		"and a fault has killed it": {open(func(h *harness.History, _ *harness.Instance) { kill(h, "task", 41) }), ""},
+		"and the client had killed it": {open(func(h *harness.History, _ *harness.Instance) { h.Signals = sigkill(25) }), ""},
+		"and a fault has killed it":    {open(func(h *harness.History, _ *harness.Instance) { kill(h, "task", 41) }), ""},
 		"an exec's never ends": {with(func(h *harness.History, i *harness.Instance) {
 			e := &i.Execs[0]
 			e.Payload.EOFAt, e.Payload.Exited = time.Time{}, false

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 )
 
@@ -53,11 +54,24 @@ func usesApart(h *harness.History) *harness.History {
 		i.Execs = slices.Clone(i.Execs)
 		for m := range i.Execs {
 			if e := &i.Execs[m]; e.Name != "" {
+				e.Outputs = loggedApart(e.Outputs, e.ID, e.Name)
 				e.ID = e.Name
 			}
 		}
+		i.Outputs = loggedApart(i.Outputs, i.ID, i.Name)
 		i.ID = i.Name
 	}
+	return &out
+}
+
+// loggedApart returns the outputs with the id of the use, if the logger got the id of the
+// container or exec.
+func loggedApart(o *harness.Outputs, id, use string) *harness.Outputs {
+	if o == nil || o.LoggedAs != daemon.TaskNamespace+"/"+id {
+		return o
+	}
+	out := *o
+	out.LoggedAs = daemon.TaskNamespace + "/" + use
 	return &out
 }
 

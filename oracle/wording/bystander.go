@@ -74,6 +74,9 @@ func othersEvent(fs fact.Facts) []string {
 
 // outputWords describe the error in one of the two streams of a container or of an exec.
 func outputWords(fs fact.Facts) []string {
+	if fs[fact.Stream] == "" { // it is about both streams
+		return othersOutput(fs)
+	}
 	return append([]string{"the output of its " + fs[fact.Stream]}, othersOutput(fs)...)
 }
 
