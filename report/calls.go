@@ -14,7 +14,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// calls adds the calls of the client, and the notes.
+// calls adds the calls of the client and the notes of the harness.
 func (b *builder) calls() {
 	b.callsOf("client", b.h.Calls)
 	for _, by := range b.h.Bystanders {
@@ -45,14 +45,14 @@ func (b *builder) callsOf(who string, all []harness.Call) {
 			i.key += " fails"
 		}
 		if c.Who == "oracle" {
-			i.key = "" // the oracle's looks come at no fixed time
+			i.key = "" // the harness takes inventories at varying times, so they are not compared
 		}
 		b.add(b.lane(Client, cmp.Or(map[string]string{"oracle": "harness"}[c.Who], who)), c.At, i)
 	}
 }
 
-// faults adds the faults of the plan that processes have met, and the misbehaviours of
-// the fake shim.
+// faults adds the faults of the plan that have happened, and the misbehaviours of the
+// fake shim.
 func (b *builder) faults() {
 	const lane = "faults"
 	for _, hit := range b.h.Hits {
@@ -80,8 +80,8 @@ func (b *builder) faults() {
 	}
 }
 
-// hasFired reports whether a fault of the plan had an effect. A cancelled context that
-// no code looks at has none, for example.
+// hasFired reports whether a fault of the plan had an effect. For example, a cancelled
+// context that no code checks has none.
 func (b *builder) hasFired(fault int) bool {
 	return fault >= 0 && !slices.ContainsFunc(b.h.Firings, func(f harness.Firing) bool {
 		return f.Fault == fault && f.Count == 0
@@ -98,8 +98,8 @@ func (b *builder) proof(fault int) string {
 	return ""
 }
 
-// hits adds the methods that probes reported, each from its entry to its exit, and the
-// statements.
+// hits adds the methods and statements that failpoints reported. A method lasts from its
+// entry to its exit.
 func (b *builder) hits() {
 	open := map[string][]failpoints.Hit{}
 	for _, hit := range b.h.Hits {
@@ -113,7 +113,7 @@ func (b *builder) hits() {
 			open[key] = append(open[key], hit)
 			continue
 		}
-		if n := len(open[key]); n > 0 { // the last to begin is the first to end
+		if n := len(open[key]); n > 0 { // of nested calls, the last to begin is the first to end
 			from := open[key][n-1]
 			open[key] = open[key][:n-1]
 			if from.Fault >= 0 {
@@ -134,8 +134,8 @@ func (b *builder) hits() {
 	}
 }
 
-// statement adds a statement. Only statements near an armed point are reported, so a
-// run without the fault has none to compare.
+// statement adds a statement. Statements are not compared with the run without the fault,
+// because failpoints report only statements near the fault of a case.
 func (b *builder) statement(hit failpoints.Hit, text string) {
 	if b.hasFired(hit.Fault) {
 		b.hit(hit, text, hit.Held)
@@ -148,7 +148,8 @@ func (b *builder) statement(hit failpoints.Hit, text string) {
 	b.add(lane, hit.Time, Item{Text: text, Mark: Minor, More: fmt.Sprintf("%s, pid %d", hit.Point, hit.PID)})
 }
 
-// minor are the methods that only read, or that carry an event with a lane of its own.
+// minor are the methods that only read, or that forward an event, which is in a lane of
+// its own.
 var minor = []string{"Task.State", "Task.Connect", "Task.Pids", "Task.Stats", "Events.Forward", "Sandbox.Platform",
 	"Sandbox.SandboxStatus", "Sandbox.PingSandbox"}
 
@@ -184,7 +185,8 @@ func (b *builder) hit(hit failpoints.Hit, text string, took time.Duration) {
 	b.add(lane, hit.Time, i)
 }
 
-// events adds the events of containerd and CRI, and the periods without a subscription.
+// events adds the events of containerd and CRI, and the periods in which no client is
+// subscribed.
 func (b *builder) events() {
 	lane := b.lane(Events, "events")
 	for _, e := range b.h.Events {

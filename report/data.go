@@ -15,12 +15,13 @@ import (
 type Data struct {
 	// Title names the run: "sweep of containerd v2.4.2".
 	Title string
-	// Command repeats the run.
+	// Command is the command that repeats the run.
 	Command string
 	Made    time.Time
 	// Evidence is the folder of the cases' evidence, if it is not in the report's folder.
 	Evidence string
-	// Answers are the results of a question, the most important first.
+	// Answers has the results of a command that answers a question, the most important
+	// first.
 	Answers []Answer
 	// Says are sentences about the whole run, such as the number of cases that did not run.
 	Says []string
@@ -32,9 +33,9 @@ type Data struct {
 	Grid *Grid
 	// Clusters group the cases of a sweep by cause, the most important first.
 	Clusters []Cluster
-	// Cases are all cases. An error ends the report.
+	// Cases has all cases. If it yields an error, writing the report fails.
 	Cases iter.Seq2[Case, error]
-	// Without are the verdicts of workloads that ran without a fault, by the name in
+	// Without has the verdicts of workloads that ran without a fault, by the name in
 	// Case.Without.
 	Without map[string]harness.Verdict
 }
@@ -45,7 +46,7 @@ type Answer struct {
 	Rows []Row  `json:"rows,omitempty"`
 }
 
-// Row is a named line in Answer.Rows.
+// Row is a line in Answer.Rows, with a name.
 type Row struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
@@ -61,7 +62,7 @@ type Grid struct {
 type GridRow struct {
 	Name  string     `json:"name"`
 	Title string     `json:"title,omitempty"`
-	Cells []GridCell `json:"cells"` // one a column
+	Cells []GridCell `json:"cells"` // one for each column
 }
 
 // GridCell is a bug on a release. A cell that did not run has neither Expected nor Seen.
@@ -71,28 +72,30 @@ type GridCell struct {
 	// Shown is the number of Runs with the bug.
 	Shown int `json:"shown"`
 	Runs  int `json:"runs"`
-	// Differs is set if the result is not the expected one. Nothing is set if the run
-	// shows nothing.
+	// Differs is set if the result is not the expected one. Nothing is set if the run has
+	// no result.
 	Differs bool `json:"differs,omitempty"`
 	Nothing bool `json:"nothing,omitempty"`
-	// Outcome is the outcome of a run with that result. Cases are the ids of all runs.
+	// Outcome is the outcome that a run with the result Seen has. Cases has the ids of
+	// all runs.
 	Outcome harness.Outcome `json:"outcome,omitempty"`
 	Cases   []string        `json:"cases,omitempty"`
 }
 
 // Case is one case of a report.
 type Case struct {
-	// ID is its unique name in the report: case-17.
+	// ID is the case's unique name in the report: case-17.
 	ID      string
 	Verdict harness.Verdict
 	// Workload and Fault describe the case in a few words.
 	Workload string
 	Fault    string
-	// The known bugs that it shows, one on each line.
+	// The known bugs that the case shows, one on each line.
 	Whose []string
-	// Replay is the command that runs it again.
+	// Replay is the command that runs the case again.
 	Replay string
-	// Without is the name of its run without a fault in Data, or "" if there is none.
+	// Without is the key in Data.Without of the run without a fault, or "" if there is
+	// none.
 	Without string
 }
 
@@ -101,27 +104,28 @@ type State string
 
 // The states, the most important first.
 const (
-	New          State = "new"            // nothing known explains it
-	More         State = "more"           // known, and in more cases than are known
-	Gone         State = "gone"           // known, and not found any more
-	Unreproduced State = "not-reproduced" // new, and it does not come again
+	New          State = "new"            // no known bug explains it.
+	More         State = "more"           // a known bug, in more cases than expected.
+	Gone         State = "gone"           // a known bug that its case no longer shows.
+	Unreproduced State = "not-reproduced" // new, but no replay showed it again.
 	Known        State = "known"
 )
 
 // Cluster is a group of cases with the same cause.
 type Cluster struct {
 	ID string
-	// Key identifies it across reports, because its ID may change. Default: its ID.
+	// Key identifies the cluster in other reports, where its ID may differ. Default: its
+	// ID.
 	Key   string
 	State State
 	Title string
-	// Severity is the severity of its known bug, in the catalogue's words, or "".
+	// Severity is the catalogue's severity of the known bug, or "".
 	Severity catalogue.Severity `json:",omitempty"`
-	// Says are lines about its findings, their place and their number.
+	// Says has lines about its findings, and about their places and their number.
 	Says []string
 	// Cases are the ids of its cases, the simplest first.
 	Cases []string
-	// Replay is the command that shows it.
+	// Replay is the command that runs a case of the cluster.
 	Replay string
 }
 

@@ -11,27 +11,28 @@ import (
 	"github.com/shimquake/shimquake/foreign"
 )
 
-// Finding is a cluster of a results.jsonl that needs attention: new, in more cases than
-// known, or gone.
+// Finding is a cluster of a results.jsonl that needs attention: its state is new, more or
+// gone.
 type Finding struct {
-	// Key identifies it across nights.
+	// Key identifies the cluster in the reports of several nights.
 	Key   string
 	State State
 	Title string
 	Says  []string
 	Cases int
-	// Version is the containerd of its simplest case. Replay is the command that runs that
-	// case in any folder. Both are "" if it has no case.
+	// Version is the version of containerd in the cluster's simplest case. Replay is the
+	// command that runs this case in any folder. Both are "" if the cluster has no case.
 	Version, Replay string
-	// Evidence is the folder of the first case with evidence, relative to the file.
+	// Evidence is the evidence folder of the first case that has one, relative to the
+	// file.
 	Evidence string
 }
 
 // ErrCutOff is the error for a results.jsonl without its last line. Its writer was
-// killed, and the missing part is not known.
+// killed, so the file may lack findings.
 var ErrCutOff = errors.New("the file is cut off: the program that wrote it did not finish")
 
-// mostResults limits the size of a results.jsonl, in bytes. A case has some KiB.
+// mostResults limits the size of a results.jsonl, in bytes. A case takes a few KiB.
 const mostResults = 4 << 30
 
 // Findings reads the findings of a results.jsonl.
@@ -47,7 +48,8 @@ func Findings(file string) ([]Finding, error) {
 	return all, errors.Join(err, f.Close())
 }
 
-// The limits of a line of results. The line of a cluster names all its cases.
+// The limits of a line of results. The lines of clusters are the longest, because they
+// name all their cases.
 const (
 	mostLine   = 64 << 20 // bytes
 	mostValues = 1_000_000
@@ -76,7 +78,7 @@ func findings(from io.Reader) ([]Finding, error) {
 		case "case":
 			var c resultsCase
 			err = json.Unmarshal(line, &c)
-			cases[c.ID] = resultsCase{Version: c.Version, Replay: c.Replay, Evidence: c.Evidence} // there may be thousands
+			cases[c.ID] = resultsCase{Version: c.Version, Replay: c.Replay, Evidence: c.Evidence} // only these fields, because there may be thousands of cases
 		case "cluster":
 			var c resultsCluster
 			if err = json.Unmarshal(line, &c); err == nil && c.matters() {
@@ -91,8 +93,8 @@ func findings(from io.Reader) ([]Finding, error) {
 	}
 }
 
-// kindOf returns the type of a line. The first must be a head that this program
-// understands.
+// kindOf returns the type of a line. The first line must be a head with the format of
+// this build.
 func kindOf(line []byte, n int) (string, error) {
 	var l struct {
 		Type, Shimquake string
@@ -103,18 +105,19 @@ func kindOf(line []byte, n int) (string, error) {
 	}
 	switch {
 	case n == 1 && (l.Type != "head" || l.Shimquake != "results"):
-		return "", errors.New("not a file of results: the first line is no head")
+		return "", errors.New("not a file of results: the first line is not the head of a results.jsonl")
 	case n == 1 && l.Format != ResultsFormat:
-		return "", fmt.Errorf("format %d: this shimquake reads format %d", l.Format, ResultsFormat)
+		return "", fmt.Errorf("the file has format %d, but this shimquake reads format %d: "+
+			"write the report again with this shimquake", l.Format, ResultsFormat)
 	}
 	return l.Type, nil
 }
 
-// onlyOne refuses content after the end.
+// onlyOne returns an error if the file has content after its last record.
 func onlyOne(r io.Reader) error {
 	rest, err := io.ReadAll(io.LimitReader(r, 1))
 	if err == nil && len(bytes.TrimSpace(rest)) > 0 {
-		err = errors.New("there is content after the end")
+		err = errors.New("there is content after the last record (type \"end\")")
 	}
 	return err
 }

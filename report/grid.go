@@ -5,7 +5,8 @@ import (
 	"github.com/shimquake/shimquake/sweep/matrix"
 )
 
-// gridOf returns a matrix as a table. cases has the ids of the runs of each cell.
+// gridOf returns a matrix as a table for the page. cases has the ids of the runs of each
+// cell.
 func gridOf(t matrix.Table, cases map[matrix.Key][]string) *Grid {
 	g := &Grid{Columns: t.Releases}
 	for _, b := range t.Bugs {
@@ -21,7 +22,7 @@ func gridOf(t matrix.Table, cases map[matrix.Key][]string) *Grid {
 	return g
 }
 
-// outcomeOf returns the outcome of a run with that result.
+// outcomeOf returns the outcome of a run with this result of a cell.
 func outcomeOf(s matrix.Seen) harness.Outcome {
 	switch s {
 	case matrix.Shown, matrix.Other:

@@ -35,15 +35,16 @@ var (
 	libraryStyle string
 )
 
-// pageTemplate is a text template. All values are safe: JSON without <, base64, and
-// constant text.
+// pageTemplate is a text template without escaping. The values need none: they are
+// escaped HTML, JSON without "<", base64, and constant text.
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
-// packed is how many cases are compressed together, so that common parts are stored once.
+// packed is how many cases are compressed together. Texts that they share then take space
+// only once.
 const packed = 24
 
-// page is a report.html that is being written. Cases are added one by one, so that
-// thousands of histories need not be in memory.
+// page collects the content of a report.html. It takes the cases one by one, so that
+// thousands of histories are never in memory at once.
 type page struct {
 	data    Data
 	index   []row
@@ -64,12 +65,12 @@ type row struct {
 	Millis   int64           `json:"ms"`
 }
 
-// caseText is the content of an opened case.
+// caseText is the content that the page shows when a user opens a case.
 type caseText struct {
 	Replay   string        `json:"replay"`
 	About    string        `json:"about,omitempty"`
 	Evidence string        `json:"evidence,omitempty"`
-	Link     string        `json:"link,omitempty"` // to Evidence
+	Link     string        `json:"link,omitempty"` // the link to Evidence
 	Version  string        `json:"version"`
 	Machine  string        `json:"machine,omitempty"`
 	Problems []string      `json:"problems,omitempty"`
@@ -83,7 +84,7 @@ type caseText struct {
 	// LaterUS is how much later than the other run this run reached the fault's place, in
 	// µs.
 	LaterUS int64 `json:"later,omitempty"`
-	// Lead is the first line about the difference between the two runs.
+	// Lead is a sentence about the most important difference between the two runs.
 	Lead string `json:"lead,omitempty"`
 }
 
@@ -101,7 +102,8 @@ func newPage(d Data) *page {
 	return &page{data: d, without: map[string]Timeline{}, counts: map[harness.Outcome]int{}}
 }
 
-// mostLog limits the size of a log in the evidence, in bytes. A run keeps less.
+// mostLog limits the size of containerd's log in the evidence, in bytes. A run keeps at
+// most this much.
 const mostLog = 65 << 20
 
 // logOf returns containerd's log from a verdict's evidence, or nil.
@@ -109,7 +111,7 @@ func logOf(v harness.Verdict) []byte {
 	if v.Evidence == "" {
 		return nil
 	}
-	text, _ := foreign.ReadFile(filepath.Join(v.Evidence, "containerd.log"), mostLog) // the log is optional in a timeline
+	text, _ := foreign.ReadFile(filepath.Join(v.Evidence, "containerd.log"), mostLog) // ignored: a timeline does not need the log
 	return text
 }
 
@@ -216,7 +218,8 @@ func (h *page) flush() error {
 	return err
 }
 
-// compress returns JSON as base64 of gzip, for DecompressionStream of a browser.
+// compress returns a value as JSON, compressed with gzip and encoded as base64. The page
+// decompresses it with DecompressionStream.
 func compress(v any) (string, error) {
 	var b bytes.Buffer
 	to := base64.NewEncoder(base64.StdEncoding, &b)

@@ -28,17 +28,17 @@ var indexText string
 var indexTemplate = template.Must(template.New("index").Funcs(template.FuncMap{"line": quote.Line}).Parse(indexText))
 
 // Indexed is a report in the list: its folder, its title, and its counts. A report that
-// is being written, or was cut off, has no counts.
+// is not complete has no counts, because they are in its last line.
 type Indexed struct {
 	Folder, Title, Made, Counts string
-	Worst                       string // an outcome
+	Worst                       string // the worst outcome of a case
 }
 
-// mostReports limits the folders that are read.
+// mostReports limits the number of folders that WriteIndex reads.
 const mostReports = 10_000
 
-// NewFolder makes a folder for a report in a folder, and returns its path. Its name has
-// the time and a word, and no other process gets the same one.
+// NewFolder makes a new folder for a report in a folder, and returns its path. Its name
+// has the time and a word. Two processes never get the same folder.
 func NewFolder(in, word string, now time.Time) (string, error) {
 	word = strings.Trim(strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || strings.ContainsRune(".-", r) {
@@ -96,7 +96,7 @@ func indexed(files *foreign.Dir) (all []Indexed, _ error) {
 		}
 		f, err := files.Open(filepath.Join(e.Name(), ResultsFile), mostResults)
 		if err != nil {
-			continue // of no report
+			continue // the folder has no report
 		}
 		r, ok := readIndexed(f)
 		if err := f.Close(); err != nil {
@@ -110,7 +110,7 @@ func indexed(files *foreign.Dir) (all []Indexed, _ error) {
 	return all, nil
 }
 
-// readIndexed reads the first and the last line of results.
+// readIndexed reads the first and the last line of a results.jsonl.
 func readIndexed(from io.Reader) (r Indexed, ok bool) {
 	lines := bufio.NewReader(from)
 	for {

@@ -15,8 +15,8 @@ import (
 // JUnitFile is the name of the report for CI systems.
 const JUnitFile = "junit.xml"
 
-// junit collects the test cases. A known violation is a skipped test: it does not fail,
-// and it has not passed.
+// junit collects the test cases. A known violation becomes a skipped test, because it
+// neither fails the run nor counts as passed.
 type junit struct{ suite reporters.JUnitTestSuite }
 
 func (j *junit) add(c Case, known []string) {

@@ -12,8 +12,8 @@ import (
 	"github.com/shimquake/shimquake/harness/judge"
 )
 
-// keptCases returns the cases of a file of histories. It calls make for each, with its
-// number. A run that was not kept is left out.
+// keptCases returns the cases of a file of histories. It calls make for each of them,
+// with its index in parts. It skips a run whose history was not kept.
 func keptCases(name string, parts []harness.Part, make func(int, harness.Verdict) Case) iter.Seq2[Case, error] {
 	return func(yield func(Case, error) bool) {
 		f, err := foreign.Open(name, harness.MostHistories)
@@ -23,7 +23,7 @@ func keptCases(name string, parts []harness.Part, make func(int, harness.Verdict
 			}
 			return
 		}
-		defer func() { _ = f.Close() }() // it is only read
+		defer func() { _ = f.Close() }() // ignored: the file is only read
 		for n, p := range parts {
 			if p.Len == 0 {
 				continue
@@ -50,7 +50,7 @@ func EvidenceIn(dir, evidence string) string {
 		return ""
 	}
 	defer d.Close()               //nolint:errcheck // it is only read
-	all, err := d.Sub("evidence") // no symbolic link, which would lead out of dir
+	all, err := d.Sub("evidence") // Sub refuses a symbolic link, which could lead out of dir
 	if err != nil {
 		return ""
 	}

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Lead returns the most important difference between two runs: a finding of the first
-// run, and the behaviour of the second in its place. Without a finding it returns "".
+// Lead returns a sentence about the most important difference between two runs. It names
+// a finding of the run with the fault, and what happened instead without the fault. It
+// returns "" if there is no finding.
 func Lead(with, without *Timeline) string {
 	for _, of := range []func(with, without *Timeline, i Item) string{leadOfShim, leadOfStatus, leadOfFinding} {
 		for _, i := range with.Items {
@@ -23,7 +24,8 @@ func Lead(with, without *Timeline) string {
 	return ""
 }
 
-// leadOfShim returns when the shim of the same container ends without the fault.
+// leadOfShim handles a shim that still runs: without the fault, the shim of the same
+// container ended, and leadOfShim says when.
 func leadOfShim(with, without *Timeline, i Item) string {
 	lane := with.Lanes[i.Lane]
 	if i.Mark != Left || lane.Kind != Shim {
@@ -31,7 +33,7 @@ func leadOfShim(with, without *Timeline, i Item) string {
 	}
 	name, of := shimName(lane)
 	here := fmt.Sprintf("%s still runs %s after the client's last call", name, people(i.Took))
-	var last *Item // call of a shim of that container
+	var last *Item // the last call of a shim of that container
 	for n, other := range without.Items {
 		if other.Lane < 0 || without.Lanes[other.Lane].Kind != Shim {
 			continue
@@ -60,7 +62,8 @@ func shimName(l Lane) (name, of string) {
 	return words[0] + " " + words[1], words[2]
 }
 
-// leadOfStatus returns the exit status that is reported without the fault.
+// leadOfStatus handles a wrong exit status: it names the status that was reported without
+// the fault.
 func leadOfStatus(with, without *Timeline, i Item) string {
 	lane := with.Lanes[i.Lane]
 	if i.Mark != Wrong || lane.Kind != Events && lane.Kind != Reported {
@@ -88,7 +91,7 @@ func leadOfStatus(with, without *Timeline, i Item) string {
 	return fmt.Sprintf("Without the fault, %s %s. Here, %s.", strings.TrimRight(head, " "), there, here)
 }
 
-// leadOfFinding returns a finding that the run without the fault does not have.
+// leadOfFinding handles any other finding that the run without the fault does not have.
 func leadOfFinding(with, without *Timeline, i Item) string {
 	if i.Mark != Left && i.Mark != Wrong || with.Lanes[i.Lane].Kind != Found ||
 		slices.ContainsFunc(without.Items, func(other Item) bool { return other.Text == i.Text && other.Mark == i.Mark }) {
@@ -97,7 +100,7 @@ func leadOfFinding(with, without *Timeline, i Item) string {
 	return fmt.Sprintf("Here, %s. The run without the fault has no such finding.", i.Text)
 }
 
-// people returns a duration in two or three digits, as on the page: "2.2 ms".
+// people returns a duration with up to three digits, as the page shows it: "2.2 ms".
 func people(d time.Duration) string {
 	if d >= time.Second {
 		return fmt.Sprintf("%.3g s", d.Seconds())

@@ -7,11 +7,12 @@ import (
 	"github.com/go-logfmt/logfmt"
 )
 
-// mostLogged limits the lines of a log in a timeline. The log itself has all.
+// mostLogged limits the lines of containerd's log in a timeline. The log file has all
+// lines.
 const mostLogged = 200
 
-// log adds the warnings and errors of containerd's log. Text without the form of a log
-// line, such as the stack of a panic, is only in the log itself.
+// log adds the warnings and errors of containerd's log. It skips text without the form of
+// a log line, such as the stack of a panic.
 func (b *builder) log(text []byte) {
 	n := 0
 	for line := range bytes.Lines(text) {

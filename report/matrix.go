@@ -8,7 +8,7 @@ import (
 	"github.com/shimquake/shimquake/sweep/matrix"
 )
 
-// Matrix returns the report of a matrix, with its histories in a folder. Differences
+// Matrix returns the report of a matrix, whose histories are in a folder. Differences
 // from the catalogue come first. The expected results follow, bug by bug.
 func Matrix(t matrix.Table, without map[string]harness.Verdict, dir string) Data {
 	d := Data{Title: "Bugs on releases", Without: without}
@@ -91,7 +91,7 @@ func (m *matrixCases) add(c matrix.Cell) {
 	default:
 		m.as++
 		if c.Seen == matrix.Held {
-			return // no finding, as expected
+			return // the bug was not expected and did not show: there is nothing to list
 		}
 	}
 	k := m.clusters[out.ID]
@@ -103,7 +103,7 @@ func (m *matrixCases) add(c matrix.Cell) {
 	k.Cases = append(k.Cases, ids...)
 }
 
-// The method returns the bug that a run should show, with its title.
+// The method returns the bug that a run of the cell should show, with its title.
 func (m *matrixCases) whose(c matrix.Cell) []string {
 	name := c.Bug
 	if title := m.titles[c.Bug]; title != "" {

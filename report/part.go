@@ -2,10 +2,11 @@ package report
 
 import "time"
 
-// Part marks the items that only one of two runs of a workload has since the first
-// fault. It returns how much later the first run reached the fault than the second.
-// Calls and events are concurrent, so their order does not matter. The n-th item of a
-// key in one run corresponds to the n-th in the other.
+// Part compares a run with a fault to a run of the same workload without it. It marks the
+// items after the first fault that only one run has. It returns how much later the first
+// run reached the fault's place than the second. Calls and events are concurrent, so
+// their order does not matter. The n-th item of a key in one run corresponds to the n-th
+// in the other.
 func Part(with, without *Timeline) (later time.Duration) {
 	at, ok := with.Fault()
 	if !ok {
@@ -17,9 +18,9 @@ func Part(with, without *Timeline) (later time.Duration) {
 	return later
 }
 
-// anchor returns the time between the two runs, measured at the call that the fault
-// hit. If the second run has no such call, it measures at the last common item before
-// the fault.
+// anchor returns how much later the first run was than the second, measured at the call
+// that the fault hit. If the second run has no such call, anchor uses the last item
+// before the fault that both runs have.
 func anchor(with, without *Timeline, fault time.Duration) time.Duration {
 	if later, ok := sameCall(with, without); ok {
 		return later
@@ -44,8 +45,8 @@ func anchor(with, without *Timeline, fault time.Duration) time.Duration {
 	return at - without.Items[has(without, last, nth)].At
 }
 
-// sameCall returns the time between the two runs, measured at the first call that a
-// fault hit.
+// sameCall returns how much later the first run was than the second, measured at the
+// first call that a fault hit. It returns false if the second run lacks this call.
 func sameCall(with, without *Timeline) (later time.Duration, ok bool) {
 	nth := map[string]int{}
 	for _, i := range with.Items {
@@ -68,7 +69,7 @@ func sameCall(with, without *Timeline) (later time.Duration, ok bool) {
 	return 0, false
 }
 
-// has returns the index of the n-th item of a key, or -1.
+// has returns the index of the n-th item with a key, or -1.
 func has(t *Timeline, key string, n int) int {
 	for i, item := range t.Items {
 		if item.key == key {
@@ -80,10 +81,10 @@ func has(t *Timeline, key string, n int) int {
 	return -1
 }
 
-// alone marks the items that only one run has, from a time until both clients are done.
-// It counts the items of the whole runs, because an item that is concurrent with the
-// fault may come before it in the other run. The other run may have ended before an
-// event of the client's last call arrived.
+// alone marks the items that only one run has, after the time `from` and until both
+// clients are done. It counts the items of the whole runs, because an item concurrent
+// with the fault may come before it in the other run. It skips items after the end of the
+// other run. An event of the client's last call may arrive after that end.
 func alone(one, other *Timeline, from, later time.Duration) {
 	count := map[string]int{}
 	for _, i := range other.Items {
@@ -94,7 +95,7 @@ func alone(one, other *Timeline, from, later time.Duration) {
 	for n := range one.Items {
 		i := &one.Items[n]
 		if i.Mark == Injured || i.Mark == Left || i.Mark == Wrong {
-			i.Parted = i.At+i.Took >= from // also a call with the fault at its end
+			i.Parted = i.At+i.Took >= from // this includes a call with the fault at its end
 			continue
 		}
 		if i.key == "" || !inWork(one, *i) || other.end > 0 && i.At-later > other.end {
@@ -106,9 +107,9 @@ func alone(one, other *Timeline, from, later time.Duration) {
 	}
 }
 
-// inWork reports whether an item happened while the client was at work, or just after,
-// when shims end.
+// inWork reports whether an item happened before the client was done, or within grace
+// after that.
 func inWork(t *Timeline, i Item) bool { return t.Done == 0 || i.At <= t.Done+grace }
 
-// grace is the time for an exit after the client's last call.
+// grace is the time after the client's last call in which shims usually exit.
 const grace = 200 * time.Millisecond

@@ -14,15 +14,15 @@ import (
 	"github.com/shimquake/shimquake/oracle/wording"
 )
 
-// life is the life of a shim, from its hits.
+// life is the period in which a shim ran, as far as its hits show it.
 type life struct {
 	lane  int
 	since time.Time
 	last  time.Time
 }
 
-// shimOf returns the lane of a shim, by its pid. The lane is named after the first
-// container that the shim has served.
+// shimOf returns the lane of the shim with a pid. The lane is named after the shim's
+// first container.
 func (b *builder) shimOf(pid int, id string, at time.Time) int {
 	l := b.shims[pid]
 	if l == nil {
@@ -34,7 +34,8 @@ func (b *builder) shimOf(pid int, id string, at time.Time) int {
 	return l.lane
 }
 
-// processes adds the lives of shims and containerd, up to their end or to the last look.
+// processes adds a bar for each shim and containerd. The bar lasts until the process
+// exited, or until the last inventory.
 func (b *builder) processes() {
 	for _, d := range b.h.Deaths {
 		text := fmt.Sprintf("ends with %d", d.Code)
@@ -55,7 +56,7 @@ func (b *builder) processes() {
 	}
 }
 
-// left returns the leaked shims, from the findings.
+// left returns the leaked shims, according to the findings.
 func (b *builder) left() (all []finding.Subject) {
 	for _, f := range b.v.Violations() {
 		if f.Invariant == finding.Leak && f.Class == finding.ClassShim {
@@ -65,7 +66,7 @@ func (b *builder) left() (all []finding.Subject) {
 	return all
 }
 
-// life adds the bar of a shim's life.
+// life adds the bar of a shim.
 func (b *builder) life(pid int, l *life) {
 	isLeft := slices.ContainsFunc(b.left(), func(s finding.Subject) bool { return s.PID == pid })
 	exit := slices.IndexFunc(b.h.Exits, func(e harness.Exit) bool { return e.PID == pid && !e.At.Before(l.since) })
@@ -90,7 +91,7 @@ func (b *builder) life(pid int, l *life) {
 	}
 }
 
-// reason returns the text of the first finding for which is returns true.
+// reason returns the text of the first finding for which the function `is` returns true.
 func (b *builder) reason(is func(finding.Finding) bool) string {
 	all := b.v.Violations()
 	if i := slices.IndexFunc(all, is); i >= 0 {
@@ -99,7 +100,7 @@ func (b *builder) reason(is func(finding.Finding) bool) string {
 	return ""
 }
 
-// containers adds the lives of payloads, from their own records.
+// containers adds a bar for each payload, from the payload's own record.
 func (b *builder) containers() {
 	for _, in := range b.h.Instances {
 		name := in.Name
@@ -128,8 +129,8 @@ func (b *builder) containers() {
 	}
 }
 
-// reported adds the reported exit statuses. A report without a time of its own has the
-// time at which the client received it.
+// reported adds the exit statuses that containerd reported. If a report has no time,
+// reported uses the time at which the client received it.
 func (b *builder) reported() {
 	_, _, reported := b.h.FirstUse()
 	for _, o := range reported {
@@ -169,7 +170,7 @@ func (b *builder) reportedAt(o exit.Observation) time.Time {
 	return o.At
 }
 
-// findings adds the findings about objects without a lane, at the time of the look.
+// findings adds the findings about objects without a lane, at the time of the inventory.
 func (b *builder) findings() {
 	for _, f := range b.v.Violations() {
 		if f.Invariant == finding.Leak && f.Class == finding.ClassShim {

@@ -8,8 +8,8 @@ import (
 	"github.com/shimquake/shimquake/sweep/random"
 )
 
-// Random returns the report of random plans, with their histories in a folder. Plans
-// with a fault that was not reached show nothing, and are only counted.
+// Random returns the report of random plans, whose histories are in a folder. It only
+// counts the plans with a fault that was not reached, because they have no result.
 func Random(rep random.Report, draws []random.Draw, without map[string]harness.Verdict, dir string) Data {
 	d := Data{
 		Title: "Random plans on containerd " + rep.Version, Without: without,

@@ -11,11 +11,11 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// ResultsFile is the name of the file of results: JSON lines, as docs/results.md has
-// them.
+// ResultsFile is the name of the file of results. docs/results.md describes its JSON
+// lines.
 const ResultsFile = "results.jsonl"
 
-// ResultsFormat is the version of that form. Fields are added without a new one.
+// ResultsFormat is the version of that form. A new field does not change the version.
 const ResultsFormat = 1
 
 // resultsHead is the first line.
@@ -70,11 +70,11 @@ type resultsEnd struct {
 	Lacks    string `json:"lacks,omitempty"`
 }
 
-// results writes results.jsonl while cases come.
+// results writes the lines of results.jsonl case by case.
 type results struct{ to *json.Encoder }
 
 func newResults(w io.Writer, d Data) (results, error) {
-	r := results{json.NewEncoder(quote.NewTerminal(w))} // the same objects, with more escapes
+	r := results{json.NewEncoder(quote.NewTerminal(w))} // NewTerminal escapes control characters, which does not change the JSON values
 	return r, r.to.Encode(resultsHead{"head", "results", ResultsFormat, d.Title, d.Command, stamp(d.Made)})
 }
 

@@ -9,10 +9,12 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// SummaryFile is the name of the summary in Markdown: cat it to $GITHUB_STEP_SUMMARY.
+// SummaryFile is the name of the summary in Markdown. GitHub shows it if a job appends it
+// to $GITHUB_STEP_SUMMARY.
 const SummaryFile = "summary.md"
 
-// mostSummed limits the rows of a table in the summary. GitHub accepts 1 MiB.
+// mostSummed limits the rows of a table in the summary, because GitHub accepts at most 1
+// MiB.
 const mostSummed = 30
 
 // summary collects the rows of violated and invalid cases.
@@ -75,11 +77,11 @@ func (s *summary) clusters(b *strings.Builder, d Data) {
 	switch {
 	case len(fresh) > 0:
 		table(b, head, fresh[:min(len(fresh), mostSummed)])
-	case len(d.Answers) > 0: // the reader asked another question
+	case len(d.Answers) > 0: // d.Answers replaces the list of new findings
 	case d.Lacks == "":
 		b.WriteString("Nothing is new.\n\n")
 	default:
-		b.WriteString("Nothing is new in what has run.\n\n")
+		b.WriteString("Nothing is new in the cases that have run.\n\n")
 	}
 	if len(known) > 0 {
 		fmt.Fprintf(b, "<details><summary>%d known findings</summary>\n\n", len(known))

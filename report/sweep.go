@@ -19,8 +19,9 @@ import (
 	"github.com/shimquake/shimquake/sweep/triage"
 )
 
-// Sweep returns the report of a sweep's folders, which may be shards. The histories are
-// read while the report is written.
+// Sweep returns the report of a sweep. Each shard of a sweep has a folder of its own. The
+// histories are read only while the report is written, because they may be too large for
+// the memory.
 func Sweep(h journal.Head, rep triage.Report, without map[string]harness.Verdict, dirs ...string) Data {
 	d := Data{
 		Title:   "Sweep of containerd " + rep.Version,
@@ -50,7 +51,7 @@ func Sweep(h journal.Head, rep triage.Report, without map[string]harness.Verdict
 	return d
 }
 
-// errStop ends a walk.
+// errStop ends the walk over the histories when the writer stops reading.
 var errStop = errors.New("no more cases are wanted")
 
 // caseID returns the id of a plan's case.
@@ -78,7 +79,7 @@ func Replay(v harness.Verdict) string {
 	return replay(c)
 }
 
-// replay returns the command without the fields that a run ignores.
+// replay returns the command for a case, without the fields that a run ignores.
 func replay(c harness.Case) string {
 	c.Bad, c.Issues = nil, nil
 	return "shimquake run /dev/stdin <<'CASE'\n" + strings.TrimSpace(c.String()) + "\nCASE"
@@ -102,7 +103,7 @@ func replayMinimised(file, version string) string {
 	return "shimquake run --containerd " + version + " " + file
 }
 
-// clustersOf returns a sweep's clusters, the most important first.
+// clustersOf returns the clusters of a sweep, the most important first.
 func clustersOf(p plan.Plan, rep triage.Report) []Cluster {
 	var all []Cluster
 	for _, c := range rep.New {
@@ -143,7 +144,7 @@ func clustersOf(p plan.Plan, rep triage.Report) []Cluster {
 		switch {
 		case k.Gone:
 			out.State = Gone
-			out.Says = append(out.Says, "its case was run, but does not show it: is it fixed?")
+			out.Says = append(out.Says, "the catalogue's case ran, but does not show it: check whether this release has a fix")
 		case k.Exceeds():
 			out.State = More
 			out.Says = append(out.Says, fmt.Sprintf("at most %d cases are expected", k.Most))
@@ -176,8 +177,8 @@ func SortClusters(all []Cluster) {
 	})
 }
 
-// words returns a finding without the name of its subject, which differs between the
-// cases of a cluster.
+// words returns a finding without the name of the object, which differs between the cases
+// of a cluster.
 func words(f finding.Finding) string {
 	head := fmt.Sprintf("%s %s", f.Invariant, f.Class)
 	switch {
@@ -196,7 +197,7 @@ func number(n int, of string) string {
 	return fmt.Sprintf("%d %ss", n, of)
 }
 
-// mostWindows limits the functions of a cluster that are named.
+// mostWindows limits the functions that a cluster's lines name.
 const mostWindows = 4
 
 func idsOf(p plan.Plan, c triage.Cluster) []string {

@@ -23,13 +23,13 @@ const (
 	Events     Kind = "event"
 	Reported   Kind = "reported" // reported exit statuses
 	Log        Kind = "log"      // warnings and errors of containerd's log
-	Found      Kind = "found"    // findings of no process that has a lane
+	Found      Kind = "found"    // findings about objects without a lane
 )
 
 // Kinds are all kinds, in the order in which a reader sees them.
 var Kinds = []Kind{Faults, Client, Containerd, Shim, Container, Events, Reported, Log, Found}
 
-// Mark is why a reader must see an item.
+// Mark says why an item is highlighted, or toned down.
 type Mark string
 
 // The marks.
@@ -37,23 +37,23 @@ const (
 	NoMark Mark = ""
 	// Injured marks the injected fault.
 	Injured Mark = "fault"
-	// Left marks a resource that was left behind.
+	// Left marks a leaked resource.
 	Left Mark = "left"
 	// Wrong marks a wrong exit status, or another wrong report.
 	Wrong Mark = "wrong"
-	// Failed marks a call that has failed.
+	// Failed marks a call that failed.
 	Failed Mark = "error"
 	// Ended marks the end of a process.
 	Ended Mark = "ended"
-	// Waits marks a phase of the harness, over all lanes.
+	// Waits marks a phase of the harness. It covers all lanes.
 	Waits Mark = "phase"
 	// Runs marks the life of a process.
 	Runs Mark = "runs"
-	// Minor marks a call that only asks, of which there are many.
+	// Minor marks a call that only reads. There are many of them.
 	Minor Mark = "minor"
 )
 
-// Lane is a swim lane.
+// Lane is a row of the timeline, for one process or one source of items.
 type Lane struct {
 	Kind Kind
 	Name string
@@ -71,12 +71,12 @@ type Item struct {
 	// Parted is set if only one of two runs has the item: see Part.
 	Parted bool
 
-	key string // equal for corresponding items of two runs; "" if not compared
+	key string // equal for corresponding items of two runs; "" if the item is not compared
 	// call names a method and an id. Items with the same call may have different results.
 	call string
 }
 
-// Timeline is a history in swim lanes.
+// Timeline is a history as items in lanes.
 type Timeline struct {
 	Lanes []Lane
 	Items []Item
@@ -85,8 +85,8 @@ type Timeline struct {
 	end  time.Duration // of the run
 }
 
-// Fault returns the time of the first fault, from which times are counted. The call
-// that it hit may have begun before it.
+// Fault returns the time of the first fault. The page shows times relative to it. The
+// call that it hit may have begun earlier.
 func (t *Timeline) Fault() (at time.Duration, ok bool) {
 	for _, i := range t.Items {
 		if i.Mark != Injured {
@@ -102,8 +102,8 @@ func (t *Timeline) Fault() (at time.Duration, ok bool) {
 	return at, ok
 }
 
-// NewTimeline returns the timeline of a verdict's history. log is containerd's log, if
-// it was kept.
+// NewTimeline returns the timeline of a verdict's history. log is containerd's log, or
+// nil if it was not kept.
 func NewTimeline(v harness.Verdict, log []byte) Timeline {
 	if v.History == nil {
 		return Timeline{}
@@ -132,9 +132,9 @@ type builder struct {
 	items []Item
 	names map[string]string // short names for long ids
 	shims map[int]*life
-	end   time.Time // of the run's last look
+	end   time.Time // of the run's last inventory
 
-	sandboxes int // that have names
+	sandboxes int // the number of sandboxes in names
 }
 
 func newBuilder(v harness.Verdict) *builder {
@@ -167,7 +167,7 @@ func (b *builder) lane(kind Kind, name string) int {
 	return n
 }
 
-// add adds an item that began at a time. An item without a time is left out.
+// add adds an item that began at the given time. It omits an item with the zero time.
 func (b *builder) add(lane int, at time.Time, i Item) {
 	if at.IsZero() {
 		return
@@ -214,7 +214,7 @@ func millis(d time.Duration) string {
 	return d.Round(time.Microsecond).String()
 }
 
-// phases adds the steps of the harness after the client is done, over all lanes.
+// phases adds the steps of the harness after the client is done. They cover all lanes.
 func (b *builder) phases() {
 	phase := func(text string, from, to time.Time) {
 		if !from.IsZero() && to.After(from) {

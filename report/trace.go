@@ -26,12 +26,12 @@ type traceEvent struct {
 	Args  map[string]any `json:"args,omitempty"`
 }
 
-// WriteTrace writes a timeline in the Chrome trace format. A lane is a thread.
-// Overlapping calls of a lane are on several threads, because slices of a thread must
-// nest.
+// WriteTrace writes a timeline in the Chrome trace format. Each lane is a thread. If
+// calls of a lane overlap, the lane has several threads, because the format allows only
+// nested slices in a thread.
 func WriteTrace(w io.Writer, name string, t Timeline) error {
 	events := []traceEvent{{Name: "process_name", Phase: "M", PID: 1, Args: map[string]any{"name": name}}}
-	rows := map[int][]time.Duration{} // of each lane, when its rows are free again
+	rows := map[int][]time.Duration{} // for each lane, the times at which its rows are free again
 	for _, i := range t.Items {
 		lane := i.Lane
 		if lane < 0 {
@@ -68,7 +68,7 @@ func WriteTrace(w io.Writer, name string, t Timeline) error {
 
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
 
-// thread returns the number of a lane's row.
+// thread returns the thread number for a row of a lane.
 func thread(lane, row int) int { return lane*1000 + row + 1 }
 
 func rowNames(t Timeline, lane, row int) []traceEvent {

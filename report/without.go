@@ -15,8 +15,9 @@ import (
 	"github.com/shimquake/shimquake/harness/judge"
 )
 
-// WithoutFile is the name of the history of a case's workload without a fault, in the
-// case's folder of evidence. A sweep has one for each workload in WithoutDir.
+// WithoutFile is a file in a case's folder of evidence. It has the history of the case's
+// workload without a fault. A sweep has such a file for each workload in the folder
+// WithoutDir.
 const (
 	WithoutFile = "without-fault.json"
 	WithoutDir  = "without-fault"
@@ -33,7 +34,7 @@ func WithoutFault(c harness.Case) harness.Case {
 }
 
 // WithoutName returns the name of a case's run without a fault. Cases with the same
-// workload share it.
+// workload share the run.
 func WithoutName(c harness.Case) string {
 	c = WithoutFault(c)
 	c.About = ""
@@ -41,7 +42,7 @@ func WithoutName(c harness.Case) string {
 	return "without-" + hex.EncodeToString(sum[:6])
 }
 
-// KeepWithout keeps a run without a fault in a file of a folder.
+// KeepWithout writes a run without a fault to a file in a folder.
 func KeepWithout(dir, file string, v harness.Verdict) error {
 	if v.History == nil {
 		return fmt.Errorf("keep %s: the run without a fault has no history", file)
@@ -63,7 +64,7 @@ func KeepWithout(dir, file string, v harness.Verdict) error {
 	return nil
 }
 
-// ReadWithout reads a file of a folder that KeepWithout has kept. A missing file is
+// ReadWithout reads a file that KeepWithout has written. If there is none, the error is
 // fs.ErrNotExist.
 func ReadWithout(dir, file string) (harness.Verdict, error) {
 	d, err := foreign.OpenDir(dir)
@@ -83,11 +84,12 @@ func readWithout(d *foreign.Dir, file string) (harness.Verdict, error) {
 	return judge.Judge(k.History, catalogue.Residues()), err
 }
 
-// mostWithout limits the runs without a fault in a folder. There is one for each
-// workload.
+// mostWithout limits the files that SweptWithout reads from a folder. There is one for
+// each workload.
 const mostWithout = 1 << 16
 
-// SweptWithout reads the runs without a fault that a sweep has kept, by workload.
+// SweptWithout returns the runs without a fault that a sweep has kept, by the name of the
+// workload.
 func SweptWithout(dir string) (map[string]harness.Verdict, error) {
 	out := map[string]harness.Verdict{}
 	d, err := foreign.OpenDir(dir)

@@ -17,8 +17,8 @@ import (
 // HTMLFile is the name of the page in a report's folder.
 const HTMLFile = "report.html"
 
-// Write writes a report into a folder: report.html, results.jsonl, junit.xml and
-// summary.md.
+// Write writes the files of a report into a folder: report.html, results.jsonl, junit.xml
+// and summary.md.
 func Write(dir string, d Data) error {
 	w, err := Begin(dir, d)
 	if err != nil {
@@ -51,7 +51,8 @@ type Writer struct {
 	in      map[string][]Cluster // by the ids of cases
 }
 
-// Begin begins a report. It ignores Cases and Without of its data.
+// Begin begins a report. It ignores Cases and Without of the data: the caller adds these
+// with Add and Without.
 func Begin(dir string, d Data) (*Writer, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -78,9 +79,9 @@ func Begin(dir string, d Data) (*Writer, error) {
 
 // errInUse is the error if another process writes a report to the folder.
 var errInUse = errors.New(
-	"another shimquake writes its report there: wait for its end, or take another folder (--out)")
+	"another shimquake is writing a report to this folder: wait until it ends, or use another folder (--out)")
 
-// onlyWriter opens an empty file of results, and locks it against other writers.
+// onlyWriter opens an empty results.jsonl, and locks it against other writers.
 func onlyWriter(files *foreign.Dir) (*os.File, error) {
 	f, err := files.OpenFile(ResultsFile, os.O_WRONLY|os.O_CREATE, 0o644)
 	if err != nil {
@@ -99,13 +100,13 @@ func onlyWriter(files *foreign.Dir) (*os.File, error) {
 	return f, nil
 }
 
-// Without adds a run without a fault, under its name in the cases.
+// Without adds a run without a fault, under the name that the cases have in Case.Without.
 func (w *Writer) Without(name string, v harness.Verdict) {
 	w.html.without[name] = NewTimeline(v, logOf(v))
 }
 
-// Add adds a case. If the case's evidence is in the report's folder, Add writes the
-// trace there.
+// Add adds a case. If the case's evidence is in the report's folder, Add writes the trace
+// into the evidence.
 func (w *Writer) Add(c Case) error {
 	var ids, known []string
 	for _, k := range w.in[c.ID] {
@@ -127,13 +128,13 @@ func (w *Writer) Add(c Case) error {
 	return errors.Join(w.results.add(c, ids), w.html.add(c, t))
 }
 
-// relative returns a folder's path relative to the report's folder, so that both can be
-// moved.
+// relative returns a folder's path relative to the report's folder, so that the link
+// still works after both were moved together.
 func (w *Writer) relative(dir string) string {
 	if rel, ok := w.within(dir); ok {
 		return rel
 	}
-	if abs, err := filepath.Abs(dir); err == nil && dir != "" { // a link from the report's folder, not from this one
+	if abs, err := filepath.Abs(dir); err == nil && dir != "" { // the link starts in the report's folder, and not in the working directory
 		return abs
 	}
 	return dir
@@ -148,7 +149,7 @@ func (w *Writer) within(dir string) (string, bool) {
 	return rel, err == nil && (isBelow(w.dir, abs) || w.data.Evidence != "" && isBelow(w.data.Evidence, abs))
 }
 
-// isBelow reports whether an absolute path is a folder, or an entry in it.
+// isBelow reports whether an absolute path is the folder dir, or is below it.
 func isBelow(dir, abs string) bool {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -177,7 +178,7 @@ func (w *Writer) trace(c Case, t Timeline) error {
 	return nil
 }
 
-// End writes the rest.
+// End writes the clusters and the other files, and closes the report.
 func (w *Writer) End() error {
 	n := w.html.counts
 	err := w.results.end(w.data, n)
@@ -204,7 +205,7 @@ func (w *Writer) create(name string, write func(io.Writer) error) error {
 	return nil
 }
 
-// stamp returns a time for other programs, and for the page.
+// stamp returns a time in the form that the files have.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // cloned returns a copy of a timeline, so that its items can be marked.

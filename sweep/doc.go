@@ -1,9 +1,9 @@
-// Package sweep runs the cases of a plan. For each cluster of findings it finds the
-// simplest case that shows it.
+// Package sweep runs the cases of a plan. For each cluster of findings it looks for the
+// simplest case that shows the cluster.
 //
 // A sweep is a [plan.Plan], a journal with a line for the result of each case, and a
-// [triage.Report] of these two. So a sweep can be killed and resumed, split over machines
-// and merged, and gives the same report.
+// [triage.Report] of these two. So a sweep that was killed and resumed, or split over
+// machines and merged, gives the same report.
 //
 // The packages, each of which imports only packages of the lines above it:
 //

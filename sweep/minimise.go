@@ -21,33 +21,35 @@ import (
 	"github.com/shimquake/shimquake/sweep/triage"
 )
 
-// Minimiser finds the simplest case of a cluster and replays it.
+// Minimiser finds the simplest case of a cluster and replays it. A replay is a further
+// run of the case.
 type Minimiser struct {
 	Engine plan.Engine
-	// Out is the sweep's folder: the cases go to its folder findings.
+	// Out is the sweep's folder. The cases go to the folder "findings" in it.
 	Out string
-	// Replays is the number of runs of each case. 0: nothing is minimised.
+	// Replays is the number of runs of each case. With 0, nothing is minimised.
 	Replays int
-	// Once ends all replays when one has shown a new cluster: the sweep then ends with 1
-	// in any case.
+	// Once ends all replays as soon as one has shown a new cluster, because the sweep's
+	// exit status is then 1 whatever the others show.
 	Once bool
-	// Parallel is how many cases work concurrently. Slots are the Slots of the Engine, if
-	// it has some.
+	// Parallel is how many cases work concurrently. Slots must be the same as the
+	// Engine's, or nil if the Engine has none.
 	Parallel int
 	Slots    Slots
-	// Origin, if any, returns a sentence about a case of the plan, for its minimised
-	// form.
+	// Origin, if not nil, returns a sentence about a case of the plan, for the file of
+	// its minimised form.
 	Origin func(spec int) string
 
 	reported *progress.Work
 }
 
-// shrinkTries is how often a smaller case runs without the finding before it is given up.
+// shrinkTries is how often a smaller case may run without the finding before the
+// minimiser discards it.
 const shrinkTries = 2
 
-// ShowAll finds the simplest case of each new cluster of a report, and writes it with its
-// evidence. It records in Shown how often the case shows the cluster, and settles the
-// report.
+// ShowAll finds the simplest case of each new cluster of a report, and writes the case
+// with its evidence. It records in Shown how often the case shows the cluster. Then it
+// calls [triage.Report.Settle].
 func (m Minimiser) ShowAll(ctx context.Context, p plan.Plan, r *triage.Report) error {
 	if m.Replays == 0 {
 		return nil
@@ -77,9 +79,9 @@ func (m Minimiser) ShowAll(ctx context.Context, p plan.Plan, r *triage.Report) e
 	return nil
 }
 
-// showGone replays the own cases of a known finding that have not shown it. One run
-// proves nothing, because the load decides how far a process comes before another acts.
-// The finding is gone if no replay of any of them shows it.
+// showGone replays the cases of the catalogue's known finding, if they have not shown it
+// in the sweep. One run proves nothing, because a race depends on the machine's load. The
+// finding is gone if no replay of any of these cases shows it.
 func (m Minimiser) showGone(ctx context.Context, p plan.Plan, known *triage.Known) error {
 	for _, from := range known.Absent() {
 		k, err := p.Specs[from].Case(p.Containerd)
@@ -96,9 +98,9 @@ func (m Minimiser) showGone(ctx context.Context, p plan.Plan, known *triage.Know
 	return nil
 }
 
-// show extracts a case, minimises its faults, simplifies its workload and replays it. If
-// it never shows the cluster again, it may be a race that another case of the cluster
-// shows more often.
+// show minimises the faults of a case, simplifies its workload and replays it. If no
+// replay shows the cluster, show tries another case of it, because the finding may be a
+// race that another case shows more often.
 func (m Minimiser) show(ctx context.Context, p plan.Plan, c *triage.Cluster) error {
 	var first *triage.Shown
 	for _, from := range c.Simplest(p) {
@@ -118,7 +120,7 @@ func (m Minimiser) show(ctx context.Context, p plan.Plan, c *triage.Cluster) err
 	return nil
 }
 
-// showCase shows a cluster by a case of the plan.
+// showCase is show for one case of the plan.
 func (m Minimiser) showCase(ctx context.Context, p plan.Plan, c *triage.Cluster, from int) error {
 	k, err := p.Specs[from].Case(p.Containerd)
 	if err != nil {
@@ -132,7 +134,7 @@ func (m Minimiser) showCase(ctx context.Context, p plan.Plan, c *triage.Cluster,
 		return err
 	}
 	name := c.Name
-	if c.Shown != nil { // an earlier case did not show it again
+	if c.Shown != nil { // a replay of an earlier case did not show the cluster
 		name += "-" + k.Name
 	}
 	c.Shown = &triage.Shown{Replays: m.Replays}
@@ -145,8 +147,8 @@ func (m Minimiser) showCase(ctx context.Context, p plan.Plan, c *triage.Cluster,
 	return m.replay(ctx, k, c.Shown, c.ShownBy)
 }
 
-// replay writes a case, runs it, counts how often it shows the finding, and keeps the
-// evidence of one such run.
+// replay writes a case, runs it, and counts how often it shows the finding. It keeps the
+// evidence of one run that does.
 func (m Minimiser) replay(ctx context.Context, k harness.Case, shown *triage.Shown,
 	shows func(harness.Verdict) bool) error {
 	dir := filepath.Join(m.Out, findings)
@@ -196,19 +198,20 @@ func (m Minimiser) write(k harness.Case) error {
 	)
 }
 
-// shows reports whether a case shows the cluster. It removes the case's evidence.
+// shows runs a case and reports whether it shows the cluster. It removes the evidence of
+// these runs.
 func (m Minimiser) shows(ctx context.Context, k harness.Case, c *triage.Cluster) (bool, error) {
 	verdicts := m.runs(ctx, k, shrinkTries, c.Name+": minimise, run", c.ShownBy)
 	for _, v := range verdicts {
-		if err := os.RemoveAll(v.Evidence); err != nil { // "" is nothing to remove
+		if err := os.RemoveAll(v.Evidence); err != nil { // the name is "" if the run left no evidence: nothing is removed then
 			return false, err
 		}
 	}
 	return slices.ContainsFunc(verdicts, c.ShownBy), ctx.Err()
 }
 
-// runs runs a case n times, or until one run shows the finding if that is enough; what
-// describes the runs.
+// runs runs a case n times. If one run that shows the finding is enough, runs stops
+// there. The text `what` describes the runs to the user.
 func (m Minimiser) runs(ctx context.Context, c harness.Case, n int, what string,
 	shows func(harness.Verdict) bool) (all []harness.Verdict) {
 	var begun, shown atomic.Int64
@@ -231,12 +234,12 @@ func (m Minimiser) runs(ctx context.Context, c harness.Case, n int, what string,
 			return nil
 		})
 	}
-	_ = g.Wait() // never fails: the verdicts have the results
+	_ = g.Wait() // no function of the group returns an error: the verdicts have the results
 	return all
 }
 
-// minimise removes faults of a case while it shows the same: the result needs each of its
-// faults.
+// minimise removes faults of a case while it still shows the same. Without any one fault
+// of the result, the case does not.
 func minimise(c harness.Case, shows func(harness.Case) (bool, error)) (harness.Case, error) {
 	return reduce(c, func(c harness.Case) (out []harness.Case) {
 		for i := range c.Plan {
@@ -249,7 +252,7 @@ func minimise(c harness.Case, shows func(harness.Case) (bool, error)) (harness.C
 	}, shows)
 }
 
-// simplify returns the smallest workload with which a case shows the same.
+// simplify returns the case with the smallest workload that still shows the same.
 func simplify(c harness.Case, shows func(harness.Case) (bool, error)) (harness.Case, error) {
 	return reduce(c, func(c harness.Case) (out []harness.Case) {
 		for _, w := range smaller(c.Workload) {
@@ -261,13 +264,16 @@ func simplify(c harness.Case, shows func(harness.Case) (bool, error)) (harness.C
 	}, shows)
 }
 
-// reduce takes the first smaller form of a case that shows the same, until there is none.
+// reduce replaces a case by its first smaller form that shows the same, until there is
+// none.
 func reduce(c harness.Case, smaller func(harness.Case) []harness.Case,
 	shows func(harness.Case) (bool, error)) (harness.Case, error) {
 	for again := true; again; {
 		again = false
 		for _, less := range smaller(c) {
-			// A point may need a sandbox, and so CRI. A run without an end takes the time limit.
+			// An invalid case is skipped, for example because its point needs a sandbox,
+			// and so CRI. A case with more steps that wait for ever is skipped,
+			// because it runs until its time limit.
 			if less.Check() != nil || endless(less) > endless(c) {
 				continue
 			}
@@ -284,13 +290,13 @@ func reduce(c harness.Case, smaller func(harness.Case) []harness.Case,
 	return c, nil
 }
 
-// endless returns the number of steps that wait for an end that does not come: of a
-// process that no step ends. It returns 0 if a fault may end the shim and its processes.
+// endless returns the number of steps that wait for ever, because no step ends their
+// process. It returns 0 if a fault may end the shim and its processes.
 func endless(c harness.Case) (n int) {
 	if slices.ContainsFunc(c.Plan, func(f failpoints.Fault) bool { return f.At.Who == "shim" }) {
 		return 0
 	}
-	steps, _ := c.Workload.Steps() // an error is a problem of the case
+	steps, _ := c.Workload.Steps() // ignored here: Case.Check reports an invalid script
 	expected, _ := model.Expect(c.Workload)
 	for i, all := range expected {
 		if !steps[i].Concurrent && slices.ContainsFunc(all, func(e model.Expected) bool { return len(e.Responses) == 0 }) {

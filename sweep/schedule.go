@@ -20,34 +20,34 @@ import (
 type Schedule struct {
 	Engine plan.Engine
 	Head   journal.Head
-	// Journal gets each result.
+	// Journal is where Run writes each result.
 	Journal *journal.Journal
-	// Done are the existing results.
+	// Done has the results of an earlier run, whose cases are not run again.
 	Done []journal.Result
 	// Parallel is how many cases work concurrently. Default: 1.
 	Parallel int
-	// Slots, if any, are yielded by cases of a Runner that only wait: then there are more
-	// worlds than Parallel.
+	// Slots, if not nil, are the slots that the Engine's cases yield while they only
+	// wait. More cases than Parallel then exist at a time.
 	Slots Slots
-	// Known are findings whose cases run first: they wait for their leaks, and should not
-	// do so when no other work is left.
+	// Known are findings whose cases run first. Such a case waits for its leak to vanish,
+	// and at the end of a sweep no other case could use that time.
 	Known []catalogue.Excuse
-	// OnResult, if any, gets each result; one at a time.
+	// OnResult, if not nil, is called with each result, one at a time.
 	OnResult func(journal.Result)
 }
 
-// ErrInterrupted is the error for a sweep that was ended early; the journal has the
+// ErrInterrupted is the error of a sweep that was interrupted. The journal has the
 // finished cases.
-var ErrInterrupted = errors.New("the sweep was ended")
+var ErrInterrupted = errors.New("the sweep was interrupted")
 
-// Run runs the cases without a result, and returns all results. When ctx ends it returns
-// the finished ones with ErrInterrupted.
+// Run runs the cases that have no result yet, and returns all results. When ctx ends, it
+// returns the finished ones with ErrInterrupted.
 func (s Schedule) Run(ctx context.Context) ([]journal.Result, error) {
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	todo := s.todo()
 	results, evidence := slices.Clone(s.Done), newKeeper(s.Head.Plan, s.Done)
-	for r := range s.start(running, stop, todo) { // also after a failure: no worker may block forever
+	for r := range s.start(running, stop, todo) { // drain the channel also after a failure, so that no worker blocks for ever
 		if err := errors.Join(evidence.keep(s.Head.Plan.Specs[r.I], &r), s.Journal.Add(&r)); err != nil {
 			stop(err)
 			continue
@@ -67,8 +67,8 @@ func (s Schedule) Run(ctx context.Context) ([]journal.Result, error) {
 	}
 }
 
-// start starts workers, and returns the channel of their results. A failure stops the
-// other workers.
+// start starts workers, and returns the channel of their results. If one worker fails,
+// start stops the others.
 func (s Schedule) start(ctx context.Context, stop context.CancelCauseFunc, todo []int) <-chan journal.Result {
 	work, ended := make(chan int), make(chan journal.Result)
 	var workers sync.WaitGroup
@@ -129,7 +129,7 @@ func (s Schedule) todo() []int {
 	return append(first, rest...)
 }
 
-// one runs a case until its fault has fired.
+// one runs a case until its fault has fired, at most Spec.Tries times.
 func (s Schedule) one(ctx context.Context, i int) (journal.Result, error) {
 	spec := s.Head.Plan.Specs[i]
 	c, err := spec.Case(s.Head.Plan.Containerd)
@@ -141,7 +141,7 @@ func (s Schedule) one(ctx context.Context, i int) (journal.Result, error) {
 			return journal.Result{}, ErrInterrupted
 		}
 		v := s.Slots.Run(ctx, s.Engine, c)
-		if ctx.Err() != nil { // the run was cut off
+		if ctx.Err() != nil { // the run was interrupted
 			return journal.Result{}, errors.Join(ErrInterrupted, os.RemoveAll(v.Evidence))
 		}
 		r, err := journal.ResultOf(i, v)
@@ -160,9 +160,10 @@ func (s Schedule) one(ctx context.Context, i int) (journal.Result, error) {
 	}
 }
 
-// mayFire reports whether an invalid case is worth another try. It is not if a fault
-// keeps containerd from booting, or if a process does not check a context: the next run
-// is the same. A case whose fault fired is never repeated: its outcome is its result.
+// mayFire reports whether another run of an invalid case may have a result. It returns
+// false if a fault keeps containerd from booting, or if a process does not check an ended
+// context. The next run would be the same. It also returns false if the fault fired,
+// because the outcome is then the result.
 func mayFire(v harness.Verdict) bool {
 	missed := slices.ContainsFunc(v.Firings, func(f harness.Firing) bool { return f.Count == 0 })
 	ignored := slices.ContainsFunc(v.Firings, func(f harness.Firing) bool { return f.Miss == harness.MissUnobserved })
@@ -170,10 +171,10 @@ func mayFire(v harness.Verdict) bool {
 	return missed && !died && !v.HasProblem(harness.ByBoot) && !ignored
 }
 
-// keeper keeps the evidence of the first few cases of a kind, and removes the rest.
+// keeper keeps the evidence of the first keptOf cases of a kind, and removes the rest.
 type keeper map[string]int
 
-// keptOf is the number of kept folders of a kind.
+// keptOf is the number of evidence folders that a sweep keeps for a kind of case.
 const keptOf = 2
 
 func newKeeper(p plan.Plan, done []journal.Result) keeper {

@@ -9,7 +9,8 @@ import (
 )
 
 // Slots limit the number of cases that work concurrently. A case that only waits for
-// leftovers yields its slot meanwhile. So the processors are neither idle nor overloaded.
+// leftovers to vanish yields its slot meanwhile. So the processors are neither idle nor
+// overloaded.
 type Slots chan struct{}
 
 // NewSlots returns n slots.
@@ -41,12 +42,12 @@ func (s Slots) Run(ctx context.Context, e plan.Engine, c harness.Case) harness.V
 	return e.Run(ctx, c)
 }
 
-// grace is how long a wait may take before the slot is yielded. Most waits end with the
-// first check, and a case that queues for its slot again keeps its world longer.
+// grace is how long a case waits before it yields its slot. Most waits are shorter, and a
+// case that had to queue for a slot again would keep its containerd in memory longer.
 const grace = 300 * time.Millisecond
 
-// Yield yields the slot while wait runs, and takes one again afterwards: it is for
-// runner.Runner.
+// Yield yields the slot while wait runs, and takes a slot again afterwards. It is the
+// value of runner.Runner's Yield.
 func (s Slots) Yield(wait func()) {
 	given := time.AfterFunc(grace, s.give)
 	wait()
@@ -55,8 +56,8 @@ func (s Slots) Yield(wait func()) {
 	}
 }
 
-// Worlds returns the number of cases that may exist if that many work concurrently. Each
-// keeps a containerd in memory.
+// Worlds returns the number of cases that may exist at a time, if `working` of them may
+// work concurrently. The number is limited because each keeps a containerd in memory.
 func (s Slots) Worlds(working int) int {
 	if s == nil {
 		return max(working, 1)

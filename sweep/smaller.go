@@ -12,13 +12,13 @@ import (
 	"github.com/shimquake/shimquake/harness/script"
 )
 
-// smaller returns workloads that have less than w, the smallest first. One has a single
-// container with the standard lifecycle. The others lack a container, an exec, a step,
-// half of a repeat, or a property. Some are not valid.
+// smaller returns smaller forms of a workload, the smallest first. One form has a single
+// container with the standard lifecycle. Each of the others lacks a container, an exec, a
+// step, half of a repeat, or a property. Some forms are not valid.
 func smaller(w harness.Workload) (all []harness.Workload) {
 	if w.API == harness.CRI || w.Scripted() || len(w.Containers) > 1 {
 		first := w.Containers[0]
-		first.Execs, first.Stays = nil, false // keys of a script
+		first.Execs, first.Stays = nil, false // these keys need a script
 		all = append(all, harness.Workload{Containers: []harness.Container{first}})
 	}
 	for n, c := range w.Containers {
@@ -48,8 +48,8 @@ func withScript(w harness.Workload, lines []string) harness.Workload {
 	return w
 }
 
-// namesWithoutContainer returns the new names of objects when the n-th of all containers
-// is gone. The new name of an object that is gone is "".
+// namesWithoutContainer returns the new names of the objects after the n-th of all
+// containers was removed. The new name of a removed object is "".
 func namesWithoutContainer(n, all int) map[string]string {
 	names := map[string]string{}
 	for c := n; c < all; c++ {
@@ -69,7 +69,7 @@ func namesWithoutContainer(n, all int) map[string]string {
 	return names
 }
 
-// namesWithoutExec is namesWithoutContainer for the m-th exec of the n-th container.
+// namesWithoutExec does the same for the m-th exec of the n-th container.
 func namesWithoutExec(n, m int) map[string]string {
 	names := map[string]string{script.ExecOf(n, m).String(): ""}
 	for e := m + 1; e < harness.MostExecs; e++ {
@@ -81,7 +81,7 @@ func namesWithoutExec(n, m int) map[string]string {
 // repeated matches the line of a repeat.
 var repeated = regexp.MustCompile(`^\s*repeat\s+(\d+)\s+(.*)$`)
 
-// renamed returns the lines of a script with other names of objects, and without the
+// renamed returns the lines of a script with the new names of objects, and without the
 // steps that have no object left.
 func renamed(lines []string, names map[string]string) (out []string) {
 	for _, line := range lines {
@@ -102,7 +102,7 @@ func renamed(lines []string, names map[string]string) (out []string) {
 	return out
 }
 
-// renamedStep is renamed for one step; "": no object is left.
+// renamedStep does the same for one step. It returns "" if no object is left.
 func renamedStep(step string, names map[string]string) string {
 	words := strings.Fields(step)
 	some := slices.Contains(words, "all")
@@ -127,8 +127,8 @@ func renamedStep(step string, names map[string]string) string {
 	return strings.Join(words, " ")
 }
 
-// withoutLine returns the script without its n-th line, and without the join of a
-// concurrent step if the join waits for this step alone.
+// withoutLine returns the script without its n-th line. If the line is a concurrent step,
+// it also removes a `join` that waits for this step alone.
 func withoutLine(lines []string, n int) []string {
 	less := slices.Delete(slices.Clone(lines), n, n+1)
 	if !isConcurrent(lines[n]) {
@@ -149,14 +149,15 @@ func withoutLine(lines []string, n int) []string {
 
 func isConcurrent(line string) bool { return strings.HasSuffix(line, "&") }
 
-// halved returns the script with half of the rounds of its n-th line. A single round
-// becomes its steps. If the line is no repeat, it returns nil.
+// halved returns the script with half of the rounds of its n-th line. If one round is
+// left, halved writes its steps without `repeat`. If the line has no `repeat`, it returns
+// nil.
 func halved(lines []string, n int) []string {
 	found := repeated.FindStringSubmatch(lines[n])
 	if found == nil {
 		return nil
 	}
-	rounds, _ := strconv.Atoi(found[1]) // of digits
+	rounds, _ := strconv.Atoi(found[1]) // cannot fail: the pattern matches digits only
 	less := []string{fmt.Sprintf("repeat %d %s", rounds/2, found[2])}
 	if rounds < 2 {
 		less = nil
@@ -167,11 +168,12 @@ func halved(lines []string, n int) []string {
 	return slices.Concat(lines[:n], less, lines[n+1:])
 }
 
-// notShrunk are fields that are no properties. smaller removes some in other ways. The
-// others are times, and the exit status, which shows that the right one is reported.
+// notShrunk are the fields that withoutProperties keeps. smaller reduces some of them in
+// other ways. The others are times, and the exit status, which must differ from 0 to show
+// that containerd reports the right one.
 var notShrunk = []string{"API", "Containers", "Script", "Execs", "Exit", "CallTimeout", "TimeLimit", "Settle"}
 
-// withoutProperties returns workloads that lack a property of the workload, of a
+// withoutProperties returns the workloads with one property less: of the workload, of a
 // container or of an exec.
 func withoutProperties(w harness.Workload) (all []harness.Workload) {
 	each := func(of func(*harness.Workload) reflect.Value) {

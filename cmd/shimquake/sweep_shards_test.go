@@ -145,7 +145,7 @@ func TestShardsFindWhatOneMachineFinds(t *testing.T) {
 
 	// The error names a truncated or lost shard, and there is no report.
 	for says, shards := range map[string][]string{
-		"shard 1/2 was ended after": {"1/2", "2/2"}, "shard 1/2 is missing": {"2/2"}} {
+		"shard 1/2 was interrupted after": {"1/2", "2/2"}, "shard 1/2 is missing": {"2/2"}} {
 		if a := s.merge(shards...); a.status != statusInvalid || a.out != "" || !strings.Contains(a.err, says) {
 			t.Errorf("%q: status %d, %q, %q", says, a.status, a.out, a.err)
 		}

@@ -30,7 +30,7 @@ func (x *run) useAgain() error {
 	if !x.restart() {
 		return nil
 	}
-	x.session.CallTimeout = max(x.session.CallTimeout, reuseTimeout) // a short timeout is for the workload only
+	x.session.CallTimeout = max(x.session.CallTimeout, reuseTimeout) // the workload's short timeout does not apply to the second use
 	r := harness.Reuse{Brief: x.brief()}
 	use, err := x.client.Reuse(x.ctx, r.Brief)
 	r.Use = use
@@ -42,8 +42,8 @@ func (x *run) useAgain() error {
 	return nil
 }
 
-// restart restarts containerd if the case needs it, unless a crash has already done so.
-// It reports whether containerd responds.
+// restart restarts containerd if the case needs it, except if containerd was already
+// restarted after a crash. It reports whether containerd responds.
 func (x *run) restart() bool {
 	if x.Workload.NoRestart || (x.Workload.API != harness.CRI && !x.Workload.Thorough) || len(x.daemon.Deaths()) > 0 {
 		return true
@@ -62,9 +62,9 @@ func (x *run) restart() bool {
 	return err == nil
 }
 
-// brief reports whether a part of a lifecycle is enough for the second use. It is not
-// enough after a violation, or if Runner.Brief is not set. Otherwise it is enough for a
-// pod. For a task it is enough if containerd was started after the last fault, because
+// brief reports whether a part of a lifecycle is enough for the second use. It returns
+// false after a violation, or if Runner.Brief is not set. Otherwise it returns true for a
+// pod. For a task it returns true if containerd was started after the last fault, because
 // its memory then has no trace of the fault.
 func (x *run) brief() bool {
 	h := x.history()

@@ -16,8 +16,8 @@ import (
 
 // startBystanders starts the bystanders: containers that no fault targets. Faults are off
 // meanwhile, and no hit counts, so that the bystanders do not change at which hit a fault
-// happens. They start after the baseline, so that anything they leave counts as a leak,
-// too.
+// happens. They start after the baseline inventory, so anything that they leave also
+// counts as a leak.
 func (x *run) startBystanders() error {
 	if !x.Workload.Bystander {
 		return nil
@@ -59,9 +59,9 @@ func (x *run) ignoreBystanders() {
 	}
 }
 
-// holds reports whether all faults only block calls, so that a newcomer can run: a
-// bystander that starts while they are blocked. If containerd exits, or if its statements
-// count, a newcomer would change the case.
+// holds reports whether a newcomer can run: a bystander that starts while a fault blocks
+// calls. All faults of the case must only block calls. A newcomer would change the case
+// if containerd exits, or if the case counts its statements.
 func (x *run) holds() bool {
 	hangs := func(c term.Clause) bool { return c.Action == term.Hang }
 	return len(x.Plan) > 0 && !x.Workload.Restarts() && !x.countsStatements() && len(x.Misbehaviours()) == 0 &&

@@ -116,9 +116,9 @@ func openLog(proc *foreign.Dir) (*os.File, error) {
 		if err != nil || info.Mode()&os.ModeNamedPipe == 0 {
 			continue
 		}
-		return os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0) //nolint:forbidigo // a FIFO, as was seen
+		return os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0) //nolint:forbidigo // a FIFO, as checked above
 	}
-	return nil, errors.New("the shim has no log open")
+	return nil, errors.New("the shim has not opened its log")
 }
 
 // endOfStacks is the last line of a shim's stacks in its log (dumpStacks in containerd's

@@ -53,7 +53,7 @@ func (x *run) look() error {
 	return nil
 }
 
-// all returns the present lengths of the lists in Flushed.
+// all returns the current lengths of the history's lists, as Flushed has them.
 func all(h harness.History) *harness.Flushed {
 	return &harness.Flushed{Events: len(h.Events), Hits: len(h.Hits), Reported: len(h.Reported)}
 }
@@ -142,7 +142,7 @@ func (x *run) settle(
 			continue
 		}
 		if late && time.Now().Before(limit) {
-			continue // the inventory may be older than the removal
+			continue // relist removed an object, maybe after the inventory
 		}
 		x.inject.Controller.Flush(flushTimeout)
 		busy := calling(x.inject.Controller.Hits(), x.daemon.Deaths())
@@ -186,7 +186,7 @@ func (x *run) relist(ctx context.Context) func(last bool) bool {
 			select {
 			case <-ctx.Done():
 			case <-tick.C:
-				removed = r.Relist(x.ctx) || removed // with x.ctx, so that the end of ctx interrupts no removal
+				removed = r.Relist(x.ctx) || removed // x.ctx, because the end of ctx must not interrupt a removal
 			}
 		}
 		result <- removed

@@ -19,7 +19,7 @@ func (x *run) lookAtLog() error {
 	x.record.Set(func(h *harness.History) { h.Logged = logged })
 	if len(text) >= world.LogSize || !complete {
 		x.record.Problem(harness.ByLook, fmt.Errorf("containerd's log has reached its limit (%d MiB, or too many different"+
-			" messages): its later lines are not known", world.LogSize>>20))
+			" messages): its later lines are lost", world.LogSize>>20))
 	}
 	return nil
 }

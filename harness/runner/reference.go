@@ -34,8 +34,8 @@ func (x *run) refer() {
 	x.record.Set(func(h *harness.History) { h.Reference = known })
 }
 
-// tried identifies a reference run: the text of its case, and whether it uses the first
-// id again.
+// tried is the key of a reference run: the text of its case, and whether it uses the
+// first id again.
 type tried struct {
 	text  string
 	again bool
@@ -45,7 +45,7 @@ type tried struct {
 // the reference again if the case had a timeout, because the machine may have become too
 // busy since.
 func (r *reference) run(x *run, c harness.Case, again, outOfTime bool) *harness.Reference {
-	x.yield(r.mu.Lock) // because the owner of the lock runs a case, and may need the slot of this one
+	x.yield(r.mu.Lock) // the run that holds the lock may need this run's slot
 	defer r.mu.Unlock()
 	if r.known != nil && !outOfTime {
 		return r.known
@@ -62,7 +62,7 @@ func (r *reference) run(x *run, c harness.Case, again, outOfTime bool) *harness.
 	if outOfTime {
 		return inTime(now, v.History.Calls, y.Workload)
 	}
-	if now.Outcome == harness.Held || r.failed { // because a single failure may be chance: the next case tries again
+	if now.Outcome == harness.Held || r.failed { // after a single failure, which may be chance, the next case tries again
 		r.known = now
 	}
 	r.failed = now.Outcome != harness.Held

@@ -21,7 +21,7 @@ const anyCase = "run any case"
 var requirements = slices.Concat(
 	[]requirement{{anyCase, func(harness.Case) bool { return true }, world.Check}}, ofCases(), ofFaults())
 
-// ofCases returns the requirements of workloads: cgroup controllers.
+// ofCases returns the requirements of workloads, which are cgroup controllers.
 func ofCases() (all []requirement) {
 	for _, c := range harness.Controllers {
 		all = append(all, requirement{c.For, c.Wanted, func() error { return world.Needs(c.Name) }})

@@ -55,7 +55,7 @@ type run struct {
 	// found is a preliminary verdict after the inventory. It decides how the run continues.
 	// The verdict of the case comes at the end of the run.
 	found harness.Verdict
-	dumps map[string][]byte // files for people, for a violated case
+	dumps map[string][]byte // files with stacks, for people who read the evidence
 }
 
 // begin returns a new run. It has not done anything yet.
@@ -73,12 +73,12 @@ func (r *Runner) begin(ctx context.Context, c harness.Case, trace bool) *run {
 }
 
 // observe goes through the stages of a run. It stops at the first error, because the
-// later stages would show nothing.
+// later stages depend on the earlier ones.
 func (x *run) observe() {
 	for _, stage := range []struct {
 		reaches harness.Stage
 		do      func() error
-		kind    harness.ProblemKind // of its error
+		kind    harness.ProblemKind // the kind of problem for its error
 	}{
 		{harness.Prepared, x.prepare, harness.ByHarness},
 		{harness.Booted, x.boot, harness.ByHarness},
@@ -109,8 +109,8 @@ func (x *run) noteEnd() {
 	}
 }
 
-// prepare builds the containerd under test. It returns an error if that containerd lacks
-// a point of the plan, or if the machine cannot run the case.
+// prepare builds the containerds of the case. It returns an error if they lack a point of
+// the plan, or if the machine cannot run the case.
 func (x *run) prepare() (err error) {
 	if err := x.Check(); err != nil {
 		return input(err)
@@ -172,7 +172,7 @@ const flushTimeout = 2 * time.Second
 func (x *run) history() harness.History {
 	h := x.record.History()
 	if x.inject != nil && x.inject.Controller != nil {
-		h.Hits = slices.DeleteFunc(x.inject.Controller.Hits(), // a bystander's hits before its id was known
+		h.Hits = slices.DeleteFunc(x.inject.Controller.Hits(), // drop a bystander's hits from before its id was known
 			func(hit failpoints.Hit) bool { return x.isBystander(hit.ID) })
 	}
 	if x.daemon != nil {
@@ -223,7 +223,8 @@ func (x *run) execs(i *harness.Instance) []harness.Exec {
 }
 
 // close judges the run, keeps the evidence and ends the world. It also works after a
-// failed boot. The verdict comes first, because the end of the world removes the logs.
+// failed boot. The verdict comes first, because it decides whether the logs are kept, and
+// the end of the world removes them.
 func (x *run) close() harness.Verdict {
 	x.unwatch()
 	v := x.runner.verdict(x.history())

@@ -34,12 +34,13 @@ type Runner struct {
 	Residues []residue.Known
 	// KeepAll means that the evidence of cases that held is kept, too.
 	KeepAll bool
-	// Log receives the progress of builds. Default: os.Stderr, for builds of containerd.
+	// Log receives the progress of builds. Default: os.Stderr, but only for builds of
+	// containerd.
 	Log io.Writer
-	// Brief shortens the second use of the first id if no violation was found before. A pod
-	// then has no containers, because only its name can be blocked. A task is reduced to the
-	// container and its snapshot, if containerd was started after the last fault. This saves
-	// a fourth of the case's time. Default: a whole lifecycle.
+	// Brief shortens the second use of the first id if the run has no violation so far. A
+	// pod then has no containers, because only its name can be blocked. Of a task, only
+	// the container and its snapshot are made, if containerd was started after the last
+	// fault. This saves a fourth of the case's time. Default: a whole lifecycle.
 	Brief bool
 	// Yield, if not nil, is called for each wait that needs no CPU time, of up to
 	// Workload.Settle. The caller can run another case meanwhile. Yield must call wait once,

@@ -15,8 +15,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// scene returns the places of the world that package inventory reads, without a
-// connection to containerd.
+// scene returns what package inventory reads of the world, without a connection to
+// containerd.
 func (x *run) scene() inventory.Scene {
 	return inventory.Scene{
 		Root: x.world.Inside(
@@ -49,8 +49,9 @@ func (x *run) sceneUp(ctx context.Context) (inventory.Scene, error) {
 }
 
 // withPlugins calls ask. If containerd lacks a plugin because a fault broke the plugin's
-// init, withPlugins restarts containerd and calls ask again. Each of the three has the
-// workload's time limit for itself, because calls to a missing plugin can take all of it.
+// init, withPlugins restarts containerd and calls ask again. Each of these three steps
+// has the workload's whole time limit, because calls to a missing plugin can take all of
+// it.
 func (x *run) withPlugins(ask func(context.Context) error) error {
 	err := x.limited(ask)
 	if !x.lacksPlugin(err) {

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A run shows nothing if this program was frozen for stillLimit (SIGSTOP, or a suspended
-// machine), because timeouts then expired without a reason. It also shows nothing if the
-// wall clock jumped by stepLimit, because recorded times can then not be compared.
+// A run is invalid if this program was frozen for stillLimit (SIGSTOP, or a suspended
+// machine), because timeouts then expired without a reason. It is also invalid if the
+// wall clock jumped by stepLimit, because the recorded times can then not be compared.
 const clockTick, stillLimit, stepLimit = 250 * time.Millisecond, 2 * time.Second, 500 * time.Millisecond
 
 // reading is the time of two clocks at the same moment.
@@ -56,9 +56,9 @@ func canOpen() error {
 }
 
 // watchMachine watches this program and its machine. It calls problem with each reason
-// why the run shows nothing. An error of the function frozen is also such a reason, which
-// is reported once. The returned function checks once more and ends the watch. It may be
-// called more than once.
+// why the run is invalid. The first error of the function frozen is also such a reason.
+// The returned function checks once more and ends the watch. It may be called more than
+// once.
 func watchMachine(problem func(error), frozen func() error) (stop func()) {
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {

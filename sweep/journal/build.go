@@ -10,9 +10,10 @@ import (
 	"github.com/shimquake/shimquake/foreign"
 )
 
-// BuildID returns a digest of the running executable, "shimquake 09f2c4d1a77e". make
-// build is reproducible: machines that build one commit with the same Go have the same
-// digest. An error means that the executable cannot be read.
+// BuildID returns a digest of the running executable, for example "shimquake
+// 09f2c4d1a77e". Machines that build the same commit with the same Go get the same
+// digest, because `make build` is reproducible. An error means that the executable cannot
+// be read.
 func BuildID() (string, error) { return buildID() }
 
 var buildID = sync.OnceValues(func() (string, error) {
@@ -20,7 +21,7 @@ var buildID = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("identify this shimquake: %w", err)
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // ignored: the file was only read
 	h := sha256.New()
 	if _, err := io.Copy(h, f); err != nil {
 		return "", fmt.Errorf("identify this shimquake: %w", err)

@@ -12,10 +12,11 @@ import (
 )
 
 // errNoHistories is the error for a journal of another build whose cases cannot be judged
-// again.
-var errNoHistories = errors.New("it was judged by another shimquake, and its histories are not there")
+// again, because their histories are missing.
+var errNoHistories = errors.New("another shimquake judged it, and this one cannot judge it again, because the histories are missing")
 
-// openHistories opens the file of histories to append after these results.
+// openHistories opens the file of histories, to append after the histories of these
+// results.
 func (j *Journal) openHistories(dir string, all []Result) (err error) {
 	if j.histories, err = harness.OpenHistories(filepath.Join(dir, harness.HistoriesFile)); err != nil {
 		return err
@@ -27,7 +28,8 @@ func (j *Journal) openHistories(dir string, all []Result) (err error) {
 	return j.histories.Cut(end)
 }
 
-// keep writes the history of a result, before the journal names it.
+// keep writes the history of a result. It is called before the journal gets the result,
+// which names the history's place.
 func (j *Journal) keep(r *Result) error {
 	if r.packed == nil {
 		return nil
@@ -56,7 +58,7 @@ func eachHistory(dir string, all []Result, visit func(Result, harness.Kept) erro
 	if err != nil {
 		return fmt.Errorf("%s: %w (%w)", dir, errNoHistories, err)
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // ignored: the file was only read
 	for _, r := range all {
 		k, err := harness.Unpack(f, fmt.Sprintf("%s, case %d", name, r.I), r.History)
 		if errors.Is(err, harness.ErrNoHistory) {
@@ -72,8 +74,8 @@ func eachHistory(dir string, all []Result, visit func(Result, harness.Kept) erro
 	return nil
 }
 
-// judgedHere returns the results by the rules of this build: results of another build are
-// judged again.
+// judgedHere returns the results by the rules of this build. It judges the results of
+// another build again.
 func judgedHere(dir string, h Head, all []Result) ([]Result, error) {
 	self, err := BuildID()
 	if err != nil || h.Build == self || len(all) == 0 {
@@ -87,7 +89,7 @@ func judgedHere(dir string, h Head, all []Result) ([]Result, error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%s was run by %s: %w; report it with that build, "+
+		return nil, fmt.Errorf("%s was run by %s: %w; make the report with that build, "+
 			"or sweep again in another folder (--out)", dir, h.Build, err)
 	}
 	return again, nil

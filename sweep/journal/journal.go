@@ -1,6 +1,6 @@
-// Package journal keeps the results of a sweep. It has JSON lines, a Head and then a
-// Result for each case, in the order of their ends. A killed sweep continues its journal,
-// and the journals of the shards of one plan can be merged.
+// Package journal keeps the results of a sweep. A journal is a file of JSON lines: a
+// Head, and then a Result for each case, in the order in which the cases ended. A killed
+// sweep continues its journal. The journals of a plan's shards can be merged.
 package journal
 
 import (
@@ -26,21 +26,21 @@ const fileName = "journal.jsonl"
 type Head struct {
 	Plan  plan.Plan  `json:"plan"`
 	Shard plan.Shard `json:"shard"`
-	// Build is the shimquake of the sweep: see [BuildID]. Create sets it.
+	// Build identifies the shimquake that ran the sweep: see [BuildID]. Create sets it.
 	Build string `json:"build"`
 }
 
 // Planned returns the number of the sweep's cases.
 func (h Head) Planned() int { return h.Shard.Count(len(h.Plan.Specs)) }
 
-// Journal is an open journal. Records survive SIGKILL: each is one write.
+// Journal is an open journal. Records survive a SIGKILL, because each is one write.
 type Journal struct {
 	file      *lines.File
 	histories *harness.Histories
 }
 
-// Create begins the journal of a sweep in dir. It returns os.ErrExist instead of
-// overwriting one.
+// Create begins the journal of a sweep in dir. If dir has a journal, Create returns
+// os.ErrExist.
 func Create(dir string, h Head) (*Journal, error) {
 	if err := h.Shard.Check(h.Plan); err != nil {
 		return nil, err
@@ -75,8 +75,8 @@ func Has(dir string) bool {
 	return err == nil
 }
 
-// CheckUnused returns os.ErrExist if a sweep has begun in dir. It is called before the
-// traces of a new sweep.
+// CheckUnused returns os.ErrExist if a sweep has begun in dir. A new sweep calls it
+// before its traces, because they take minutes.
 func CheckUnused(dir string) error {
 	if Has(dir) {
 		return inUse(dir)
@@ -89,8 +89,8 @@ func inUse(dir string) error {
 		dir, dir, os.ErrExist)
 }
 
-// Resume opens a journal to continue it, and returns its content, as Read does. It cuts
-// off a torn last line of a killed sweep.
+// Resume opens a journal to continue it, and returns its content, as Read does. It
+// removes an incomplete last line, which a killed sweep may leave.
 func Resume(dir string) (*Journal, Head, []Result, error) {
 	name := filepath.Join(dir, fileName)
 	f, err := lines.Open(name, 0)
@@ -121,8 +121,8 @@ func Resume(dir string) (*Journal, Head, []Result, error) {
 	return j, r.head, r.all, nil
 }
 
-// takeOver turns another build's journal into this build's, with the results by this
-// build's rules. Later results then follow the same rules under the same name.
+// takeOver rewrites another build's journal as a journal of this build, with the results
+// by this build's rules. All results of the journal then follow the same rules.
 func (j *Journal) takeOver(r *reading) error {
 	self, err := BuildID()
 	if err != nil || r.head.Build == self {
@@ -174,8 +174,8 @@ func (j *Journal) Close() error {
 	return err
 }
 
-// Read reads the journal of a sweep in dir, without a torn last line. It judges the
-// histories of another build again by today's rules.
+// Read reads the journal of a sweep in dir. It ignores an incomplete last line. If
+// another build made the journal, Read judges the histories again by this build's rules.
 func Read(dir string) (Head, []Result, error) {
 	h, all, err := readFile(dir)
 	if err == nil {
@@ -184,10 +184,10 @@ func Read(dir string) (Head, []Result, error) {
 	return h, all, err
 }
 
-// mostJournal is the largest size of a journal, in bytes. A result has some 500.
+// mostJournal is the largest size of a journal, in bytes. A result takes some 500 bytes.
 const mostJournal = 1 << 30
 
-// readFile reads the unchanged journal in dir.
+// readFile reads the journal in dir, and judges nothing again.
 func readFile(dir string) (Head, []Result, error) {
 	name := filepath.Join(dir, fileName)
 	f, err := foreign.Open(name, mostJournal)
@@ -198,7 +198,8 @@ func readFile(dir string) (Head, []Result, error) {
 	return h, all, errors.Join(err, f.Close())
 }
 
-// read returns a journal's head, its results, and the length of its whole lines in bytes.
+// read returns a journal's head, its results, and the length of its complete lines in
+// bytes.
 func read(from io.Reader, name string) (h Head, all []Result, whole int64, err error) {
 	r := reading{name: name, seen: map[int]bool{}}
 	if whole, err = lines.Each(from, r.line); err == nil {
@@ -237,10 +238,10 @@ func (r *reading) line(n int, line []byte) error {
 	return nil
 }
 
-// end returns an error if the whole journal lacks a record.
+// end returns an error if the journal has no complete record.
 func (r *reading) end() error {
 	if r.n == 0 {
-		return fmt.Errorf("%s: its plan is cut off: run the sweep again in another folder", r.name)
+		return fmt.Errorf("%s: its plan is incomplete, because the sweep was killed: run the sweep again in another folder (--out)", r.name)
 	}
 	return nil
 }
@@ -249,13 +250,13 @@ func (r *reading) end() error {
 func (h *Head) read(line []byte, place string) error {
 	var raw struct{ Plan json.RawMessage }
 	if err := json.Unmarshal(line, &raw); err != nil || raw.Plan == nil {
-		return fmt.Errorf("%s: no journal of a sweep", place)
+		return fmt.Errorf("%s: this is no journal of a sweep", place)
 	}
 	if err := plan.CheckFormat(place, raw.Plan); err != nil {
 		return err
 	}
 	if err := decode(line, h); err != nil {
-		return fmt.Errorf("%s: no journal of a sweep: %w", place, err)
+		return fmt.Errorf("%s: this is no journal of a sweep: %w", place, err)
 	}
 	if _, err := plan.ParseShard(h.Shard.String()); err != nil {
 		return fmt.Errorf("%s: %w", place, err)
@@ -269,7 +270,7 @@ func (h *Head) read(line []byte, place string) error {
 	return nil
 }
 
-// check returns why a result cannot follow the earlier ones.
+// check returns an error if a result cannot follow the earlier ones.
 func (h Head) check(res Result, seen map[int]bool) error {
 	if !slices.Contains([]harness.Outcome{harness.Held, harness.Violated, harness.Invalid}, res.Outcome) {
 		return fmt.Errorf("%q is no verdict", res.Outcome)

@@ -119,7 +119,7 @@ func TestBadJournalsAreRefused(t *testing.T) {
 		"does not belong to this shard": func(s string) string { return s + `{"case":9,"verdict":"held","ms":1}` + "\n" },
 		"or is repeated":                func(s string) string { return s + `{"case":0,"verdict":"held","ms":1}` + "\n" },
 		"unknown field":                 func(s string) string { return s + `{"kase":1}` + "\n" },
-		"its plan is cut off":           func(s string) string { return s[:20] },
+		"its plan is incomplete":        func(s string) string { return s[:20] },
 		"was changed after":             func(s string) string { return strings.Replace(s, `"crash"`, `"panic"`, 1) },
 		"no journal of a sweep":         func(string) string { return "hello\n" },
 		"another version of shimquake":  func(s string) string { return strings.Replace(s, `"format":2`, `"format":1`, 1) },

@@ -7,16 +7,17 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// LostError is the error for shards without a journal, or with an unfinished one: the
-// other shards alone do not give the sweep's report.
+// LostError is the error for shards whose journal is missing or unfinished. The other
+// shards alone do not give the sweep's report.
 type LostError struct {
-	// Of is the number of the plan's shards; Missing are the shards without a journal.
+	// Of is the number of the plan's shards. Missing has the shards without a journal,
+	// and Cut the shards with an unfinished one.
 	Of      int
 	Missing []plan.Shard
 	Cut     []CutShard
 }
 
-// CutShard is a shard that was ended before all its cases had run.
+// CutShard is a shard that was interrupted before all its cases had run.
 type CutShard struct {
 	Shard    plan.Shard
 	Dir      string
@@ -29,15 +30,15 @@ func (e *LostError) Error() string {
 		says = append(says, fmt.Sprintf("shard %s is missing in the given folders", s))
 	}
 	for _, c := range e.Cut {
-		says = append(says, fmt.Sprintf("shard %s was ended after %d of its %d cases: continue with "+
+		says = append(says, fmt.Sprintf("shard %s was interrupted after %d of its %d cases: continue with "+
 			"shimquake sweep --resume %s", c.Shard, c.Done, c.Of, c.Dir))
 	}
-	return fmt.Sprintf("%d of %d shards are lost, and nothing is reported: %s", len(e.Missing)+len(e.Cut), e.Of,
+	return fmt.Sprintf("%d of %d shards are missing or incomplete, so there is no report: %s", len(e.Missing)+len(e.Cut), e.Of,
 		strings.Join(says, "; "))
 }
 
-// Merge joins the journals of all shards of one plan, as if one machine had run it. It
-// returns a *LostError if one is missing or unfinished.
+// Merge joins the journals of all shards of one plan, as if one machine had run the whole
+// plan. It returns a *LostError if a journal is missing or unfinished.
 func Merge(dirs []string) (Head, []Result, error) {
 	var whole Head
 	var all []Result
@@ -76,15 +77,15 @@ func Merge(dirs []string) (Head, []Result, error) {
 	return whole, all, nil
 }
 
-// fits returns why a shard cannot be merged with the first one, in the folders dir and
-// first.
+// fits returns an error if a shard cannot be merged with the first one. The shard is in
+// the folder dir, and the first one in the folder first.
 func (h Head) fits(one Head, dir, first string) error {
 	switch {
 	case h.Plan.Digest != one.Plan.Digest:
-		return fmt.Errorf("%s has another plan (%s) than %s (%s): give all shards the same plan with --plan FILE",
+		return fmt.Errorf("%s has another plan (%s) than %s (%s): run all shards with the same plan (--plan FILE)",
 			dir, h.Plan.Digest, first, one.Plan.Digest)
 	case h.Shard.Of != one.Shard.Of:
-		return fmt.Errorf("%s is shard %s, %s is shard %s: they do not fit together", dir, h.Shard, first, one.Shard)
+		return fmt.Errorf("%s is shard %s, and %s is shard %s: a merge needs shards i/n with the same n", dir, h.Shard, first, one.Shard)
 	}
 	return nil
 }
@@ -97,7 +98,7 @@ func Cut(h Head, all []Result, o plan.Options) (Head, []Result, error) {
 		return h, nil, err
 	}
 	if !h.Shard.Whole() {
-		return h, nil, fmt.Errorf("this is shard %s of its plan: merge the shards, and cut the result", h.Shard)
+		return h, nil, fmt.Errorf("this is shard %s of its plan: merge the shards first, and then choose a part of the result", h.Shard)
 	}
 	place := map[int]int{}
 	for i, was := range at {

@@ -15,34 +15,35 @@ type Result struct {
 	// I is the case's index in the plan.
 	I       int             `json:"case"`
 	Outcome harness.Outcome `json:"verdict"`
-	// Why is the reason, for a person, of an invalid verdict. A violated case has it if
-	// the fault did not fire.
+	// Why is the reason of an invalid verdict, for people. A violated case also has it if
+	// its fault did not fire.
 	Why string `json:"why,omitempty"`
 	// Problems are the kinds of the verdict's problems, each once.
 	Problems []harness.ProblemKind `json:"problems,omitempty"`
 	// Unfired is set if a fault did not happen.
 	Unfired bool `json:"unfired,omitempty"`
-	// Miss is why a fault had no effect, if that is known.
+	// Miss is the kind of reason for which a fault had no effect, if it is known.
 	Miss harness.Miss `json:"miss,omitempty"`
 	// Tries is the number of runs until the fault fired, if there were more than 1.
 	Tries int `json:"tries,omitempty"`
-	// Paths are the paths on which each of the faults fired, see History.PathAt; "" is
-	// unknown. A busy machine may have come further, or less far, than the traces.
+	// Paths has the path on which each of the faults fired, see History.PathAt. "" is
+	// unknown. On a busy machine the path may differ from the traces.
 	Paths []string `json:"paths,omitempty"`
 	// Found are the violations.
 	Found []finding.Finding `json:"found,omitempty"`
-	// Residues count the known residues that are races.
+	// Residues count the known residues that occur only in some runs.
 	Residues []rate.Count `json:"residues,omitempty"`
-	// Evidence is the folder with the evidence, for the first few of a kind.
+	// Evidence is the folder with the evidence. A sweep keeps it for the first few cases
+	// of a kind.
 	Evidence string `json:"evidence,omitempty"`
 	Millis   int64  `json:"ms"`
 	// History is the place of the case's history in the file of histories.
 	History harness.Part `json:"history,omitzero"`
 
-	packed []byte // the history, until it is written
+	packed []byte // the compressed history, until Add writes it
 }
 
-// Keep keeps the history of the verdict with the result.
+// Keep adds the verdict's history to the result.
 func (r *Result) Keep(v harness.Verdict) (err error) {
 	if v.History != nil {
 		r.packed, err = harness.Kept{Verdict: v, History: *v.History}.Pack()
@@ -60,7 +61,7 @@ func ResultOf(i int, v harness.Verdict) (Result, error) {
 		I: i, Outcome: v.Outcome, Residues: v.Residues, Evidence: v.Evidence, Millis: v.Took.Milliseconds(),
 		Unfired: v.HasProblem(harness.ByMiss),
 	}
-	if v.Outcome == harness.Violated { // an invalid case has no findings
+	if v.Outcome == harness.Violated { // findings of an invalid case do not count
 		r.Found, r.Paths = v.Violations(), pathsOf(v)
 	}
 	for _, p := range v.Problems {
@@ -87,12 +88,11 @@ func pathsOf(v harness.Verdict) []string {
 	return paths
 }
 
-// Reason is equal for invalid cases with the same reason.
+// Reason returns the same text for invalid cases with the same kinds of reasons.
 func (r Result) Reason() string { return fmt.Sprint(r.Problems, " ", r.Miss) }
 
-// whyNot returns why a case is invalid or incomplete, and whether that is a known miss.
-// For a fault that did not fire it returns the known reason; the evidence has the other
-// hits.
+// whyNot returns why a case is invalid, or why its faults did not fire, and the known
+// kind of that reason.
 func whyNot(v harness.Verdict) (string, harness.Miss) {
 	missed := slices.DeleteFunc(slices.Clone(v.Firings), func(f harness.Firing) bool { return f.Count > 0 })
 	if len(missed) == 0 {
@@ -103,7 +103,7 @@ func whyNot(v harness.Verdict) (string, harness.Miss) {
 	for _, f := range missed {
 		why = append(why, f.Proof)
 		if f.Miss == "" {
-			miss = "" // an unexplained miss
+			miss = "" // one fault did not fire for an unknown reason
 		}
 	}
 	return "not fired: " + strings.Join(why, "; "), miss

@@ -1,5 +1,6 @@
-// Package lines keeps a file of JSON lines with one writer. Its records survive SIGKILL
-// and a full disk: each is one write, and a torn one is cut off.
+// Package lines keeps a file of JSON lines with one writer. The file stays valid after a
+// SIGKILL or on a full disk, because each record is one write, and a partly written
+// record is removed.
 package lines
 
 import (
@@ -14,17 +15,17 @@ import (
 )
 
 // errInUse is the error if another process writes the file.
-var errInUse = errors.New("it is being written by another shimquake: take another folder (--out)")
+var errInUse = errors.New("another shimquake is writing it: use another folder (--out)")
 
 // File is an open file of lines.
 type File struct {
 	file  *os.File
-	whole int64 // length of the whole records, in bytes
+	whole int64 // length of the complete records, in bytes
 }
 
 // Open opens a file for reading and appending, with os.O_CREATE, os.O_EXCL or 0 as flag.
-// No other process can write it while this one runs: the error is foreign.ErrInUse. The
-// caller then calls Read.
+// If another process has the file open, the error is foreign.ErrInUse. The caller must
+// call Read before Add.
 func Open(name string, flag int) (*File, error) {
 	f, err := foreign.OpenFile(name, flag|os.O_RDWR|os.O_APPEND, 0o644)
 	if err != nil {
@@ -40,27 +41,28 @@ func Open(name string, flag int) (*File, error) {
 	return &File{file: f}, nil
 }
 
-// Read calls Each, and then cuts off a torn last line.
+// Read calls Each, and then removes an incomplete last line from the file.
 func (f *File) Read(visit func(n int, line []byte) error) error {
 	whole, err := Each(f.file, visit)
 	if err != nil {
 		return err
 	}
 	if err := f.file.Truncate(whole); err != nil {
-		return fmt.Errorf("cut the torn line off: %w", err)
+		return fmt.Errorf("remove the incomplete last line: %w", err)
 	}
 	f.whole = whole
 	return nil
 }
 
-// The limits of a record. The plan of a sweep with all options has some 30 MB.
+// The limits of a record. The plan of a sweep with all options takes some 30 MB.
 const (
 	mostLine   = 128 << 20 // bytes
 	mostValues = 4_000_000
 )
 
-// Each calls visit with each whole line, from 1, and returns their length in bytes. A
-// last line without its end is torn: it is no record.
+// Each calls visit with each complete line, numbered from 1, and returns the length of
+// these lines in bytes. It ignores a last line without a newline, because its writer was
+// killed.
 func Each(from io.Reader, visit func(n int, line []byte) error) (whole int64, err error) {
 	r := bufio.NewReader(from)
 	for n := 1; ; n++ {
@@ -81,8 +83,8 @@ func Each(from io.Reader, visit func(n int, line []byte) error) (whole int64, er
 	}
 }
 
-// Add appends a record. On an error it removes the written part, for example on a full
-// disk.
+// Add appends a record. On an error, for example on a full disk, it removes the written
+// part.
 func (f *File) Add(record any) error {
 	line, err := json.Marshal(record)
 	if err != nil {

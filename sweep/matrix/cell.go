@@ -19,18 +19,18 @@ import (
 	"github.com/shimquake/shimquake/oracle/wording"
 )
 
-// Seen is the result of a case on a release.
+// Seen is the result of a bug's case on a release.
 type Seen string
 
 // The results of a cell.
 const (
-	Shown   Seen = "shown"   // the bug of the catalogue, in at least one run.
+	Shown   Seen = "shown"   // at least one run showed the bug.
 	Held    Seen = "held"    // every run held.
-	Other   Seen = "other"   // a violation by another bug.
-	Invalid Seen = "invalid" // a run showed nothing: its fault did not fire, or the machine lacks a feature
-	// NoPoint: the release lacks the point of the fault in each of the bug's cases. Or
-	// the catalogue says that it never reaches the point (absent, unknown). The cell has
-	// no result.
+	Other   Seen = "other"   // a run showed another bug.
+	Invalid Seen = "invalid" // a run has no result: its fault did not fire, or the machine lacks a feature
+	// NoPoint means that the cell has no result. The release lacks the fault's point in
+	// each of the bug's cases, or the catalogue says (absent, unknown) that it never
+	// reaches the point.
 	NoPoint Seen = "-"
 )
 
@@ -41,10 +41,10 @@ type Expected string
 const (
 	Bad     Expected = "bad"
 	Good    Expected = "ok"
-	Unknown Expected = "?" // not tested, or no case can show it there
+	Unknown Expected = "?" // not tested, or no case can show the bug on this release
 )
 
-// Cell is a bug on a release.
+// Cell is the result of a bug on a release.
 type Cell struct {
 	Bug     string   `json:"bug"`
 	Case    string   `json:"case"`
@@ -54,22 +54,23 @@ type Cell struct {
 	// Shown is the number of Runs that had the bug.
 	Shown int `json:"shown"`
 	Runs  int `json:"runs"`
-	// Why describes the other violation, or why a run was invalid.
+	// Why describes the violation by another bug, or why a run was invalid.
 	Why string `json:"why,omitempty"`
 	// Evidence is the folder of the last run that did not hold.
 	Evidence string `json:"evidence,omitempty"`
-	// Histories are the places of the histories of its runs, see Matrix.Histories.
+	// Histories has the places of the runs' histories in the file of Matrix.Histories.
 	Histories []harness.Part `json:"histories,omitempty"`
 	Took      time.Duration  `json:"tookNs"`
-	// Digest covers the bug's cases and its findings: a change of either runs the cell
-	// again.
+	// Digest covers the bug's cases and findings in the catalogue. If either changes, the
+	// matrix runs the cell again.
 	Digest string `json:"digest"`
-	// Build is the shimquake of the runs, see journal.BuildID.
+	// Build identifies the shimquake that made the runs, see journal.BuildID.
 	Build string `json:"build"`
 }
 
-// Differs reports whether the catalogue expects another result. A bad release must be
-// seen: without a point in any case, it is unknown.
+// Differs reports whether the catalogue expects another result. It also returns true for
+// a cell without a result if the catalogue calls the release bad: a case must have shown
+// the bug there.
 func (c Cell) Differs() bool {
 	switch c.Seen {
 	case Shown:
@@ -82,7 +83,8 @@ func (c Cell) Differs() bool {
 	return false
 }
 
-// News reports whether it has a result that the catalogue lacks.
+// News reports whether the cell has a result for a release on which the catalogue has
+// none.
 func (c Cell) News() bool {
 	return c.Expect == Unknown && (c.Seen == Shown || c.Seen == Held || c.Seen == Other)
 }
@@ -94,17 +96,18 @@ type work struct {
 	release string
 }
 
-// Expect returns the catalogue's expectation for a bug on a release.
+// Expect returns what the catalogue expects of a bug on a release.
 func Expect(b catalogue.Bug, release string) Expected {
 	if b.Residue != nil {
-		return Good // a residue violates nothing
+		return Good // a residue is no violation
 	}
 	return map[affected.State]Expected{
 		affected.Bad: Bad, affected.Free: Good, affected.Unknown: Unknown,
 	}[b.Releases.Of(release)]
 }
 
-// digest does not cover the affected releases, because these are compared.
+// digest returns the Digest of a cell. It does not cover the affected releases, because
+// the matrix compares these with the results.
 func (w work) digest() string {
 	all := slices.Clone(w.bug.Cases)
 	for i := range all {
@@ -118,13 +121,13 @@ func (w work) digest() string {
 	return hex.EncodeToString(sum[:])[:12]
 }
 
-// surely is the probability with which a random bug must show in one of a cell's runs.
+// surely is the probability with which a race must show in at least one run of a cell.
 const surely = 0.99
 
-// mostRuns bounds the runs of a cell of a rare race.
+// mostRuns is the largest number of runs of a cell, for a rare race.
 const mostRuns = 12
 
-// runs returns the number of a cell's runs: one for a bug that always shows.
+// runs returns the number of a cell's runs. It is 1 for a bug that always shows.
 func (w work) runs() int {
 	o := w.bug.Odds
 	if o.Sure() {
@@ -163,8 +166,7 @@ func (w work) judge(v harness.Verdict) (Seen, string) {
 	return Shown, ""
 }
 
-// withoutBesides returns the findings without the ones of other bugs that the case may
-// show, too.
+// withoutBesides removes the findings of other bugs that the case may also show.
 func (w work) withoutBesides(all []finding.Finding) []finding.Finding {
 	var others []finding.Match
 	for _, id := range w.bug.Beside {
@@ -186,7 +188,8 @@ func (w work) withoutBesides(all []finding.Finding) []finding.Finding {
 	return slices.DeleteFunc(slices.Clone(all), func(f finding.Finding) bool { return slices.Contains(explained, f) })
 }
 
-// otherwise describes the missing findings of a bug, and the other ones.
+// otherwise describes a run by the bug's missing findings and by the findings of other
+// bugs.
 func otherwise(lacks, besides []string) string {
 	var says []string
 	if len(lacks) > 0 {
@@ -205,9 +208,8 @@ func found(v harness.Verdict) (text string) {
 	return text
 }
 
-// add adds one more run to the cell and keeps the worst result. An invalid run shows
-// nothing, and another violation counts at once. A held run counts only without a shown
-// one.
+// add adds a run to the cell, and keeps the worst result: Other and Invalid replace any
+// result, and Held does not replace Shown.
 func (c *Cell) add(s Seen, why string, v harness.Verdict) {
 	order := map[Seen]int{"": 0, Held: 1, Shown: 2, Other: 3, Invalid: 4, NoPoint: 5}
 	c.Runs++

@@ -13,17 +13,17 @@ import (
 // fileName is the journal's name in a matrix's folder.
 const fileName = "matrix.jsonl"
 
-// cells is a journal: a Cell a line.
+// cells is a journal with one Cell on each line.
 type cells struct{ *lines.File }
 
-// Key is the place of a cell.
+// Key identifies a cell of the table.
 type Key struct{ Bug, Release string }
 
-// Key returns the place of the cell.
+// Key returns the key of the cell.
 func (c Cell) Key() Key { return Key{c.Bug, c.Release} }
 
-// open opens the journal in dir, and returns its cells and the end of their last history.
-// Of several cells with one place it returns the last.
+// open opens the journal in dir, and returns its cells and the offset at which their last
+// history ends. Of several cells with the same key it returns the last.
 func open(dir string) (j cells, done map[Key]Cell, end int64, err error) {
 	if err = os.MkdirAll(dir, 0o755); err == nil {
 		j.File, err = lines.Open(filepath.Join(dir, fileName), os.O_CREATE)
@@ -41,7 +41,7 @@ func open(dir string) (j cells, done map[Key]Cell, end int64, err error) {
 			end = max(end, part.End())
 		}
 		if c.Seen == Invalid {
-			delete(done, c.Key()) // the next run tries an invalid cell again
+			delete(done, c.Key()) // an invalid cell runs again
 			return nil
 		}
 		done[c.Key()] = c
@@ -49,7 +49,7 @@ func open(dir string) (j cells, done map[Key]Cell, end int64, err error) {
 	})
 	if err != nil {
 		err = fmt.Errorf("%s: %w; choose another folder (--out)", j.Name(), err)
-		_ = j.Close() // only read
+		_ = j.Close() // ignored: the file was only read
 		return j, nil, 0, err
 	}
 	return j, done, end, nil
@@ -62,7 +62,7 @@ func cellOf(n int, line []byte) (c Cell, err error) {
 	}
 	if !slices.Contains([]Seen{Shown, Held, Other, Invalid, NoPoint}, c.Seen) ||
 		!slices.Contains([]Expected{Bad, Good, Unknown}, c.Expect) {
-		return c, fmt.Errorf("line %d: %q, %q: no result and expectation of a matrix", n, c.Seen, c.Expect)
+		return c, fmt.Errorf("line %d: %q, %q: these are no result and expectation of a matrix", n, c.Seen, c.Expect)
 	}
 	return c, nil
 }

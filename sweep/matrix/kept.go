@@ -15,18 +15,18 @@ import (
 	"github.com/shimquake/shimquake/sweep/lines"
 )
 
-// mostJournal is the largest size of a journal, in bytes. A cell has some 500.
+// mostJournal is the largest size of a journal, in bytes. A cell takes some 500 bytes.
 const mostJournal = 1 << 30
 
-// Has reports whether a folder has a matrix.
+// Has reports whether a folder has the journal of a matrix.
 func Has(dir string) bool {
 	_, err := os.Lstat(filepath.Join(dir, fileName))
 	return err == nil
 }
 
-// Read returns the table of the journal in dir, also of an unfinished run: the missing
-// cells are left out. The expectations come from the current catalogue, unless the case
-// of a cell has changed since; Old counts these cells. Errors are of type
+// Read returns the table of the journal in dir. The table of an unfinished run lacks some
+// cells. The expectations come from the current catalogue, except for cells whose case
+// has changed since they ran; Old counts these cells. Errors are of type
 // *harness.InputError.
 func Read(dir string) (Table, error) {
 	name := filepath.Join(dir, fileName)
@@ -50,7 +50,8 @@ func Read(dir string) (Table, error) {
 }
 
 // tableOf sorts the cells by release, the oldest first, and by bug, the worst first. A
-// subject that is no release (src:DIR), and removed bugs, come last.
+// containerd that is no release (src:DIR) and a bug that the catalogue no longer has come
+// last.
 func tableOf(all []Cell) Table {
 	t := Table{Cells: map[Key]Cell{}}
 	ran := map[string]bool{}
@@ -110,6 +111,6 @@ func (t Table) OldSays() string {
 	if t.Old == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the cases of %d of %d cells have changed since, and these cells have the expectation of "+
+	return fmt.Sprintf("the catalogue's cases of %d of %d cells have changed since they ran, and these cells have the expectation of "+
 		"that time: run the matrix again.", t.Old, len(t.Cells))
 }

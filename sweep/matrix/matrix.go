@@ -17,36 +17,36 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// ErrInterrupted reports that the run was ended before all cells had run.
+// ErrInterrupted reports that the run was interrupted before all cells had run.
 var ErrInterrupted = errors.New("interrupted")
 
-// Matrix describes a run.
+// Matrix describes a run of a matrix: bugs on releases.
 type Matrix struct {
 	Bugs     []catalogue.Bug
 	Releases []string
-	// Of are the releases of a bug, by its id, if they differ from bug to bug. Default:
-	// Releases.
+	// Of has the releases for each bug, by the bug's id, if they differ from bug to bug.
+	// Default: Releases.
 	Of     map[string][]string
 	Engine plan.Engine
-	// Dir has the journal. A killed run continues with it.
+	// Dir is the folder of the journal, with which a killed run continues.
 	Dir string
 	// Parallel is how many cases work concurrently. Slots assigns processors to them.
 	Parallel int
 	Slots    sweep.Slots
-	// Runs is the number of runs of each cell; 0: as many as its odds need.
+	// Runs is the number of runs of each cell. With 0, it depends on how often the bug
+	// shows.
 	Runs int
-	// Histories, if any, keeps the histories of the runs, for a report.
+	// Histories, if not nil, stores the histories of the runs for a report.
 	Histories *harness.Histories
-	// OnCell is called for each cell, first for the cells of an earlier run. It may be
-	// nil.
+	// OnCell, if not nil, is called for each cell, first for the cells of an earlier run.
 	OnCell func(Cell)
 }
 
-// Cells returns the number of cells: only bugs with a case have some.
+// Cells returns the number of cells. A bug without a case has no cells.
 func (m Matrix) Cells() int { return len(m.works()) }
 
 func (m Matrix) works() (all []work) {
-	for _, release := range m.Releases { // in the page cache, the release's binaries stay
+	for _, release := range m.Releases { // keeps a release's binaries in the page cache
 		for _, b := range m.Bugs {
 			if len(b.Cases) > 0 && (m.Of == nil || slices.Contains(m.Of[b.ID], release)) {
 				all = append(all, work{bug: b, release: release})
@@ -56,8 +56,8 @@ func (m Matrix) works() (all []work) {
 	return all
 }
 
-// Run runs the cells that the journal in Dir lacks. Kept counts the others. It returns
-// ErrInterrupted when the context ends; the journal has the finished cells.
+// Run runs the cells that the journal in Dir lacks. Kept counts the others. If the
+// context ends, Run returns ErrInterrupted, and the journal has the finished cells.
 func (m Matrix) Run(ctx context.Context) (t Table, err error) {
 	j, done, end, err := open(m.Dir)
 	if err != nil {
@@ -96,7 +96,7 @@ func (m Matrix) Run(ctx context.Context) (t Table, err error) {
 		g.Go(func() error {
 			c, err := m.cell(running, w)
 			if err != nil {
-				return err // the first error: it has ended the other cells
+				return err // this first error has ended the other cells
 			}
 			c.Build = build
 			mu.Lock()
@@ -115,7 +115,7 @@ func (m Matrix) Run(ctx context.Context) (t Table, err error) {
 	return t, g.Wait()
 }
 
-// cell runs one cell with the first of the bug's cases that has a point on the release.
+// cell runs one cell with the first case of the bug whose point the release has.
 func (m Matrix) cell(ctx context.Context, w work) (c Cell, err error) {
 	for _, w.c = range w.bug.Cases {
 		w.c.Containerd = w.release
@@ -126,8 +126,8 @@ func (m Matrix) cell(ctx context.Context, w work) (c Cell, err error) {
 	return c, err
 }
 
-// try runs one case as often as needed. Runs and histories of earlier cases belong to the
-// cell, too.
+// try runs one case as often as needed. The cell before has the runs and histories of the
+// bug's earlier cases, and try keeps them.
 func (m Matrix) try(ctx context.Context, w work, before Cell) (Cell, error) {
 	c := Cell{Bug: w.bug.ID, Case: w.c.Name, Release: w.release, Expect: Expect(w.bug, w.release), Digest: w.digest(),
 		Took: before.Took, Histories: before.Histories}
@@ -141,7 +141,7 @@ func (m Matrix) try(ctx context.Context, w work, before Cell) (Cell, error) {
 		}
 		v := m.Slots.Run(ctx, m.Engine, w.c)
 		if ctx.Err() != nil {
-			return c, ErrInterrupted // its world was removed during the run
+			return c, ErrInterrupted // the run was interrupted, so its verdict has no meaning
 		}
 		s, why := w.judge(v)
 		c.add(s, why, v)
@@ -156,7 +156,7 @@ func (m Matrix) try(ctx context.Context, w work, before Cell) (Cell, error) {
 	return c, nil
 }
 
-// String returns the cell for a person.
+// String returns the cell as a line for people.
 func (c Cell) String() string {
 	return fmt.Sprintf("%s on %s: expected %s", c.Bug, c.Release, c.word())
 }

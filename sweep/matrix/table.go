@@ -17,7 +17,7 @@ import (
 type Table struct {
 	Bugs     []catalogue.Bug
 	Releases []string
-	// Of are the releases of a bug, if they differ from bug to bug.
+	// Of has the releases for each bug, if they differ from bug to bug.
 	Of    map[string][]string
 	Cells map[Key]Cell
 	// Kept counts the cells of an earlier run.
@@ -28,7 +28,7 @@ type Table struct {
 }
 
 // Status returns the exit status. It is 1 if a cell differs from the catalogue. It is 3
-// if a cell is invalid, or if a bug has no point on any release.
+// if a cell is invalid, or if no release has the point of a bug.
 func (t Table) Status() int {
 	status := 0
 	for _, c := range t.Cells {
@@ -57,8 +57,8 @@ func (t Table) ran(bug string) bool {
 	return false
 }
 
-// word returns a cell of the table: the expectation and the result, which is in capitals
-// if it differs.
+// word returns the text of a cell in the table: the expectation and the result. The
+// result is in capitals if it differs.
 func (c Cell) word() string {
 	seen := string(c.Seen)
 	switch {
@@ -75,11 +75,11 @@ func (c Cell) word() string {
 	return string(c.Expect) + ", " + seen
 }
 
-// width is the width of the text form, in columns.
+// width is the width of the text form, in characters.
 const width = 100
 
-// String returns the table for a terminal: releases that do not fit come in another table
-// below it.
+// String returns the table for a terminal. Releases that do not fit into the width come
+// in another table below.
 func (t Table) String() string {
 	var b quote.Text
 	name := 3
@@ -147,7 +147,7 @@ func (t Table) word(b catalogue.Bug, release string) string {
 	return c.word()
 }
 
-// summary counts, and explains the differences.
+// summary writes the counts, and explains the differences.
 func (t Table) summary(b *quote.Text) {
 	n := map[string]int{}
 	var took time.Duration
@@ -182,7 +182,7 @@ func (t Table) summary(b *quote.Text) {
 		counts += fmt.Sprintf("; %d of them come from an earlier run", t.Kept)
 	}
 	b.Line("%s", counts)
-	b.Line("%s of cases", took.Round(time.Second))
+	b.Line("the cases took %s in sum", took.Round(time.Second))
 }
 
 func indent(b *quote.Text, texts ...string) {
@@ -228,7 +228,7 @@ func (t Table) Markdown(day time.Time) string {
 	return b.String()
 }
 
-// JSON writes a cell a line.
+// JSON writes each cell on a line.
 func (t Table) JSON(out io.Writer) (err error) {
 	enc := json.NewEncoder(out)
 	t.Each(func(c Cell) {

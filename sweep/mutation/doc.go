@@ -1,5 +1,5 @@
-// Package mutation shows that the sweep finds bugs. It breaks containerd's source as real
-// patches have broken it, a few words at a time (mutations/). It sweeps each broken
-// source like a nightly run, and checks the exit status. Without it, a sweep that finds
-// nothing could be blind.
+// Package mutation tests whether the sweep finds bugs. Each file in mutations/ breaks
+// containerd's source in a few words, as a real patch has broken it. The package sweeps
+// each broken source as a nightly run does, and checks the exit status. Without this
+// test, a sweep that overlooks a kind of bug would stay unnoticed.
 package mutation

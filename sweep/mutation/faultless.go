@@ -13,15 +13,15 @@ import (
 	"github.com/shimquake/shimquake/harness/runner"
 )
 
-// parallel is how many worlds run concurrently if no case waits. worlds is the number in
-// a sweep, in which a case with a leak only waits. The figures are from two processors.
+// parallel is how many cases run concurrently if none of them waits idle. worlds is the
+// number in a sweep, in which a case with a leak waits idle. Both are for two processors.
 const (
 	parallel = 4
 	worlds   = 6
 )
 
-// RunFaultless runs count faultless cases of a containerd, each kind in its turn, and
-// calls report with each verdict, one at a time.
+// RunFaultless runs count cases without faults on a containerd, and takes each kind of
+// case in turn. It calls report with each verdict, one at a time.
 func RunFaultless(ctx context.Context, r *runner.Runner, containerd string, count int,
 	report func(harness.Verdict)) error {
 	if err := r.Prepare(ctx, containerd); err != nil {
@@ -39,7 +39,7 @@ func RunFaultless(ctx context.Context, r *runner.Runner, containerd string, coun
 		}
 	}
 	var running sync.WaitGroup
-	for _, cases := range [][]harness.Case{busy, resting} { // resting cases take no processor
+	for _, cases := range [][]harness.Case{busy, resting} { // resting cases use little CPU time
 		running.Go(func() {
 			var g errgroup.Group
 			g.SetLimit(parallel)

@@ -17,7 +17,7 @@ import (
 	"github.com/shimquake/shimquake/spelling"
 )
 
-// Release is the containerd whose source the mutations edit.
+// Release is the containerd release whose source the mutations edit.
 const Release = "v2.4.2"
 
 // Mutation is a small edit of containerd's source that breaks it, from a file in
@@ -28,23 +28,25 @@ type Mutation struct {
 	About string `yaml:"about"`
 	// Harm is the kind of harm, one of Harms.
 	Harm string `yaml:"harm"`
-	// Suffers is one sentence of at most 25 words about the harm in production.
+	// Suffers is one sentence of at most 25 words that says what goes wrong in
+	// production.
 	Suffers string `yaml:"suffers"`
-	// Resembles names the upstream issues, or the state before a fix, that it is like.
+	// Resembles names similar upstream issues, or the fix that the mutation reverts.
 	Resembles string `yaml:"resembles"`
 	Edits     []Edit `yaml:"edits"`
-	// Plain is the expected outcome of the sweep's first cases, which have no fault:
-	// Held, or Broken if the bug shows without a fault.
+	// Plain is the expected outcome of the sweep's first cases, which have no fault. It
+	// is Held, Broken if the bug shows without a fault, or Raced.
 	Plain string `yaml:"plain"`
-	// Masked is the reason why the mutation cannot be found: another part of containerd
-	// repairs the damage. Then nothing is left, and no wrong exit status is reported.
-	// These are negative controls: a sweep that finds one is wrong. Empty for all others.
+	// Masked is the reason why a sweep must not find the mutation. Another part of
+	// containerd repairs the damage, so nothing leaks and no exit status is wrong. Such
+	// mutations are negative controls. Masked is empty for all others.
 	Masked string `yaml:"masked,omitempty"`
-	// Sweep is the part of the sweep that must find it, or that must find nothing.
+	// Sweep is the part of the sweep that must find the mutation, or nothing if Masked is
+	// set.
 	Sweep Scope `yaml:"sweep"`
 }
 
-// Harms are the kinds of harm that Shimquake looks for. All other bugs belong to
+// Harms are the kinds of harm that Shimquake looks for. Other bugs are left to
 // containerd's own tests.
 var Harms = []string{
 	"leak",      // a resource outlives its container or sandbox.
@@ -61,7 +63,7 @@ const mostWords = 25
 const (
 	Held   = "held"
 	Broken = "broken" // violated, or invalid because the workload fails by itself
-	Raced  = "raced"  // a race decides between the two
+	Raced  = "raced"  // either of the two, by chance
 )
 
 // Edit replaces a text that occurs once in a file.
@@ -71,9 +73,9 @@ type Edit struct {
 	New  string `yaml:"new"`
 }
 
-// Scope is a part of the sweep, wide enough that it is not aimed at the edit. It has
-// whole paths with all of their points. With Points it has only the points with matching
-// names, if the other points show bugs of the untouched source that no default sweep
+// Scope is a part of the sweep. It is not aimed at the edit, because it has whole paths
+// with all of their points. Points restricts it to points with matching names. That is
+// for scopes whose other points show bugs of the unmodified source that no default sweep
 // finds.
 type Scope struct {
 	Workloads []string `yaml:"workloads"`
@@ -81,19 +83,19 @@ type Scope struct {
 	Paths     []string `yaml:"paths"`
 	Actions   []string `yaml:"actions"`
 	Points    string   `yaml:"points,omitempty"`
-	// Hits are the hits of each point that are broken, as the option --hits of the sweep has
-	// them. Default: the first one.
+	// Hits selects the hits of each point, as the option --hits of the sweep does.
+	// Default: the first hit.
 	Hits string `yaml:"hits,omitempty"`
 }
 
-// ErrEdit reports an edit whose text does not occur exactly once in its file: the
-// mutation belongs to another release.
+// ErrEdit reports an edit whose text does not occur exactly once in its file, because the
+// mutation was written for another release.
 var ErrEdit = errors.New("the mutation does not fit the source")
 
 //go:embed mutations/*.yaml
 var files embed.FS
 
-// Mutations returns all mutations, by id. The tests find an invalid file.
+// Mutations returns all mutations, ordered by id.
 func Mutations() ([]Mutation, error) {
 	names, err := fs.Glob(files, "mutations/*.yaml")
 	if err != nil {
@@ -107,7 +109,7 @@ func Mutations() ([]Mutation, error) {
 		}
 		m, err := parse(text)
 		if err == nil && m.ID != strings.TrimSuffix(path.Base(name), ".yaml") {
-			err = fmt.Errorf("its id is %q: name the file after it", m.ID)
+			err = fmt.Errorf("its id is %q: rename the file to this id", m.ID)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
@@ -138,7 +140,7 @@ func parse(text []byte) (Mutation, error) {
 	}
 	for _, e := range m.Edits {
 		if !filepath.IsLocal(e.File) || e.Old == "" || e.Old == e.New {
-			return m, fmt.Errorf("edit of %q: it needs a file of the module, and a text to replace by another", e.File)
+			return m, fmt.Errorf("edit of %q: it needs a file of the module (file), an old text, and a different new text", e.File)
 		}
 	}
 	if s := m.Sweep; len(s.Workloads)*len(s.Who)*len(s.Paths)*len(s.Actions) == 0 {
@@ -150,13 +152,13 @@ func parse(text []byte) (Mutation, error) {
 	return m, nil
 }
 
-// isSentence reports whether a text is one sentence: it ends with a period, and has no
-// other end of a sentence.
+// isSentence reports whether a text is one sentence: it ends with a period, and no other
+// sentence ends in it.
 func isSentence(text string) bool {
 	return strings.HasSuffix(text, ".") && !strings.Contains(text, ". ") && strings.Contains(text, " ")
 }
 
-// Apply makes the edits in the copy of the module in dir.
+// Apply makes the edits in the copy of the module's source in dir.
 func (m Mutation) Apply(dir string) error {
 	texts, err := m.Texts(dir)
 	for file, text := range texts {
@@ -165,8 +167,8 @@ func (m Mutation) Apply(dir string) error {
 	return err
 }
 
-// Texts returns the files after the edits, by their names within the module in dir, which
-// is only read.
+// Texts returns the edited files by their names within the module. It reads the module's
+// source in dir, and does not change it.
 func (m Mutation) Texts(dir string) (map[string]string, error) {
 	texts := map[string]string{}
 	for _, e := range m.Edits {

@@ -10,21 +10,22 @@ import (
 	"github.com/shimquake/shimquake/sweep/triage"
 )
 
-// Result is how a mutation was found, or the result of a sweep of the untouched source.
+// Result says whether and how a sweep found a mutation. It is also the result of a sweep
+// of the untouched source.
 type Result struct {
 	ID string
-	// Plain is the verdict of a case that failed without a fault: the sweep refuses the
-	// source.
+	// Plain is the verdict of a case that failed without a fault. A sweep ends after such
+	// a case.
 	Plain *harness.Verdict
-	// New are the clusters that the catalogue does not know, and that replays reproduce.
+	// New has the clusters that the catalogue does not know and that replays reproduce.
 	New []triage.Cluster
-	// Gone are known findings that the sweep covers and did not find.
+	// Gone has the ids of known findings that the sweep covers and did not find.
 	Gone []string
 	// Cases is the number of cases that ran.
 	Cases int
 }
 
-// Found reports whether the sweep ends with 1, like a nightly run.
+// Found reports whether the exit status of a nightly run would be 1.
 func (r Result) Found() bool { return r.Plain != nil || len(r.New)+len(r.Gone) > 0 }
 
 // String returns a line for a table.
@@ -45,13 +46,14 @@ func (r Result) String() string {
 	return fmt.Sprintf("NOT FOUND %-27s by %d cases", r.ID, r.Cases)
 }
 
-// Test sweeps a mutation in its scope like a nightly run, without another source to
-// compare with: only the catalogue excuses findings.
+// Test sweeps a mutation in its scope, as a nightly run does. It does not compare the
+// findings with the untouched source: it ignores only the findings that the catalogue
+// knows.
 func (t *Tester) Test(ctx context.Context, m Mutation) (Result, error) {
 	return t.test(ctx, m, m.Sweep)
 }
 
-// Untouched sweeps the source as it is.
+// Untouched sweeps the unmodified source of Release.
 func (t *Tester) Untouched(ctx context.Context, s Scope) (Result, error) {
 	return t.test(ctx, Untouched, s)
 }

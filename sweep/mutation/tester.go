@@ -23,13 +23,14 @@ import (
 // Tester sweeps mutated sources.
 type Tester struct {
 	Runner *runner.Runner
-	// Out is the folder for the journals, one folder a sweep. The files of an earlier
-	// test are removed.
+	// Out is the folder for the journals, with one folder for each sweep. A new test
+	// removes the files of an earlier one.
 	Out string
 	// Parallel is how many worlds run concurrently. Default: 6.
 	Parallel int
-	// Enough is the number of cases of a mutation with unknown findings that end its
-	// sweep. A broken containerd can make each case wait for a minute. Default: 5.
+	// Enough is the number of cases with unknown findings after which the sweep of a
+	// mutation ends. A whole sweep would take long, because each case of a broken
+	// containerd can wait for a minute. Default: 5.
 	Enough int
 }
 
@@ -38,11 +39,11 @@ const replays = 20
 
 // Swept is the result of a sweep of a source.
 type Swept struct {
-	// Plain is the verdict of a case or a workload that failed without a fault: the sweep
-	// refuses the source.
+	// Plain is the verdict of a case or a workload that failed without a fault. The sweep
+	// ends after such a case.
 	Plain  *harness.Verdict
 	Report triage.Report
-	// Cut is set if the sweep was ended after enough findings.
+	// Cut is set if the sweep ended early, after enough findings.
 	Cut bool
 }
 
@@ -146,8 +147,8 @@ func (t *Tester) sweep(ctx context.Context, m Mutation, s Scope) (Swept, error) 
 	return swept, os.WriteFile(filepath.Join(out, "report.txt"), []byte(swept.Report.String()), 0o644)
 }
 
-// folderName removes the characters of a name that a file of a Go module cannot have. The
-// results of mutations are in a folder of the checkout.
+// folderName removes the characters that a file name in a Go module cannot have, because
+// the results are in a folder of the checkout.
 func folderName(of string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`"'*<>?`+"`"+`|/\\:^$`, r) {

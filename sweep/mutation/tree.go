@@ -17,12 +17,12 @@ import (
 
 const module = "github.com/containerd/containerd/v2"
 
-// Untouched is the mutation without a change: the control for the others.
+// Untouched is the mutation without edits. It is the control for the others.
 var Untouched = Mutation{ID: "untouched", About: "the release as it is", Plain: Held}
 
 // Tree returns a folder with the source of Release and the mutation in it, for `src:DIR`.
-// It is in the cache of built subjects, under a name with a digest of its content, so
-// that the same tree is built once.
+// The folder is in the cache of builds. Its name has a digest of its content, so that the
+// same tree is built only once.
 func Tree(ctx context.Context, m Mutation) (string, error) {
 	cache, err := containerd.CacheDir()
 	if err != nil {
@@ -59,7 +59,7 @@ func Tree(ctx context.Context, m Mutation) (string, error) {
 		return "", err
 	}
 	if err := os.Rename(work, dir); err != nil {
-		if _, other := os.Stat(dir); other != nil { // no other process was faster
+		if _, other := os.Stat(dir); other != nil { // the folder does not exist, so no other process has made it
 			return "", err
 		}
 	}
@@ -83,8 +83,8 @@ func release(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
-// copySource copies the files that a build of the module may read. It leaves out tests,
-// and the files' modes: files of the module cache are read-only.
+// copySource copies the files that a build of the module may read. It omits tests. It
+// does not copy the files' modes, because files of the module cache are read-only.
 func copySource(from, to string) error {
 	return filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -8,16 +8,17 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// heldWhileBack are the steps of a call that is held while the client retries: long
-// enough for the retry to be in the same call.
+// heldWhileBack are the steps while a call is held: the client cancels the call and
+// retries. The sleep gives the retry time to reach the same method.
 const heldWhileBack = "cancel call,await call,sleep 100ms,release"
 
-// isEvents reports whether a hit is in the service for forwarded events.
+// isEvents reports whether a hit is in containerd's Events service, to which shims
+// forward events.
 func isEvents(p plan.Pass) bool { return p.Point.Service() == "Events" }
 
-// retry makes the client cancel its call and retry immediately. It does so at each method
-// of ttrpc, and at each statement of a create or delete. At methods it also holds the
-// call until the retry is in progress.
+// retry plans cases in which the client cancels its call and retries immediately. It does
+// so at each ttrpc method, and at each statement of a create or delete. At methods it
+// also plans cases in which the call is held until the retry is in progress.
 func (w *pairing) retry() ([]plan.Spec, error) {
 	passes, steady, err := w.faultless("task")
 	if err != nil {
@@ -36,7 +37,7 @@ func (w *pairing) retry() ([]plan.Spec, error) {
 	return out, nil
 }
 
-// held returns a case in which a hit is held while these steps run.
+// held returns a case in which a hit waits while these steps run.
 func held(p plan.Pass, workload, steps string, steady func(plan.Pass) bool) plan.Spec {
 	s := plan.Single(p, "pause", workload)
 	s.Faults[0].Meanwhile = steps
@@ -44,12 +45,13 @@ func held(p plan.Pass, workload, steps string, steady func(plan.Pass) bool) plan
 	return s
 }
 
-// concurrentDeletes makes two clients delete concurrently. The first one, and at methods
-// also the second, is held at each statement and method of a delete.
+// concurrentDeletes plans cases in which two clients delete concurrently. The first
+// client's delete is held at each statement and method. At methods, the second client's
+// delete is held, too, in cases of their own.
 //
-// It is held until the other client's call is done, or, if the held one has a lock, until
-// the other client's timeout. Hits after the shim's last response, or in its helpers,
-// belong to no call that could be held.
+// A delete is held until the other client's call has returned. If the held delete has a
+// lock, it is held until the other client's timeout. Hits after the shim's last response,
+// or in its helpers, belong to no call, so they are not held.
 func (w *pairing) concurrentDeletes() ([]plan.Spec, error) {
 	passes, steady, err := w.faultless("deleters")
 	if err != nil {
@@ -76,8 +78,8 @@ func (w *pairing) concurrentDeletes() ([]plan.Spec, error) {
 	return out, nil
 }
 
-// ofNoCall reports whether a hit belongs to a process's own work and to no call: events,
-// a shim's main function and its helpers.
+// ofNoCall reports whether a hit belongs to no call, but to the own work of a process:
+// events, a shim's main function and its helpers.
 func ofNoCall(p plan.Pass) bool {
 	own := func(prefix string) bool { return strings.HasPrefix(p.Point.What, prefix) }
 	return isEvents(p) || p.Point.Who == "shim" && slices.ContainsFunc(plan.OwnWork, own)

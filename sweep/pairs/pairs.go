@@ -40,8 +40,8 @@ func Kinds() (names []string) {
 	return names
 }
 
-// Make plans pairs of some kinds, or of "all". It only uses Containerd and the filters
-// (Keeps) of the options: these must keep the varied point.
+// Make plans pairs of some kinds, or of "all". Of the options it uses only Containerd and
+// Points, which must match the point of the last fault.
 func Make(ctx context.Context, e plan.Engine, o plan.Options, names []string,
 	parallel int) (plan.Plan, error) {
 	o = o.WithDefaults()
@@ -80,28 +80,29 @@ func Make(ctx context.Context, e plan.Engine, o plan.Options, names []string,
 	return p.Complete(ctx)
 }
 
-// runs is the number of traces of a workload, and of the hits after a first fault.
+// runs is the number of traces of a workload without a fault, and of each case with a
+// first fault.
 const runs = 3
 
-// pairing plans pairs.
+// pairing has what the kinds of pairs need to plan their cases.
 type pairing struct {
 	ctx        context.Context
 	engine     plan.Engine
 	containerd string
-	parallel   int // number of concurrent traces
+	parallel   int // the number of concurrent traces
 	reported   *progress.Work
 }
 
-// after has the hits after the only fault of a case.
+// after is a case with one fault, the first of a pair, and the hits after it.
 type after struct {
 	first plan.Spec
-	// later are the hits after it, in each of the runs.
+	// later has the hits after the fault, one list for each run.
 	later [][]plan.Pass
 }
 
-// faultless traces a workload without a fault. It returns the hits that all runs have on
-// the same path, and then the other hits of the first run. steady reports whether all
-// runs have a hit.
+// faultless traces a workload without a fault. It returns first the hits that all runs
+// have on the same path, and then the other hits of the first run. steady reports whether
+// all runs have a hit.
 func (w *pairing) faultless(workload string) (passes []plan.Pass, steady func(plan.Pass) bool, err error) {
 	all := make([][]plan.Pass, runs)
 	var g errgroup.Group
@@ -145,8 +146,8 @@ func common(all [][]plan.Pass) []plan.Pass {
 	return passes
 }
 
-// follow traces the hits after each of these first faults, n times each. A run that does
-// not reach the first fault is a nil list.
+// follow traces each of these first faults n times, and returns the hits after them. The
+// list of a run that does not reach the first fault is nil.
 func (w *pairing) follow(firsts []plan.Spec, n int) ([]after, error) {
 	out := make([]after, len(firsts))
 	w.reported.Left(len(firsts) * n)
@@ -166,13 +167,13 @@ func (w *pairing) follow(firsts []plan.Spec, n int) ([]after, error) {
 	return out, g.Wait()
 }
 
-// later returns the hits of a case after its fault; nil if the fault does not fire.
+// later returns the hits of a case after its fault, or nil if the fault does not fire.
 func (w *pairing) later(first plan.Spec) ([]plan.Pass, error) {
 	c, err := first.Case(w.containerd)
 	if err != nil {
 		return nil, err
 	}
-	c.Workload.Settle = time.Second // the sweep will report leaks
+	c.Workload.Settle = time.Second // a short wait: the sweep, and not this trace, reports leaks
 	fault := first.Last()
 	for range first.Tries() {
 		t, err := w.engine.Trace(w.ctx, c)
@@ -189,7 +190,7 @@ func (w *pairing) later(first plan.Spec) ([]plan.Pass, error) {
 		at := slices.IndexFunc(all, func(p plan.Pass) bool {
 			return p.Point == fault.Point && p.Nth == fault.Nth && p.Takes(fault.Action)
 		})
-		if at < 0 { // without the first fault the trace shows nothing
+		if at < 0 { // the first fault did not fire
 			continue
 		}
 		return all[at+1:], nil
@@ -205,8 +206,8 @@ type spot struct {
 
 func spotOf(p plan.Pass) spot { return spot{p.Point, p.Path} }
 
-// firstOfEach returns the first hit of each point on each path at which an action is
-// decided, in their order.
+// firstOfEach returns, in their order, the first hit of each point on each path at which
+// the action can happen.
 func firstOfEach(passes []plan.Pass, action string, keep func(plan.Pass) bool) []plan.Pass {
 	seen := map[spot]bool{}
 	var out []plan.Pass
@@ -238,7 +239,7 @@ func heads(passes []plan.Pass) []plan.Pass {
 	return out
 }
 
-// boots reports whether containerd reaches a point at every start, also without anything
+// boots reports whether containerd reaches a point at every start, even if it has nothing
 // to recover.
 func boots(p plan.Pass) bool {
 	function := p.Point.What[strings.LastIndex(p.Point.What, ".")+1:]

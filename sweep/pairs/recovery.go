@@ -7,20 +7,22 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// mostFirsts is the number of first crashes with a crash in their recovery. Each point of
-// a recovery is crashed after perLoadPoint of them while containerd starts, and after
-// perPoint while the client continues.
+// mostFirsts is the largest number of first crashes. At each point of a recovery,
+// containerd crashes again after a few of the first crashes. These are perLoadPoint at
+// points on the path `load`, and perPoint at points that containerd reaches while the
+// client continues.
 const (
 	mostFirsts   = 12
 	perLoadPoint = 3
 	perPoint     = 1
 )
 
-// fewStatements is the least size of a function whose first statement is tried as a first
-// crash: a smaller function only looks up data.
+// fewStatements is the smallest number of hits of a function whose first statement
+// becomes a first crash. Smaller functions are skipped, because they only look up data.
 const fewStatements = 4
 
-// statements returns how many hits are in the function of one of them, on its path.
+// statements returns the number of hits in the function of one hit, on the path of that
+// hit.
 func statements(passes []plan.Pass, of plan.Pass) int {
 	n := 0
 	for _, p := range passes {
@@ -31,10 +33,10 @@ func statements(passes []plan.Pass, of plan.Pass) int {
 	return n
 }
 
-// recovery crashes containerd while it recovers from a crash. A different state on the
-// disk shows in the work of the recovery, which decides about the first crashes. It takes
-// as many of firstCrashes as reach every point of any recovery, at most mostFirsts. Each
-// point is then crashed after the first few of them that lead to it.
+// recovery plans crashes of containerd while it recovers from a crash. From firstCrashes
+// it takes as few crashes as are needed to reach every point of any recovery, and at most
+// mostFirsts. Then it plans a second crash at each point, after the first few of them
+// that lead to the point.
 func (w *pairing) recovery() ([]plan.Spec, error) {
 	firsts, err := w.firstCrashes()
 	if err != nil {
@@ -49,7 +51,7 @@ func (w *pairing) recovery() ([]plan.Spec, error) {
 	for _, a := range chosen {
 		firsts = append(firsts, a.first)
 	}
-	again, err := w.follow(firsts, runs-1) // to find the hits of every run
+	again, err := w.follow(firsts, runs-1) // the further runs show which hits every run has
 	if err != nil {
 		return nil, err
 	}
@@ -64,10 +66,10 @@ func (w *pairing) recovery() ([]plan.Spec, error) {
 	}), nil
 }
 
-// firstCrashes returns crashes of containerd at all methods of ttrpc and at the first
+// firstCrashes returns crashes of containerd at all ttrpc methods and at the first
 // statements of all larger functions. It adds all statements of the functions that fork
-// shims and delete bundles. A hit that not every run has is no first crash, because all
-// other hits follow from it.
+// shims and delete bundles. It omits hits that some run lacks, because the second crash
+// needs the first one.
 func (w *pairing) firstCrashes() ([]plan.Spec, error) {
 	var firsts []plan.Spec
 	for _, workload := range []string{"task", "restart"} {
@@ -79,8 +81,9 @@ func (w *pairing) firstCrashes() ([]plan.Spec, error) {
 			if !steady(p) || boots(p) || p.Point.Who != "containerd" {
 				return false
 			}
-			// Without containers there is nothing to recover, and only the restart
-			// workload recovers with a running one.
+			// When containerd starts in `task`, it has no containers to recover, so
+			// crashes on the path `load` are omitted. `restart` adds the crashes during a
+			// load with a running container.
 			if workload == "task" {
 				return p.Path != "load"
 			}
@@ -109,8 +112,8 @@ func recovers(p plan.Pass) bool {
 	return p.Point.Who == "containerd" && !boots(p) && p.Takes("crash")
 }
 
-// cover chooses the fewest first crashes, greedily, whose hits have every point of all;
-// the ones that add most come first.
+// cover chooses few first crashes whose hits together have every point that any of them
+// reaches. It takes the one that adds most points, again and again (a greedy set cover).
 func cover(all []after, counts func(plan.Pass) bool) []after {
 	points := make([]map[failpoints.Point]bool, len(all))
 	for i, a := range all {
@@ -147,9 +150,9 @@ func cover(all []after, counts func(plan.Pass) bool) []after {
 	return chosen
 }
 
-// pairUp makes the cases: each point on each path after at most that many of the first
-// faults that lead to it. A first fault that was not reached again is planned alone, for
-// the report.
+// pairUp makes the cases. It plans a fault at each point on each path, after at most
+// `most` of the first faults that lead there. A first fault that a further run did not
+// reach is planned alone, so that the report shows it.
 func pairUp(all []after, action string, keep func(plan.Pass) bool, most func(plan.Pass) int) []plan.Spec {
 	count := map[spot]int{}
 	var out []plan.Spec

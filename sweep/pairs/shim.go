@@ -9,10 +9,10 @@ import (
 // perShimPoint is the number of first crashes after which each point is crashed.
 const perShimPoint = 3
 
-// shim crashes containerd and the shim, in either order. The first one crashes at the
-// entry or exit of plan.Dies. The other one then crashes at each later method and at the
-// first statement of each function. containerd also crashes at each statement of its
-// cleanup of a dead shim.
+// shim plans crashes of containerd and of the shim, in either order. The first process
+// crashes at the entry or exit of the methods in plan.Dies. The other one then crashes at
+// each later method and at the first statement of each later function. containerd also
+// crashes at each statement of its cleanup after a dead shim.
 func (w *pairing) shim() ([]plan.Spec, error) {
 	passes, _, err := w.faultless("task")
 	if err != nil {
@@ -36,7 +36,7 @@ func (w *pairing) shim() ([]plan.Spec, error) {
 	return out, nil
 }
 
-// matters reports whether the second crash of a shim pair is made at a hit.
+// matters reports whether shim plans a second crash at a hit.
 func matters(all []after, p plan.Pass) bool {
 	if p.Moment == plan.AtMethod || slices.Contains(plan.CleansUp, p.Point.What) {
 		return true

@@ -10,8 +10,8 @@ import (
 	"github.com/shimquake/shimquake/spelling"
 )
 
-// Actions are the words for what can happen at a hit, the simplest first (the order of
-// package term). A cluster is shown by its simplest action.
+// Actions are the words of --actions, the simplest first, in the order of package term. A
+// cluster of findings is shown by the case with the simplest action.
 var Actions = actions()
 
 func actions() (words []string) {
@@ -30,8 +30,9 @@ func actions() (words []string) {
 // simplicity returns an action's place in [Actions].
 func simplicity(word string) int { return slices.Index(Actions, word) }
 
-// word returns an action without its argument: "error" for error(x). An error of a class
-// or an errno is [Code] or [Errno], because callers handle it in another way.
+// word returns an action without its argument: "error" for error(x). For an error with a
+// gRPC code it returns [Code], and for one with an errno [Errno], because callers handle
+// these errors differently.
 func word(action string) string {
 	verb, arg, _ := strings.Cut(action, "(")
 	c := term.Clause{Arg: strings.TrimSuffix(arg, ")")}
@@ -44,7 +45,8 @@ func word(action string) string {
 	return verb
 }
 
-// verb returns the term's action: "error" for error(NotFound), too.
+// verb returns the action of the failpoint term. Unlike word, it returns "error" for
+// error(NotFound).
 func verb(action string) term.Action {
 	v, _, _ := strings.Cut(action, "(")
 	return term.Action(v)
@@ -67,14 +69,15 @@ func checkAction(a string) error {
 	return nil
 }
 
-// Takes reports whether the action can happen at the pass.
+// Takes reports whether the action can happen at this hit.
 func (p Pass) Takes(action string) bool { return len(p.faults(action)) > 0 }
 
-// faults returns the faults that stand for an action at the pass, or none if the action
-// happens at another moment. An error at a statement is two faults: one skips the call,
-// and one makes the call and loses its result. A method of ttrpc has a point for each: at
-// its exit the handler has run. A method that hangs is two faults, too: one until the
-// client gives up, and one until containerd's own time limit.
+// faults returns the faults that an action stands for at this hit, or none if the action
+// cannot happen here. An error at a statement is two faults: one skips the call, and one
+// makes the call and loses its result. A ttrpc method needs only one, because it has two
+// points: at its entry the handler has not run, and at its exit it has. A hanging method
+// is two faults, too: one lasts until the client gives up, and one until containerd's own
+// timeout.
 func (p Pass) faults(action string) []string {
 	w, method := verb(action), p.Moment == AtMethod
 	moment := w.Moment()
@@ -87,7 +90,7 @@ func (p Pass) faults(action string) []string {
 		return nil
 	case w == "pause" && (p.Path == "load" || p.Path == "exit"): // the client has no call in flight
 		return nil
-	case action == "hang" && p.Point.What == "Task.Wait": // it has no time limit, so it would hang for ever
+	case action == "hang" && p.Point.What == "Task.Wait": // containerd sets no timeout for it, so it would hang for ever
 		return nil
 	case action == "hang" && p.Point.Where == "entry" && ignoresContext(p.Point):
 		return []string{"hang"}

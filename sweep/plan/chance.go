@@ -16,8 +16,8 @@ const again = 4
 
 // orLostByChance reports whether a run without a fault is acceptable, and returns the
 // verdict that decided it. A run is acceptable if it held. It is also acceptable if it
-// shows only a race that its release loses on a busy machine, and each further run holds.
-// A line on stderr reports such a race.
+// shows only a known race of its release on a busy machine, and each further run holds.
+// orLostByChance reports such a race on stderr.
 func orLostByChance(ctx context.Context, v harness.Verdict, workload []string,
 	run func() harness.Verdict) (harness.Verdict, bool) {
 	if v.Outcome != harness.Violated {

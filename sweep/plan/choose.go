@@ -10,14 +10,15 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
-// candidate is a hit that may be swept.
+// candidate is a hit that the options can choose for the sweep.
 type candidate struct {
 	Pass
 	workload string
 	unsteady bool
 }
 
-// moment is the key by which hits are counted.
+// moment is the key by which hits are numbered: the point, and which of its hits an
+// action counts (term.Moment).
 type moment struct {
 	failpoints.Point
 	term.Moment
@@ -30,8 +31,8 @@ func (m moment) compare(o moment) int {
 	return cmp.Or(strings.Compare(m.Point.String(), o.Point.String()), cmp.Compare(m.Moment, o.Moment))
 }
 
-// candidates returns the hits of all workloads, each once, in a fixed order. A hit has
-// the path of the first trace that contains it.
+// candidates returns the hits of all workloads, each once, in a fixed order. The path of
+// a hit may differ between traces: the first trace decides.
 func candidates(traces []Traces) []candidate {
 	type hit struct {
 		moment
@@ -67,9 +68,10 @@ func (c candidate) compare(o candidate) int {
 		c.counted().compare(o.counted()), cmp.Compare(c.Nth, o.Nth))
 }
 
-// sureHits returns how many hits of each point to expect in every run: the minimum of the
-// traces, less their spread. A loop of 7 to 9 rounds has 5 sure hits, because some later
-// run has fewer than 7. The first hit is sure if every trace has it.
+// sureHits returns how many hits of each point to expect in every run. This is the
+// minimum of the traces, less the difference between the maximum and the minimum. A loop
+// that ran 7 to 9 times has 5 sure hits, because a later run may have fewer than 7. The
+// first hit is sure if every trace has it.
 func sureHits(runs [][]Pass) map[moment]int {
 	least, most := map[moment]int{}, map[moment]int{}
 	for i, run := range runs {
@@ -132,8 +134,8 @@ func choose(o Options, all []candidate) ([]candidate, error) {
 	return firstHits(all, most, o.Hits != "first", o.EveryWorkload), nil
 }
 
-// unit groups the hits among which the first are chosen: the hits of a point on one path,
-// or on all paths ("").
+// unit is the key of a group of hits from which firstHits chooses. A group has the hits
+// of a point on one path, or on all paths ("").
 type unit struct {
 	moment
 	path, workload string
@@ -146,11 +148,11 @@ func (u unit) bare() unit {
 }
 
 // firstHits keeps the first hits of each point, or of each path to a point if eachPath is
-// set. It keeps at most that many, or all if most is 0. Unless everyWorkload is set, it
-// takes them from the cheapest workload that has them.
+// set. It keeps at most `most` of a group, or all if most is 0. If everyWorkload is not
+// set, it takes them from the cheapest workload that has such hits.
 //
 // It prefers a hit that every trace has, and a workload with such a hit. It also prefers
-// a hit during a call of the client to a hit while containerd only starts.
+// a hit during a client's call to a hit while containerd starts.
 func firstHits(all []candidate, most int, eachPath, everyWorkload bool) []candidate {
 	units := map[unit][]candidate{}
 	for _, c := range all {
@@ -184,8 +186,8 @@ func firstHits(all []candidate, most int, eachPath, everyWorkload bool) []candid
 	return out
 }
 
-// cheapest returns the workload of each unit: the first with a hit that every trace has,
-// or else the first.
+// cheapest returns the workload for each unit: the first workload with a hit that every
+// trace has. If there is none, it is the first workload.
 func cheapest(keys []unit, units map[unit][]candidate) map[unit]string {
 	best := map[unit]string{}
 	for _, wantSteady := range []bool{true, false} {

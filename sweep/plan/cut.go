@@ -9,18 +9,18 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
-// Cut returns the plan that other options make of the same traces, and the index of each
-// of its cases in p. The options may choose processes, actions, paths and workloads. The
-// plan must have all cuts ([Plan.HasAllCuts]). If no case is left, the error is an
-// *EmptyError.
+// Cut returns a cut of the plan: the plan that other options would make of the same
+// traces. It also returns the index in p of each case of the cut. The options may choose
+// processes, actions, paths and workloads. The plan must be the widest one
+// ([Plan.HasAllCuts]). If no case is left, the error is an *EmptyError.
 func (p Plan) Cut(o Options) (Plan, []int, error) {
 	o = o.WithDefaults()
 	if err := o.Check(); err != nil {
 		return Plan{}, nil, err
 	}
 	if !p.HasAllCuts() || !o.cuts() {
-		return Plan{}, nil, fmt.Errorf("the sweep %s does not have all cases of the sweep %s; "+
-			"--every-workload --hits path has those of the default workloads and actions", p.Options, o)
+		return Plan{}, nil, fmt.Errorf("the sweep %s does not have all cases of the sweep %s: "+
+			"run a sweep with --every-workload --hits path, which has all cases of the default workloads and actions", p.Options, o)
 	}
 	most, err := o.hits()
 	if err != nil {
@@ -44,7 +44,7 @@ func (p Plan) Cut(o Options) (Plan, []int, error) {
 	return cut.Sealed(), at, nil
 }
 
-// passed identifies a hit: its workload, its path and its number.
+// passed identifies a hit by its point, its workload, its path and its number.
 type passed struct {
 	unit
 	nth int
@@ -76,7 +76,7 @@ func (p Plan) candidates(o Options) (all []candidate) {
 	return all
 }
 
-// plans reports whether the options choose the case. It ignores the number of the hit.
+// plans reports whether the options choose the case, apart from --hits.
 func (o Options) plans(s Spec) bool {
 	f := s.Last()
 	return len(s.Faults) == 1 && slices.Contains(o.Who, processWord(f.Point)) && slices.Contains(o.Paths, f.Path) &&
@@ -86,9 +86,9 @@ func (o Options) plans(s Spec) bool {
 		})
 }
 
-// Cuts returns the options of one word that leave some cases of the plan (--who daemon),
-// and the pairs that do (--who daemon --path create). The first is the default sweep. A
-// plan without all cuts has none.
+// Cuts returns the options that keep some cases of the plan. The default options come
+// first, then single options (--who daemon) and pairs (--who daemon --path create). It
+// returns nothing for a plan that is not the widest one ([Plan.HasAllCuts]).
 func (p Plan) Cuts() (all []Options) {
 	var ones []Options
 	add := func(word func(Spec) string, set func(*Options, string)) {
@@ -108,7 +108,7 @@ func (p Plan) Cuts() (all []Options) {
 		if w := s.Last().Word(); w != string(term.Lose) {
 			return w
 		}
-		return string(term.Error) // it plans both
+		return string(term.Error) // the action `error` plans both faults
 	}, func(o *Options, w string) { o.Actions = []string{w} })
 	add(func(s Spec) string { return s.Last().Path }, func(o *Options, w string) { o.Paths = []string{w} })
 	add(func(s Spec) string { return s.Workload }, func(o *Options, w string) { o.Workloads = []string{w} })
@@ -139,7 +139,7 @@ func (o Options) Chosen() string {
 	return strings.Join(flags, " ")
 }
 
-// and combines two options of one word each. It returns false if both set the same flag.
+// and combines two single options. It returns false if both set the same flag.
 func (o Options) and(b Options) (Options, bool) {
 	both := true
 	add := func(list *[]string, by []string) {

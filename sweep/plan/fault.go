@@ -11,21 +11,23 @@ import (
 
 // Fault is an action at a hit of a point.
 type Fault struct {
-	// Point is where the action happens; in JSON its name: rpc:shim:Task.Shutdown:entry.
+	// Point is where the action happens. In JSON it is the point's name, for example
+	// "rpc:shim:Task.Shutdown:entry".
 	Point failpoints.Point `json:"at"`
-	// Nth is the hit of the point in the whole case, from 1.
+	// Nth is the number of the point's hit in the whole case, from 1.
 	Nth int `json:"hit"`
 	// Action is the action with its argument: crash, error(x), delay(6000).
 	Action string `json:"do"`
-	// Path names the client's step at that time: create, start, exit, delete or load.
+	// Path names what the client does at that time: create, start, exit, delete or load.
 	Path string `json:"path"`
-	// Meanwhile are the steps of a pause, joined by commas. Default: the client cancels its
-	// call, and waits until it has ended.
+	// Meanwhile has the steps that run during a pause, joined by commas. Default: the
+	// client cancels its call and waits until the call has returned, and then the pause
+	// ends.
 	Meanwhile string `json:"meanwhile,omitempty"`
 }
 
-// String returns the point, the hit if it is not the first, the action and the path, for
-// people.
+// String returns a text for people: the point, the number of the hit if it is not 1, the
+// action and the path.
 func (f Fault) String() string {
 	hit := ""
 	if f.Nth > 1 {
@@ -34,12 +36,12 @@ func (f Fault) String() string {
 	return fmt.Sprintf("%s%s %s, %s", f.Point, hit, f.Action, f.Path)
 }
 
-// Word returns the action without its argument. It returns "code" for error(NotFound),
-// and "errno" for error(ENOSPC).
+// Word returns the action's word of --actions: the action without its argument, "code"
+// for error(NotFound), or "errno" for error(ENOSPC).
 func (f Fault) Word() string { return word(f.Action) }
 
-// named returns the action for a case's name. A typed error keeps its argument, because a
-// hit may have several.
+// named returns the action for the name of a case. A typed error keeps its argument,
+// because several typed errors may be planned at the same hit.
 func (f Fault) named() string {
 	if w := f.Word(); w == Code || w == Errno {
 		return f.Action
@@ -53,13 +55,13 @@ func (f Fault) Place() string { return f.Point.Who + " " + f.Point.What }
 // Kills reports whether the fault ends the process.
 func (f Fault) Kills() bool { return slices.Contains([]string{"crash", "panic"}, f.Word()) }
 
-// Meeting returns the fault without what may differ between faults that exclude each
-// other. Two faults of one case with the same Meeting cannot both happen.
+// Meeting returns the part of the fault that identifies the hit. Two faults of one case
+// with the same Meeting cannot both happen.
 func (f Fault) Meeting() Fault {
 	return Fault{Point: f.Point, Nth: f.Nth, Action: string(verb(f.Action).Moment())}
 }
 
-// Fault returns the fault as the plan of a case has it.
+// Fault returns the fault in the form of a case file's plan.
 func (f Fault) Fault() (failpoints.Fault, error) {
 	do, err := f.term()
 	if err != nil {
@@ -80,7 +82,7 @@ func (f Fault) Fault() (failpoints.Fault, error) {
 	return out, nil
 }
 
-// term returns the term that runs the action once, at the n-th hit.
+// term returns the failpoint term that runs the action once, at hit Nth.
 func (f Fault) term() (term.Term, error) {
 	text := "1*" + f.Action
 	if f.Nth > 1 {

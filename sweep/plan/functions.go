@@ -1,24 +1,23 @@
 package plan
 
-// Functions of containerd that a plan knows by name. A test looks each of them up in the
-// woven default release, so that a release that renames one does not quietly empty a
-// list.
+// Functions of containerd that a plan knows by name. A test looks up each of them in the
+// default release, so that the test fails if a new release renames one.
 var (
 	// timed are the functions that timers call: CRI and the metrics plugin collect
-	// statistics all the time. A workload passes them by chance. They are swept only if
-	// --points matches them.
+	// statistics periodically. A workload reaches them by chance. A sweep skips them,
+	// unless --points is used.
 	timed = []string{
 		"tasks.getTasksMetrics", "tasks.local.Metrics", "tasks.service.Metrics",
 		"runtime.shimTask.Stats", "runc-task.service.Stats", "Task.Stats",
 		"cri-events.backOff.getExpiredIDs",
 	}
 
-	// timedLoop waits for a timer and for other events: only some of its statements are
-	// timed.
+	// timedLoop waits for a timer and for other events, so a timer runs only some of its
+	// statements.
 	timedLoop = "cri-events.EventMonitor.Start"
 
-	// Retried carry out a create or a delete, on both sides: a client cancels in their
-	// statements and comes back.
+	// Retried are the functions that carry out a create or a delete, in containerd and in
+	// the shim. At their statements, a client cancels its call and retries.
 	Retried = []string{
 		"tasks.local.Create", "tasks.local.Delete",
 		"runtime.TaskManager.Create", "runtime.TaskManager.Delete",
@@ -26,28 +25,29 @@ var (
 		"runc-task.service.Create", "runc-task.service.Delete",
 	}
 
-	// ForksAndDeletes fork a shim or delete a bundle. A fault at each of their statements
-	// may leave other remains on disk.
+	// ForksAndDeletes are the functions that fork a shim or delete a bundle. A fault at
+	// each statement can leave other files on disk.
 	ForksAndDeletes = []string{
 		"runtime.binary.Start", "runtime.Bundle.Delete", "runtime.atomicDelete", "runtime.binary.Delete",
 	}
 
-	// CleansUp are functions in which each statement matters when a shim is dead.
+	// CleansUp are the functions that clean up after a dead shim.
 	CleansUp = []string{
 		"runtime.cleanupAfterDeadShim", "runtime.binary.Delete", "runtime.Bundle.Delete",
 		"runtime.atomicDelete", "runtime.shimTask.delete", "runtime.shim.Delete",
 	}
 
-	// Boots are the functions, without package and type, that containerd runs at each start,
-	// also if it has nothing to recover.
+	// Boots are the functions that containerd runs at each start, even if it has nothing
+	// to recover. The names have no package and no type.
 	Boots = []string{
 		"init", "initFunc", "Register", "NewShimManager", "defaultPlatforms", "emitPlatformWarnings",
 	}
 
-	// OwnWork are prefixes of the names of functions that a shim does not run for a call:
-	// its main function and its helpers.
+	// OwnWork are name prefixes of a shim's main function and helpers, which the shim
+	// does not run for a call.
 	OwnWork = []string{"shim.", "runc-manager.", "runc.Read", "process.NewRunc"}
 
-	// Dies are the methods at which the first process dies, containerd or the shim.
+	// Dies are the methods at which a pair of crashes begins: containerd or the shim
+	// crashes there first.
 	Dies = []string{"Task.Create", "Task.Start", "Task.Delete", "Task.Shutdown"}
 )

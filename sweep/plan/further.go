@@ -7,21 +7,22 @@ import (
 )
 
 // The default sweep has the first hit of each point, in the cheapest workload. It adds
-// cases of the same points in other situations, and of points that only other workloads
-// pass.
+// cases at the same points in other situations, and at points that only other workloads
+// reach.
 const (
 	furtherCases = 600
-	// furtherRuns is the number of traces of a workload that is only run for this.
+	// furtherRuns is the number of traces of a workload that is traced only for these
+	// cases.
 	furtherRuns = 2
-	// furtherLimit limits the time of such a workload.
+	// furtherLimit is the time limit of such a workload.
 	furtherLimit = time.Minute
-	// absent is the distance of a point that the plan does not have.
+	// absent is the distance of a situation if the plan has no case at the point.
 	absent = 6
 )
 
-// further returns the workloads that are traced for their situations. Only the default
-// sweep and parts of it have them. The workload with two concurrent Deletes is left out:
-// they race, and a trace of it can be violated without a fault.
+// further returns the workloads that are traced only for their situations. It returns
+// none for a sweep that is not a part of the default sweep. It omits the workload with
+// two concurrent Deletes, because they race: a trace can be violated without a fault.
 func (o Options) further() (names []string) {
 	if !o.hasDefaultHits() {
 		return nil
@@ -44,9 +45,10 @@ type situated struct {
 	distance int
 }
 
-// furtherSpecs returns the cases of the default sweep in further situations. own has the
-// traces of the sweep's workloads, and all has the traces of the other workloads, too. A
-// part of the default sweep gets the cases with its processes and actions.
+// furtherSpecs returns the cases that the default sweep adds in further situations. own
+// has the traces of the sweep's workloads, and all has the traces of the other workloads,
+// too. If the sweep is a part of the default sweep, furtherSpecs returns only the cases
+// with its processes and actions.
 func (o Options) furtherSpecs(own, all []Traces) (out []Spec, err error) {
 	if len(own) == len(all) {
 		return nil, nil
@@ -98,9 +100,9 @@ func situate(all []candidate) ([]situated, error) {
 	return out, nil
 }
 
-// farthest returns n of the hits. It takes one after the other: the hit whose situation
-// differs most from those in which the plan already has its point. The more hits of a
-// kind it has taken, the less another one counts.
+// farthest chooses n of the hits, one after the other. It takes the hit whose situation
+// differs most from the situations in which the plan already has its point. The more hits
+// of a kind it has taken, the lower it ranks the others of this kind.
 func farthest(have, rest []situated, n int) (out []situated) {
 	byPoint, taken := map[moment][]*situated{}, map[string]int{}
 	for i := range rest {
@@ -132,8 +134,8 @@ func farthest(have, rest []situated, n int) (out []situated) {
 	return out
 }
 
-// leastUsed returns the fault that the hit takes and that was used least: the simplest of
-// several.
+// leastUsed returns the least used of the faults that can happen at the hit. Of several,
+// it returns the simplest.
 func (s situated) leastUsed(actions []string, used map[string]int) (best string) {
 	for _, action := range actions {
 		for _, do := range s.faults(action) {
@@ -145,7 +147,7 @@ func (s situated) leastUsed(actions []string, used map[string]int) (best string)
 	return best
 }
 
-// wordOf returns the word of --actions by which a sweep has a fault.
+// wordOf returns the word of --actions that plans this fault.
 func wordOf(do string) string {
 	switch w := word(do); w {
 	case "loseResult":

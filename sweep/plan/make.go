@@ -71,8 +71,8 @@ func Make(ctx context.Context, e Engine, o Options, parallel int) (Plan, error) 
 	return p.Complete(ctx)
 }
 
-// markPure sets Pure of the passes of pure statements. It does nothing with --points: a
-// user may want these statements, too.
+// markPure sets Pure for the hits of pure statements. It does nothing with --points,
+// because the user may want these statements, too.
 func (o Options) markPure(ctx context.Context, traces []Traces) error {
 	if o.Narrowed() != "" {
 		return nil
@@ -99,8 +99,8 @@ func (o Options) markPure(ctx context.Context, traces []Traces) error {
 	return nil
 }
 
-// Complete returns the plan sealed, with its subject's version and digest and with the
-// places of its statements.
+// Complete adds the version and the digest of the containerd under test and the source
+// lines of the statements, and returns the sealed plan.
 func (p Plan) Complete(ctx context.Context) (Plan, error) {
 	var err error
 	if p.Version, p.Subject, err = Identify(ctx, p.Containerd); err != nil {
@@ -136,7 +136,8 @@ func (p *Plan) locate(ctx context.Context) error {
 	return nil
 }
 
-// Identify returns a subject's version, and the digest of its daemon and shim binaries.
+// Identify returns the version of a containerd, and the digest of its containerd and shim
+// binaries.
 func Identify(ctx context.Context, spec string) (version, digest string, err error) {
 	s, err := containerd.Resolve(ctx, spec, containerd.Options{})
 	if err != nil {
@@ -146,19 +147,19 @@ func Identify(ctx context.Context, spec string) (version, digest string, err err
 	for _, name := range []string{s.Containerd, s.Shim} {
 		f, err := foreign.OpenTyped(name, 1<<30)
 		if err != nil {
-			return "", "", fmt.Errorf("identify the subject: %w", err)
+			return "", "", fmt.Errorf("identify the containerd under test: %w", err)
 		}
 		_, err = io.Copy(h, f)
 		_ = f.Close() // it was only read
 		if err != nil {
-			return "", "", fmt.Errorf("identify the subject: %w", err)
+			return "", "", fmt.Errorf("identify the containerd under test: %w", err)
 		}
 	}
 	return s.Version, hex.EncodeToString(h.Sum(nil)[:8]), nil
 }
 
-// CheckSubject returns an error if the subject's binaries have changed since the plan was
-// made.
+// CheckSubject returns an error if the binaries under test have changed since the plan
+// was made.
 func (p Plan) CheckSubject(ctx context.Context) error {
 	version, digest, err := Identify(ctx, p.Containerd)
 	if err != nil {
@@ -166,7 +167,7 @@ func (p Plan) CheckSubject(ctx context.Context) error {
 	}
 	if digest != p.Subject {
 		return fmt.Errorf("plan %s was made for other binaries of containerd %q: planned %s (%s), now %s (%s); "+
-			"begin again in another folder", p.Digest, p.Containerd, p.Version, p.Subject, version, digest)
+			"sweep again in another folder (--out)", p.Digest, p.Containerd, p.Version, p.Subject, version, digest)
 	}
 	return nil
 }

@@ -15,10 +15,10 @@ import (
 
 // Options choose what is planned. The zero value is the default sweep.
 type Options struct {
-	// Containerd is the subject: a release, bin:DIR or src:DIR. Default: the default
-	// release.
+	// Containerd is the containerd under test: a release, bin:DIR or src:DIR. Default:
+	// the default release.
 	Containerd string
-	// The processes that are swept: daemon, shim. Default: both.
+	// The processes in which faults happen: daemon, shim. Default: both.
 	Who []string
 	// Actions are the actions at each point. Default: crash, error, code, errno, cancel,
 	// hang.
@@ -28,18 +28,20 @@ type Options struct {
 	Paths []string
 	// Workloads are the names of the workloads. Default: DefaultWorkloads.
 	Workloads []string
-	// Hits selects the hits of a point: the first (first), the first on each path (path),
-	// the first N on each path (N), or all. Default: first.
+	// Hits selects the hits of a point. "first" is the first hit, and "path" the first
+	// hit on each path. A number N is the first N hits on each path, and "all" is every
+	// hit. Default: first.
 	Hits string
-	// Points must match a point's name. Default: all.
+	// Points is matched against the names of points. Default: all points.
 	Points *regexp.Regexp
-	// EveryWorkload sweeps a hit in each workload that has it. Default: in the cheapest.
+	// EveryWorkload plans a hit in each workload that has it. Default: only in the
+	// cheapest.
 	EveryWorkload bool
 	// AsItIs also plans workloads that are violated without a fault.
 	AsItIs bool
 }
 
-// Paths are the names of a client's steps.
+// Paths are the words of --path: what the client does when a fault happens.
 var Paths = []string{"create", "start", "exit", "delete", "load"}
 
 // Processes are the words of --who.
@@ -93,8 +95,8 @@ func (o Options) Check() error {
 	return errors.Join(append(errs, err)...)
 }
 
-// amongDefault reports whether the options plan a part of the default sweep. It holds if
-// they leave out processes or actions, and nothing else.
+// amongDefault reports whether the options plan a part of the default sweep: they leave
+// out processes or actions, and change nothing else.
 func (o Options) amongDefault() bool {
 	whole, all := Options{}.WithDefaults(), o.WithDefaults()
 	if all.String() == whole.String() || !o.hasDefaultHits() {
@@ -108,8 +110,8 @@ func (o Options) pauses() bool {
 	return slices.Equal(o.WithDefaults().Actions, []string{string(term.Pause)}) && o.hasDefaultHits()
 }
 
-// cuts reports whether the options plan cases of `--every-workload --hits path` only: the
-// widest sweep of the default workloads and actions.
+// cuts reports whether the options plan only cases of the sweep `--every-workload --hits
+// path`, which is the widest sweep of the default workloads and actions.
 func (o Options) cuts() bool {
 	whole, all := Options{}.WithDefaults(), o.WithDefaults()
 	among := func(words, of []string) bool {
@@ -119,9 +121,9 @@ func (o Options) cuts() bool {
 		(all.Hits == "first" || all.Hits == "path") && all.Narrowed() == ""
 }
 
-// hasDefaultHits reports whether the options differ from the default sweep in processes
-// and actions at most. With other paths, workloads or points, the first hit of a point or
-// its cheapest workload may be another.
+// hasDefaultHits reports whether the options differ from the default sweep at most in
+// processes and actions. Other paths, workloads or points can change which hit of a point
+// comes first, or which workload is its cheapest.
 func (o Options) hasDefaultHits() bool {
 	whole, all := Options{}.WithDefaults(), o.WithDefaults()
 	all.Who, all.Actions = whole.Who, whole.Actions
@@ -143,8 +145,8 @@ func (o Options) hits() (int, error) {
 	return n, nil
 }
 
-// String returns the options as a user would type them, with the defaults. Errors print
-// it, and plans are compared by it.
+// String returns the options as a user would type them, with the defaults. Error messages
+// print this text, and plans with the same text have the same options.
 func (o Options) String() string {
 	o = o.WithDefaults()
 	s := fmt.Sprintf("--who %s --actions %s --path %s --workload %s --hits %s", strings.Join(o.Who, ","),
@@ -158,7 +160,8 @@ func (o Options) String() string {
 // Keeps reports whether --points matches the point's name.
 func (o Options) Keeps(p failpoints.Point) bool { return o.Points.MatchString(p.String()) }
 
-// Narrowed returns --points as a user would type it, or "" if it matches all points.
+// Narrowed returns the option --points as a user would type it, or "" if the option was
+// not used.
 func (o Options) Narrowed() string {
 	if o.Points.String() == "" {
 		return ""

@@ -11,7 +11,8 @@ import (
 	"github.com/shimquake/shimquake/progress"
 )
 
-// plainLike returns the workloads of sweeps with the same known findings as a plain case.
+// plainLike returns the workloads of sweeps whose known findings may also show in this
+// plain case. A plain case has no fault.
 func plainLike(w harness.Workload) []string {
 	like := []string{map[harness.API]string{harness.TaskAPI: "task", harness.CRI: "cri"}[w.WithDefaults().API]}
 	if w.Grouped {
@@ -20,10 +21,11 @@ func plainLike(w harness.Workload) []string {
 	return like
 }
 
-// HoldPlain runs cases without a fault: the plain cases and more, as far as the options'
-// workloads use their API. It runs at most parallel at once. The cases must hold, or show
-// the known bugs of the release. HoldPlain returns the verdicts of the cases that this
-// machine cannot run. If a case does not hold, the error is a *TraceError.
+// HoldPlain runs the plain cases and the cases of `more`, which have no fault. It runs
+// only cases with an API that the options' workloads use, and at most parallel at once.
+// Each case must hold, or show only known bugs of the release. If one does not, the error
+// is a *TraceError. HoldPlain returns the verdicts of the cases that this machine cannot
+// run.
 func HoldPlain(ctx context.Context, e Engine, o Options, more []harness.Case, parallel int) (
 	[]harness.Verdict, error) {
 	o = o.WithDefaults()
@@ -47,7 +49,7 @@ func HoldPlain(ctx context.Context, e Engine, o Options, more []harness.Case, pa
 			c.Containerd = o.Containerd
 			v := e.Run(ctx, c)
 			if ended := ctx.Err(); ended != nil {
-				return ended // an interrupted run shows nothing
+				return ended // the verdict of an interrupted run has no meaning
 			}
 			if verdicts[i] = v; v.Unable() || v.Outcome != harness.Held && v.AsKnown() == nil {
 				w.Step("")

@@ -1,5 +1,6 @@
-// Package plan makes the plan of a sweep: a case for each point that a workload passes
-// and each action that the point takes. A plan has a fixed order and a digest.
+// Package plan makes the plan of a sweep. For each failpoint ("point") that a workload
+// reaches, the plan has one case for each action that can happen there. A plan has a
+// fixed order and a digest.
 package plan
 
 import (
@@ -14,19 +15,19 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// Format is the version of the JSON form of plans and journals. Other versions are
-// refused.
+// Format is the version of the JSON form of plans and journals. This build refuses other
+// versions.
 const Format = 2
 
 // Plan holds the cases of a sweep in a fixed order. Its JSON form is the first record of
 // a journal.
 type Plan struct {
-	// Digest covers all other fields: plans with the same digest are the same.
+	// Digest covers all other fields, so plans with the same digest are equal.
 	Digest string `json:"digest"`
 	// Format is the version of the JSON form.
 	Format int `json:"format"`
-	// Containerd is the subject as the user named it, Version is the version that it
-	// reports, and Subject is the digest of its binaries.
+	// Containerd is the containerd under test, as the user named it. Version is the
+	// version that it reports. Subject is the digest of its binaries.
 	Containerd string `json:"containerd"`
 	Version    string `json:"version"`
 	Subject    string `json:"subject"`
@@ -38,7 +39,7 @@ type Plan struct {
 	Paused bool `json:"paused,omitempty"`
 	// OfCuts is set if the sweep `--every-workload --hits path` has all of these cases.
 	OfCuts bool `json:"ofCuts,omitempty"`
-	// Runs is the number of traces of each workload that the plan was made from.
+	// Runs is the number of traces of each workload from which the plan was made.
 	Runs  int    `json:"runs"`
 	Specs []Spec `json:"cases"`
 	// Places maps each statement's point to its source line.
@@ -47,18 +48,18 @@ type Plan struct {
 
 // EmptyError names the option that left nothing to sweep.
 type EmptyError struct {
-	Filter  string // the option that removed the last pass: --who
-	Before  int    // the number of passes before this filter
+	Filter  string // the option that removed the last remaining hit, for example --who
+	Before  int    // the number of hits before this filter
 	Options string
 }
 
 func (e *EmptyError) Error() string {
 	if e.Filter == "" {
-		return fmt.Sprintf("nothing to sweep: the workloads passed no point at all (%s); does the subject have probes?",
+		return fmt.Sprintf("nothing to sweep: no workload reached a failpoint (%s); check that this containerd was built with failpoints",
 			e.Options)
 	}
-	return fmt.Sprintf("nothing to sweep: %s leaves none of the %d passes of the traces (%s); "+
-		"use fewer filters and --plan-only to list the points", e.Filter, e.Before, e.Options)
+	return fmt.Sprintf("nothing to sweep: %s excludes all of the %d recorded hits (options: %s); "+
+		"remove this filter; a plan without it, made with --plan-only, lists the failpoints", e.Filter, e.Before, e.Options)
 }
 
 // New makes a plan of the traces. The same traces give the same plan. If the options
@@ -92,7 +93,7 @@ func New(o Options, traces []Traces) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	p.Specs = Distinct(append(p.Specs, specs...)) // error gives loseResult, too
+	p.Specs = Distinct(append(p.Specs, specs...)) // the action `error` also plans loseResult, which further cases may plan again
 	return p.Sealed(), p.check("plan")
 }
 
@@ -111,15 +112,17 @@ func Distinct(all []Spec) []Spec {
 func (p Plan) IsDefault() bool { return p.Options == Options{}.String() }
 
 // IsBounded reports whether the default sweep has all cases of the plan. If so, the
-// default sweep's maximum of cases with a known finding also limits this plan.
+// maximum number of cases with a known finding, which was measured in the default sweep,
+// also limits this plan.
 func (p Plan) IsBounded() bool { return p.IsDefault() || p.Among }
 
-// widest are the options of the plan that contains each cut of the default workloads and
-// actions.
+// widest are the options of the widest plan of the default workloads and actions.
+// [Plan.Cut] can make each narrower plan of them from it.
 var widest = Options{EveryWorkload: true, Hits: "path"}
 
-// HasAllCuts reports whether this is the plan of `--every-workload --hits path`. It has
-// the cases of each cut of the default workloads and actions.
+// HasAllCuts reports whether this is the plan of `--every-workload --hits path`. That
+// plan has the cases of every narrower plan of the default workloads and actions (its
+// cuts).
 func (p Plan) HasAllCuts() bool { return p.Options == widest.String() }
 
 // Sealed returns the plan with its digest.
@@ -133,14 +136,14 @@ func (p Plan) Sealed() Plan {
 func (p Plan) digest() string {
 	p.Digest = ""
 	text, err := json.Marshal(p)
-	if err != nil { // strings and numbers
+	if err != nil { // cannot happen: the fields are strings and numbers
 		panic(err)
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
 
-// maxPlanBytes limits the size of a plan's file. A case has some 200 bytes.
+// maxPlanBytes limits the size of a plan's file. A case takes some 200 bytes.
 const maxPlanBytes = 1 << 30
 
 // maxPlanValues limits the number of JSON values of a plan. The plan of all options has a
@@ -173,8 +176,8 @@ func CheckFormat(file string, text []byte) error {
 	if err := json.Unmarshal(text, &p); err != nil || p.Format != nil && *p.Format == Format {
 		return nil
 	}
-	return fmt.Errorf("%s: another version of shimquake made this plan: this version reads format %d only; "+
-		"plan and sweep again", file, Format)
+	return fmt.Errorf("%s: another version of shimquake made this plan, and this version reads only format %d; "+
+		"make a new plan with --plan-only, and sweep with it", file, Format)
 }
 
 // Check returns what is wrong with a plan that was read.
@@ -186,7 +189,7 @@ func (p Plan) Check(file string) error {
 	return p.check(file)
 }
 
-// check returns the first case that cannot run, and why.
+// check returns an error about the first case that cannot run.
 func (p Plan) check(file string) error {
 	if len(p.Specs) == 0 {
 		return fmt.Errorf("%s: the plan has no cases", file)

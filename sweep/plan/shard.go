@@ -38,8 +38,8 @@ func (s Shard) Count(n int) int {
 	return (n - s.I + s.Of) / s.Of
 }
 
-// Check returns an error if the shard has no case of the plan, because an empty run would
-// hold.
+// Check returns an error if the shard has no case of the plan, because a sweep of no
+// cases would succeed.
 func (s Shard) Check(p Plan) error {
 	if s.Count(len(p.Specs)) > 0 {
 		return nil

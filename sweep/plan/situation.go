@@ -10,9 +10,9 @@ import (
 	"github.com/shimquake/shimquake/harness/script"
 )
 
-// situation describes what a fault meets, as sorted features. They are the client's path,
-// the states of the step's containers and of the other containers, what happened before,
-// and what the script does afterwards.
+// situation describes the state in which a fault happens, as sorted features. The
+// features are the client's path, the states of the step's containers and of the others,
+// what happened before, and what the script does afterwards.
 type situation []string
 
 func (s situation) String() string { return strings.Join(s, ", ") }
@@ -28,11 +28,11 @@ func (s situation) distance(o situation) int {
 	return len(s) + len(o) - 2*both
 }
 
-// afterwards are the verbs that are features if they come after a fault: they use what it
-// has left.
+// afterwards are the verbs that are features if they come after a fault, because these
+// steps use what the fault left.
 var afterwards = []string{"create", script.Exec, "execsync", "restart"}
 
-// situations knows the situation of each pass of a workload.
+// situations returns the situation of each hit of a workload.
 type situations struct {
 	workload harness.Workload
 	steps    script.Script
@@ -60,7 +60,7 @@ func situationsOf(w harness.Workload) (situations, error) {
 	return all, nil
 }
 
-// at returns the situation of a pass.
+// at returns the situation of a hit.
 func (all situations) at(p Pass) situation {
 	s := situation{"at " + p.Path}
 	add := func(is bool, feature string) {
@@ -104,8 +104,9 @@ func (all situations) at(p Pass) situation {
 	return slices.Compact(s)
 }
 
-// restart returns the index of the step that restarts containerd while the last step that
-// began has a number. It returns -1 for the first start of containerd.
+// restart returns the index of the step during which containerd starts. number is the
+// number of the last step that began. restart returns -1 for the first start of
+// containerd.
 func (all situations) restart(number int) int {
 	if number == 0 {
 		return -1
@@ -118,7 +119,7 @@ func (all situations) restart(number int) int {
 	return number - 1 // containerd has crashed
 }
 
-// inFlight reports whether a concurrent step was not joined.
+// inFlight reports whether a concurrent step has no `join` after it.
 func inFlight(steps script.Script) (is bool) {
 	for _, s := range steps {
 		is = s.Concurrent || is && s.Verb != script.Join

@@ -14,7 +14,7 @@ func isTimed(p failpoints.Point) bool {
 }
 
 // ignoresContext reports whether a method completes even if its context has ended at its
-// entry: its handler does not look at the context. It was measured with v2.4.2.
+// entry, because its handler does not check the context. This was measured with v2.4.2.
 func ignoresContext(p failpoints.Point) bool {
 	switch p.What {
 	case "Events.Forward", "Task.Connect":

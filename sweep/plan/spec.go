@@ -19,26 +19,27 @@ import (
 type Spec struct {
 	// Workload is the workload's name: task, restart or cri.
 	Workload string `json:"workload"`
-	// Own is the workload of a random script, which has no name. Workload is OwnScript.
+	// Own is the workload of a random script, which has no name. Workload is then
+	// OwnScript.
 	Own *harness.Workload `json:"own,omitempty"`
-	// Faults has at least one fault. The plan varies the last; the faults before it lead to
-	// its hit.
+	// Faults has at least one fault. The plan varies the last one. The faults before it
+	// lead to the last one's hit.
 	Faults []Fault `json:"faults"`
-	// Unsteady is set if not every trace has the hit of the last fault, or if its process
-	// had been asked to exit by then. A traced process is slower, and gets further before it
-	// exits.
+	// Unsteady is set if some trace lacks the hit of the last fault. It is also set if
+	// the process had already been asked to exit. A traced process exits later, so it may
+	// reach a hit that it does not reach without the trace.
 	Unsteady bool `json:"unsteady,omitempty"`
-	// Situation says what the fault meets, if the case was added for that. An example:
-	// "at exit, in a pod, other running".
+	// Situation describes the state in which the fault happens, if the case was added for
+	// this state. An example: "at exit, in a pod, other running".
 	Situation string `json:"situation,omitempty"`
-	// Ending is set if the exit request is the only reason for Unsteady.
+	// Ending is set if Unsteady is only set because of the exit request.
 	Ending bool `json:"ending,omitempty"`
 }
 
-// Tries returns how often the case runs while its fault does not fire. On a busy
-// machine a hit of every trace may be missing three times in a row. For example, a shim
-// that reaches a restarted containerd at once does not connect a second time. Eight
-// misses show that the hit is gone.
+// Tries returns how often the case runs while its fault does not fire. On a busy machine
+// a hit of every trace may be missing three times in a row. For example, a shim whose
+// first connection to a restarted containerd succeeds does not connect a second time.
+// Eight misses show that the hit no longer occurs.
 func (s Spec) Tries() int {
 	if s.Unsteady {
 		return 3
@@ -46,20 +47,20 @@ func (s Spec) Tries() int {
 	return 8
 }
 
-// Single returns a case with one fault, at a pass.
+// Single returns a case with one fault, at a hit.
 func Single(p Pass, action, workload string) Spec {
 	return Spec{Workload: workload, Faults: []Fault{{Point: p.Point, Nth: p.Nth, Action: action, Path: p.Path}}}
 }
 
-// Then returns the case with one more fault, at a pass after the spec's own.
+// Then returns the case with one more fault, at a hit after the spec's own.
 func (s Spec) Then(p Pass, action string) Spec {
 	second := Single(p, action, s.Workload)
 	second.Faults = append(append([]Fault(nil), s.Faults...), second.Faults...)
 	return second
 }
 
-// On returns the spec with the paths on which its faults fired. An empty path changes
-// nothing.
+// On returns the spec with the planned paths replaced by the paths on which its faults
+// fired. An empty path changes nothing.
 func (s Spec) On(paths []string) Spec {
 	s.Faults = slices.Clone(s.Faults)
 	for i := range s.Faults {
@@ -70,7 +71,7 @@ func (s Spec) On(paths []string) Spec {
 	return s
 }
 
-// Last returns the fault that a plan varies.
+// Last returns the last fault, which the plan varies.
 func (s Spec) Last() Fault { return s.Faults[len(s.Faults)-1] }
 
 // String returns the last fault, the workload and the other faults, for people.
@@ -82,8 +83,8 @@ func (s Spec) String() string {
 	return text
 }
 
-// Key returns the same text for cases that do the same. Unsteady is no part of it,
-// because it belongs to one plan.
+// Key returns the same text for cases that do the same. The text omits Unsteady, because
+// another plan of the same case may set it differently.
 func (s Spec) Key() string {
 	last := s.Last()
 	text := fmt.Sprintf("%s %d %s %s %s", last.Point, last.Nth, last.Action, last.Path, s.Workload)
@@ -96,17 +97,18 @@ func (s Spec) Key() string {
 	return strings.TrimSuffix(text+" "+last.Meanwhile, " ")
 }
 
-// Order returns a number by which a sweep orders its cases. It spreads the neighbours
-// of a plan: they often leak alike, and waiting for leaks in a row leaves the
-// processors idle.
+// Order returns a number by which a sweep orders its cases. The order separates
+// neighbours of the plan, which often have the same leak. Cases that wait for leaks at
+// the same time would leave the processors idle.
 func (s Spec) Order() uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(s.Key())) // a hash takes everything
 	return h.Sum64()
 }
 
-// Simpler orders specs by what a reader must know. Fewer faults come first, then hits of
-// every trace, the simplest action, the cheapest workload and the earliest hit.
+// Simpler orders specs by how much a reader must know to understand them. It compares the
+// number of faults, whether every trace has the hit, the action, the workload's cost and
+// the number of the hit.
 func Simpler(a, b Spec) int {
 	x, y := a.Last(), b.Last()
 	return cmp.Or(
@@ -119,8 +121,9 @@ func Simpler(a, b Spec) int {
 // longestName limits the function names in a case's name, in bytes.
 const longestName = 120
 
-// name returns the name of the spec's case: lower-case words joined by dashes. It becomes
-// the name of a folder, so several faults are shortened to functions and a digest.
+// name returns the name of the spec's case: lower-case words joined by dashes. It is also
+// the name of a folder, so a name with several faults is shortened: it has only their
+// functions, and a digest.
 func (s Spec) name() string {
 	if len(s.Faults) == 1 {
 		f := s.Faults[0]

@@ -9,21 +9,23 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// AtMethod is the one moment of a method of ttrpc. A statement has several: see
-// term.Moment.
+// AtMethod is the only moment of a point at a ttrpc method. A statement has several
+// moments: see term.Moment.
 const AtMethod term.Moment = "method"
 
-// Pass is a moment at which a fault can happen.
+// Pass is a hit of a point in a trace: a moment at which a fault can happen.
 type Pass struct {
 	Point  failpoints.Point
 	Moment term.Moment
-	// Nth numbers the point's moments of that kind in the whole case, from 1.
+	// Nth numbers the point's hits with the same Moment in the whole case, from 1.
 	Nth int
-	// Path names the client's step at that time: create, start, exit, delete or load.
+	// Path names what the client does at that time: create, start, exit, delete or load.
 	Path string
-	// Step is the number of the script's step at that time, from 1; 0: before the first.
+	// Step is the number of the script's step at that time, from 1. It is 0 before the
+	// first step.
 	Step int
-	// Callee is the called function. It decides which errors the call can return.
+	// Callee is the function that the statement calls. It determines which errors the
+	// call can return.
 	Callee string
 	// Pure is set if a crash or a cancellation here has the same effect as at the next
 	// statement, see weave.Statement.
@@ -32,7 +34,7 @@ type Pass struct {
 	Ending bool
 }
 
-// Traces are the passes of a workload, run by run.
+// Traces has the hits of a workload, one list for each run.
 type Traces struct {
 	Workload string
 	Runs     [][]Pass
@@ -45,7 +47,7 @@ type Engine interface {
 }
 
 // TraceError reports a workload or a case that does not hold without a fault. A sweep of
-// it would show nothing.
+// it would prove nothing.
 type TraceError struct {
 	Workload string
 	Verdict  harness.Verdict
@@ -56,7 +58,8 @@ func (e *TraceError) Error() string {
 }
 
 // Hold runs a workload without a fault and without a trace, and returns an error if it
-// does not hold. A traced run asks less of containerd, because it counts all hits.
+// does not hold. This run checks more than a traced run, which omits the client's extra
+// calls, because their hits would count.
 func Hold(ctx context.Context, e Engine, containerd, name string) error {
 	w, err := workloadNamed(name)
 	if err != nil {
@@ -77,7 +80,7 @@ func Hold(ctx context.Context, e Engine, containerd, name string) error {
 	return ctx.Err()
 }
 
-// Trace runs a workload without a fault, and returns its passes.
+// Trace runs a workload without a fault, and returns its hits.
 func Trace(ctx context.Context, e Engine, o Options, name string) ([]Pass, error) {
 	w, err := workloadNamed(name)
 	if err != nil {
@@ -98,7 +101,7 @@ func Trace(ctx context.Context, e Engine, o Options, name string) ([]Pass, error
 		return Passes(t), nil
 	}
 	rerun := func() harness.Verdict {
-		next, _ := e.Trace(ctx, c) // its verdict says why it failed
+		next, _ := e.Trace(ctx, c) // the verdict has the reason of a failure
 		if next.Verdict.Outcome == harness.Held {
 			t = next
 		}
@@ -113,7 +116,7 @@ func Trace(ctx context.Context, e Engine, o Options, name string) ([]Pass, error
 	return Passes(t), nil
 }
 
-// Passes returns the moments of a trace at which a fault can happen.
+// Passes returns the hits of a trace at which a fault can happen.
 func Passes(t harness.Trace) []Pass {
 	var out []Pass
 	for _, p := range t.Passes {

@@ -7,16 +7,16 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
-// Words for typed errors. A caller may handle a typed error in another way than a bare
-// error: for a removal, "not found" means success.
+// Words of --actions for typed errors. A caller may handle a typed error differently from
+// any other error. For example, NotFound means success for a removal.
 const (
 	Code  = "code"  // a class of errors of errdefs and gRPC: error(NotFound)
 	Errno = "errno" // an error of the operating system: error(ENOSPC)
 )
 
-// fails names the typed errors that a callee can return, and the evidence for them. It
-// lists an error only if the callee can return it in the state that the fault leaves. A
-// removal that removes nothing cannot truthfully return NotFound, for example.
+// fails lists the typed errors that a callee can return, and the evidence for them. It
+// lists an error only if the callee could really return it in this state. For example, a
+// skipped removal must not return NotFound, because the object still exists.
 type fails struct {
 	who     string
 	with    []string
@@ -24,9 +24,9 @@ type fails struct {
 }
 
 // answers are the typed errors of a shim's methods, as containerd receives them. The
-// error comes before the shim has done its work (entry) or after it (exit). A method
-// that changes nothing has one side. An error of the shim's own probe looks the same to
-// containerd.
+// error comes before the shim has done its work (entry) or after it (exit). A method that
+// changes nothing is listed with one of the two only. containerd cannot tell whether the
+// error came from the shim's failpoint or from its own.
 var answers = []fails{
 	{"Task.Create:entry", []string{"Unavailable"}, broken},
 	{"Task.Create:exit", []string{"Unavailable", "DeadlineExceeded"}, broken + late},
@@ -48,16 +48,16 @@ var answers = []fails{
 	{"Task.Wait:exit", []string{"Unavailable"}, broken},
 }
 
-// Reasons that several methods share.
+// Evidence that several methods share.
 const (
 	unknown = "getContainer returns NotFound while the container's Create has not returned (task/service.go:850); "
 	broken  = "the connection to a shim that speaks gRPC breaks (core/runtime/v2/bridge.go); "
 	late    = "the caller's deadline passed while the response was in flight; "
 )
 
-// returns are the typed errors of functions, by the end of their package's path and their
-// name. A function of containerd that only passes such an error on is not listed: the
-// call inside it is a point of its own.
+// returns are the typed errors of functions. Each function is named by the end of its
+// package path and its name. A function of containerd that only returns another
+// function's error is not listed, because the call inside it has its own failpoint.
 var returns = []fails{
 	{"os.Mkdir", []string{"ENOSPC", "EEXIST"}, "mkdir(2); an earlier try has left the directory"},
 	{"os.MkdirAll", []string{"ENOSPC"}, "mkdir(2)"},
@@ -126,8 +126,8 @@ var returns = []fails{
 		"a sandbox that was not recovered (podsandbox/sandbox_status.go:36)"},
 }
 
-// fails returns the lines for a pass: for a method by name and side, for a call by
-// callee.
+// fails returns the entries for a hit: of answers for a ttrpc method, and of returns for
+// a call.
 func (p Pass) fails() []fails {
 	list, is := returns, func(who string) bool { return p.Callee == who || strings.HasSuffix(p.Callee, "/"+who) }
 	switch {
@@ -139,7 +139,7 @@ func (p Pass) fails() []fails {
 	return slices.DeleteFunc(slices.Clone(list), func(f fails) bool { return !is(f.who) })
 }
 
-// typed returns the typed errors of a word, [Code] or [Errno], that can happen at a pass.
+// typed returns the errors of the word [Code] or [Errno] that can happen at a hit.
 func (p Pass) typed(word string) []string {
 	var out []string
 	for _, f := range p.fails() {

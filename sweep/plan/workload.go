@@ -16,20 +16,20 @@ import (
 type workload struct {
 	name string
 	harness.Workload
-	// asked excludes the workload from the default sweep: it runs only if --workload names
-	// it.
+	// asked is set if the workload runs only when --workload names it, and not in the
+	// default sweep.
 	asked bool
-	// like names the workloads that this one contains, separated by spaces. Their known
-	// findings may show here, too.
+	// like names the workloads whose steps this one contains, separated by spaces. Their
+	// known findings may show here, too.
 	like string
 }
 
-// rest is one second longer than containerd's timeout for its cleanup (shim.cleanup in
-// [timeouts]).
+// rest is a soak time, one second longer than containerd's timeout for a cleanup
+// (io.containerd.timeout.shim.cleanup).
 const rest = 6 * time.Second
 
-// podRestart restarts containerd while the first of two containers runs, and the other
-// has ended.
+// podRestart restarts containerd while the first of two containers runs, after the other
+// has exited.
 var podRestart = []string{"run pod", "create all", "mark created", "start all", "mark running", "end c1", "wait c1",
 	"restart containerd", "end c0", "wait c0", "mark exited"}
 
@@ -100,8 +100,9 @@ var workloads = []workload{
 		Containers: []harness.Container{{Exit: 3}, {Exit: 7}}, Script: script.Restarting()}},
 	{name: "rest", like: "restart", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7}}, Script: script.WithRunning("restart containerd", "soak 6s")}},
-	// A third container would add a fourth to the CPU time of each pod. So the points that
-	// only a stopped container passes are swept in a workload of one container.
+	// The points that only a stopped container reaches are swept in a workload of their
+	// own with one container. A third container in this one would take a fourth more CPU
+	// time in each case.
 	{name: "cri", Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
 	{name: "stop", like: "cri", Workload: harness.Workload{
@@ -167,7 +168,7 @@ func DefaultWorkloads() []string {
 	return slices.DeleteFunc(WorkloadNames(), func(name string) bool { return workloads[cost(name)].asked })
 }
 
-// cost returns a workload's place among the workloads, the cheapest first, or -1.
+// cost returns a workload's index among the workloads, the cheapest first, or -1.
 func cost(name string) int {
 	return slices.IndexFunc(workloads, func(w workload) bool { return w.name == name })
 }
@@ -176,7 +177,7 @@ func cost(name string) int {
 // and the workloads that it contains.
 func Like(name string) []string {
 	all := []string{name}
-	if name == OwnScript { // it can do all that a client of tasks does
+	if name == OwnScript { // a script can contain the steps of every workload of tasks
 		return append(all, slices.DeleteFunc(WorkloadNames(), func(n string) bool { return API(n) != harness.TaskAPI })...)
 	}
 	if i := cost(name); i >= 0 {
@@ -185,7 +186,7 @@ func Like(name string) []string {
 	return all
 }
 
-// OwnScript is the word for the workload of a random script.
+// OwnScript is the name that stands for the workload of a random script.
 const OwnScript = "script"
 
 // workload returns the workload of a case.
@@ -205,8 +206,8 @@ func workloadNamed(name string) (workload, error) {
 }
 
 // Same reports whether a case does the same as the spec's workload: the same verbs, with
-// containers that do the same. The number of containers, their exit statuses, the times
-// and Thorough do not count. Every other key counts.
+// containers that do the same. It ignores the number of containers, their exit statuses,
+// the times and Thorough, and compares every other key.
 func (s Spec) Same(c harness.Workload) bool {
 	w, err := s.workload()
 	return err == nil && reflect.DeepEqual(clientsPart(w), clientsPart(c))
@@ -228,7 +229,7 @@ func clientsPart(w harness.Workload) harness.Workload {
 		}
 	}
 	w.Containers = kinds
-	steps, _ := w.Steps() // the scripts of the catalogue and of the plan have no errors
+	steps, _ := w.Steps() // ignored: the scripts of the catalogue and of the plan are valid
 	w.Script = nil
 	for _, s := range steps {
 		verb := s.Verb

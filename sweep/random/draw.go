@@ -16,8 +16,8 @@ import (
 // mostFaults is the largest number of faults of a random plan.
 const mostFaults = 4
 
-// faults are the single faults of a plan, by workload, action and path, from which random
-// plans are drawn.
+// faults has the single faults of a plan by workload, action and path. Random plans are
+// drawn from them.
 type faults map[string]map[string]map[string][]plan.Fault
 
 func faultsOf(base plan.Plan) faults {
@@ -39,8 +39,9 @@ func faultsOf(base plan.Plan) faults {
 	return all
 }
 
-// specs draws a case. One of three is a script with a fault. The others have a workload
-// and up to mostFaults different faults, in the order of their paths.
+// specs draws a case. One case of three is a random script with a fault. The others have
+// a workload of the plan and up to mostFaults different faults, in the order of their
+// paths.
 func (fs faults) specs() *rapid.Generator[plan.Spec] {
 	workloads, long := among(plan.WorkloadNames(), fs), fs.scripts()
 	return rapid.Custom(func(t *rapid.T) plan.Spec {
@@ -55,14 +56,14 @@ func (fs faults) specs() *rapid.Generator[plan.Spec] {
 	})
 }
 
-// kills are the faults at the mark of a script.
+// kills are the faults at a script's `mark` step: SIGKILL to containerd or to the shim.
 var kills = []plan.Fault{
 	{Point: failpoints.MustPoint("proc:containerd:" + scripts.Mark), Nth: 1, Action: string(term.Kill), Path: "exit"},
 	{Point: failpoints.MustPoint("proc:shim:" + scripts.Mark), Nth: 1, Action: string(term.Kill), Path: "exit"},
 }
 
-// scripts draws a long script with one fault: a kill at its mark, or a fault of the
-// cheapest workload of tasks. The script may not reach the fault.
+// scripts draws a long script with one fault. The fault is a kill at the script's mark,
+// or a fault of the cheapest workload of tasks, which the script may not reach.
 func (fs faults) scripts() *rapid.Generator[plan.Spec] {
 	workloads := slices.DeleteFunc(among(plan.WorkloadNames(), fs), func(name string) bool {
 		return plan.API(name) != harness.TaskAPI
@@ -80,8 +81,8 @@ func (fs faults) scripts() *rapid.Generator[plan.Spec] {
 	})
 }
 
-// fault draws one fault: each action and each path has the same chance, however many
-// points it has.
+// fault draws one fault. Each action and each path is equally likely, however many points
+// it has.
 func fault(of map[string]map[string][]plan.Fault) *rapid.Generator[plan.Fault] {
 	actions := among(plan.Actions, of)
 	return rapid.Custom(func(t *rapid.T) plan.Fault {
@@ -91,7 +92,8 @@ func fault(of map[string]map[string][]plan.Fault) *rapid.Generator[plan.Fault] {
 	})
 }
 
-// stage returns the position of a path: containerd loads before all others.
+// stage returns the position of a path in the order of time. "load" is first, because
+// containerd loads before it serves a client.
 func stage(path string) int {
 	if path == "load" {
 		return -1
@@ -99,7 +101,7 @@ func stage(path string) int {
 	return slices.Index(plan.Paths, path)
 }
 
-// among returns the words of a map, in the given order.
+// among returns the keys of a map, in the given order.
 func among[V any](order []string, in map[string]V) []string {
 	return slices.DeleteFunc(slices.Clone(order), func(w string) bool {
 		_, ok := in[w]

@@ -21,41 +21,43 @@ import (
 )
 
 // Random draws plans of several faults and runs them. rapid draws the n-th plan from the
-// seed Seed+n-1 and the points of Base alone. So a seed with the same Base is the same
+// seed Seed+n-1 and the faults of Base. So the same seed and the same Base give the same
 // plan.
 type Random struct {
 	Engine plan.Engine
-	// Base is a plan of single faults: random plans use its steady ones.
+	// Base is a plan of single faults. Random plans use only faults at hits that every
+	// trace has.
 	Base plan.Plan
-	// Seed of the first plan; not 0.
+	// Seed is the seed of the first plan. It must not be 0.
 	Seed uint64
-	// For is how long new plans are begun. Default: until there are Plans.
+	// For is the time after which Random begins no new plan. Default: unlimited.
 	For time.Duration
 	// Plans is the largest number of plans. Default: unlimited.
 	Plans int
-	// Parallel is how many cases work concurrently. Slots are the Slots of the Engine, if
-	// it has some. Default: 1.
+	// Parallel is how many cases work concurrently. Default: 1. Slots must be the same as
+	// the Engine's, or nil if the Engine has none.
 	Parallel int
 	Slots    sweep.Slots
-	// Keep, if any, keeps the history of a plan that was run, for a report, and returns
-	// its place.
+	// Keep, if not nil, stores the history of a plan after its run, for a report, and
+	// returns the place of the history.
 	Keep func(harness.Verdict) (harness.Part, error)
-	// OnDraw, if any, gets each plan that was run; one at a time.
+	// OnDraw, if not nil, is called with each plan after its run, one at a time.
 	OnDraw func(Draw) error
 }
 
-// Draw is a plan that was run.
+// Draw is a drawn plan with the result of its run.
 type Draw struct {
 	Seed uint64    `json:"seed"`
 	Spec plan.Spec `json:"spec"`
 	journal.Result
 }
 
-// Run draws and runs plans until the time is up, and returns them by their seeds. When
-// ctx ends it returns the finished ones with sweep.ErrInterrupted.
+// Run draws and runs plans until For is over or Plans have run. It returns them in the
+// order of their seeds. When ctx ends, it returns the finished ones with
+// sweep.ErrInterrupted.
 func (r *Random) Run(ctx context.Context) ([]Draw, error) {
 	if r.Seed == 0 || r.For <= 0 && r.Plans <= 0 {
-		return nil, errors.New("random plans need a seed that is not 0, and an end: a time or a number")
+		return nil, errors.New("random plans need a seed that is not 0, and a limit: a time or a number of plans")
 	}
 	faults := faultsOf(r.Base)
 	if len(faults) == 0 {
@@ -107,8 +109,8 @@ func (r *Random) Run(ctx context.Context) ([]Draw, error) {
 	return draws, err
 }
 
-// run runs a drawn plan. A plan whose faults did not fire is not repeated: there are
-// other plans. The evidence of its findings is made when it is minimised.
+// run runs a drawn plan. run does not repeat a plan whose faults did not fire, because
+// other plans follow. It removes the evidence, because a minimised case gets its own.
 func (r *Random) run(ctx context.Context, d Draw) (Draw, error) {
 	c, err := d.Spec.Case(r.Base.Containerd)
 	if err != nil || ctx.Err() != nil {
@@ -120,5 +122,5 @@ func (r *Random) run(ctx context.Context, d Draw) (Draw, error) {
 	if err == nil && ctx.Err() == nil && r.Keep != nil {
 		d.History, err = r.Keep(v)
 	}
-	return d, errors.Join(err, ctx.Err(), os.RemoveAll(v.Evidence)) // ctx: the run was cut off
+	return d, errors.Join(err, ctx.Err(), os.RemoveAll(v.Evidence)) // ctx.Err: the run was interrupted
 }

@@ -17,18 +17,18 @@ import (
 // Report is the report of random plans.
 type Report struct {
 	triage.Report
-	// Drawn is the number of plans, and NotReached the number with a fault that was not
-	// reached.
+	// Drawn is the number of plans. NotReached is the number of plans with a fault that
+	// was not reached.
 	Drawn      int `json:"drawn"`
 	NotReached int `json:"notReached"`
-	// Replay is the command that replays the seeds.
+	// Replay is the command that runs the plan of a seed again.
 	Replay string `json:"replay"`
-	// Plan has the drawn plans as its cases, in their order.
+	// Plan has the drawn plans as its cases, in the order of their seeds.
 	Plan plan.Plan `json:"-"`
 }
 
-// NewReport makes the report of draws from a base, which is also in a file. It shows each
-// new cluster by its simplest case.
+// NewReport makes the report of the draws. file has the plan base, from which they were
+// drawn. NewReport minimises each new cluster to its simplest case.
 func NewReport(ctx context.Context, draws []Draw, base plan.Plan, file string, m sweep.Minimiser,
 	known []catalogue.Excuse) (Report, error) {
 	p := plan.Plan{
@@ -50,14 +50,14 @@ func NewReport(ctx context.Context, draws []Draw, base plan.Plan, file string, m
 	p = p.Sealed()
 	rep.Report = triage.NewReport(journal.Head{Plan: p}, results, known)
 	rep.Plan = p
-	rep.Missed = nil // all differ: the draws have them
+	rep.Missed = nil // the reasons differ from plan to plan; the draws have them
 	m.Origin = func(i int) string { return fmt.Sprintf("Minimised from the random plan of seed %d.", draws[i].Seed) }
 	err := m.ShowAll(ctx, p, &rep.Report)
 	return rep, err
 }
 
-// Status returns 1 if a finding is new or a known one is gone, 3 if no plan at all showed
-// anything, and 0 otherwise. A plan with a fault that was not reached is normal.
+// Status returns 1 if a finding is new or a known one is gone. It returns 3 if no plan at
+// all had a result, and 0 otherwise. A plan with a fault that was not reached is normal.
 func (r Report) Status() int {
 	switch {
 	case r.Fresh() > 0 || len(r.Gone()) > 0:
@@ -77,6 +77,6 @@ func (r Report) JSON(w io.Writer) error {
 }
 
 func (r Report) String() string {
-	return fmt.Sprintf("%s%d of %d plans had a fault that was not reached, and show nothing\nreplay a seed: %s\n",
+	return fmt.Sprintf("%s%d of %d plans had a fault that was not reached, and have no result\nreplay a seed: %s\n",
 		r.Report, r.NotReached, r.Drawn, r.Replay)
 }

@@ -1,5 +1,5 @@
-// Package scripts makes all short scripts over the verbs that change a state. The model
-// knows the responses that they must get.
+// Package scripts makes all short scripts of the verbs that change a state. Package model
+// knows which response each step must get.
 package scripts
 
 import (
@@ -23,11 +23,12 @@ var (
 	exec = script.ExecOf(0, 0)
 )
 
-// tasks are the steps of which scripts of a task are made.
+// tasks are the steps from which the scripts of a task are made.
 var tasks = alphabet(script.Task, task, exec)
 
-// alphabet returns the steps of a client's scripts: the verbs of the model. A wait
-// follows each step that ends a process. An exec ends as its kind of scripts says.
+// alphabet returns the steps from which a client's scripts are made: the verbs of the
+// model. It omits `wait`, which the enumerator adds after each step that ends a process.
+// It omits the end of an exec, which the kind of script determines.
 func alphabet(by script.Client, objects ...script.Object) (all []script.Step) {
 	for _, of := range objects {
 		for _, v := range script.Verbs {
@@ -44,19 +45,19 @@ func alphabet(by script.Client, objects ...script.Object) (all []script.Step) {
 	return append(all, script.Step{Verb: "restart", Arg: "containerd"})
 }
 
-// mostRefused is the number of steps of a script that containerd may refuse. Two refusals
-// in one script find nothing that two scripts with one each do not find.
+// mostRefused is the largest number of a script's steps that containerd refuses. Two
+// scripts with one refusal each find all that one script with two finds.
 const mostRefused = 1
 
-// Enumerate returns the cases of all scripts of a length. Steps that prepare the first
-// step do not count. A wait behind each step that ends a process does not count, either:
-// without it the next step would race with the end. The n-th script has the n-th
-// combination of properties.
+// Enumerate returns the cases of all scripts of a length. The length does not include
+// steps that prepare the first step. It does not include the `wait` after each step that
+// ends a process, either. Without this wait, the next step would race with the exit. The
+// n-th script has the n-th combination of properties.
 func Enumerate(length int) []harness.Case { return enumerate(length, false) }
 
 // EnumerateKills returns the cases of all scripts of a length in which containerd or the
-// shim is killed once. The kill counts as a step. It is a fault of the plan, and so the
-// case proves that it happened.
+// shim is killed once. The kill counts as a step. It is a fault of the case's plan,
+// because a run proves that such a fault happened.
 func EnumerateKills(length int) []harness.Case { return enumerate(length, true) }
 
 func enumerate(length int, kills bool) []harness.Case {
@@ -71,14 +72,15 @@ func enumerate(length int, kills bool) []harness.Case {
 // kind is a kind of scripts: the state of the task in which they begin, and their
 // processes.
 type kind struct {
-	name string // in the names of cases; "": the first kind
+	name string // the kind's part of a case's name, "" for the first kind
 	from model.State
 	exec harness.ExecSpec
-	// early has the container come to its end as soon as it is started.
+	// early is set if the container exits as soon as it is started.
 	early bool
-	// shorter is how many steps less than asked for the scripts have.
+	// shorter is how many steps fewer than the requested length the scripts have.
 	shorter int
-	// has reports whether a script of this kind differs from all scripts of other kinds.
+	// has reports whether a script belongs to this kind, because no other kind has an
+	// equal script.
 	has func(prefix) bool
 }
 
@@ -102,27 +104,28 @@ var kinds = []kind{
 // exits reports whether the exec ends as soon as it is started.
 func (k kind) exits() bool { return !k.exec.Stays && k.exec.Signal == "" && !k.exec.NoSuchCommand }
 
-// can reports whether the script can have a container.
+// can reports whether the script can run with this container.
 func (p prefix) can(c harness.Container) bool {
 	writes := c.Lines > 0 || c.TTY || c.Stdin > 0
 	switch {
-	case (p.early || p.exits()) && c.Stdin > 0: // a process that ends at once reads no input
+	case (p.early || p.exits()) && c.Stdin > 0: // a process that exits at once reads no input
 		return false
 	case p.early && c.Signal != "", p.exec.LeavesChild && writes:
 		return false
-	case p.killed == "shim" && c.Stdin > 0: // it ends with its shim, and its exit status is lost
+	case p.killed == "shim" && c.Stdin > 0: // the payload then exits because its input ends, so its exit status is lost
 		return false
-	case p.deletesCreated && writes: // it takes harness.IODrain (Init.delete of process/init.go)
+	case p.deletesCreated && writes: // the delete waits for harness.IODrain (Init.delete of process/init.go)
 		return false
 	case p.counted.Has("pause", task) && c.SharedPID:
-		// On a hybrid cgroup v1 it cannot be killed while it is paused. runc writes
-		// cgroup.kill and does not thaw it (signalAllProcesses of runc v1.5.2).
+		// On a hybrid cgroup v1, this container cannot be killed while it is paused. runc
+		// writes cgroup.kill and does not thaw the container (signalAllProcesses of runc
+		// v1.5.2).
 		return false
 	}
 	return true
 }
 
-// call returns the call of a step for the model.
+// call returns a step as a call of the model.
 func (k kind) call(step script.Step, of script.Object) model.Call {
 	c := model.Call{Verb: step.Verb, Of: of, Signal: step.Arg, AtOnce: k.early}
 	if of.IsExec() {
@@ -133,7 +136,7 @@ func (k kind) call(step script.Step, of script.Object) model.Call {
 
 type enumerator struct {
 	length int
-	kills  bool // each script has a kill
+	kills  bool // set for EnumerateKills
 	rows   []row
 	next   int // the index of the row of the next script
 	cases  []harness.Case
@@ -142,10 +145,10 @@ type enumerator struct {
 // prefix is the beginning of a script.
 type prefix struct {
 	kind
-	config  model.Config  // after it
-	counted script.Script // the steps that count
-	all     script.Script // all steps
-	last    int           // the index in all of the last step that counts
+	config  model.Config  // the state after all steps.
+	counted script.Script // the steps that count.
+	all     script.Script // all steps.
+	last    int           // the index in all of the last step that counts.
 	refused int           // the number of refused steps
 	// starts is set if a step starts an exec for the first time.
 	starts bool
@@ -153,7 +156,7 @@ type prefix struct {
 	twice bool
 	// deletesCreated is set if a step deletes a task that was not started.
 	deletesCreated bool
-	// killed is the process that is killed; "": none is.
+	// killed is the killed process, or "".
 	killed string
 }
 
@@ -177,8 +180,8 @@ func (e *enumerator) walk(p prefix) {
 	}
 }
 
-// kill returns the beginning with the kill of a process. The client waits for the end of
-// a task whose shim was killed.
+// kill returns the prefix with a kill of the process added. After a kill of the shim, the
+// client waits for the exit of the task.
 func (p prefix) kill(process string) (prefix, bool) {
 	if p.killed != "" || process == "shim" && p.config.Task.State == model.None {
 		return p, false
@@ -196,11 +199,11 @@ func (p prefix) kill(process string) (prefix, bool) {
 	return p, true
 }
 
-// Mark is the moment at which a fault can happen.
+// Mark is the argument of the `mark` step at which a kill happens.
 const Mark = "running"
 
-// workload returns the workload of the next script: that of the next row that the script
-// can have.
+// workload returns the workload for the next script: the one of the next row with which
+// the script can run.
 func (e *enumerator) workload(p prefix) (w harness.Workload) {
 	for range e.rows {
 		w = e.rows[e.next%len(e.rows)].workload()
@@ -211,15 +214,15 @@ func (e *enumerator) workload(p prefix) (w harness.Workload) {
 	return w
 }
 
-// then returns the beginning with one more step that counts. It reports false if the step
-// changes nothing, or if its response is unknown.
+// then returns the prefix with one more step that counts. It returns false if the step
+// changes nothing, or if the model does not know its response.
 func (p prefix) then(step script.Step) (prefix, bool) {
 	of := task
 	if len(step.Of) > 0 {
 		of = step.Of[0]
 	}
 	if step.Verb == "end" && (p.config.State(of) != model.Running || p.early) {
-		return p, false // the client alone does it: nothing can be refused
+		return p, false // the client does this without a call, so containerd cannot refuse it
 	}
 	if step.Verb == "kill" && of == exec && p.exec.Signal != "" {
 		step.Arg = p.exec.Signal
@@ -249,10 +252,10 @@ func (p prefix) then(step script.Step) (prefix, bool) {
 	return p, true
 }
 
-// The bugs that scripts show. A second start of an exec shows exec-counted-twice. The
-// exec may exit before the shim ends, which is harmless. The delete of a created task
-// shows delete-of-a-created-task, which is a race. A restart while containerd cleans up
-// after a killed shim loses the exit, which is a race, too.
+// The known bugs that some scripts show. A second start of an exec shows
+// exec-counted-twice. The delete of a created task shows delete-of-a-created-task, which
+// is a race. A restart while containerd cleans up after a killed shim loses the exit,
+// which is a race, too.
 var (
 	countedTwice = harness.Bad{
 		Releases: ">= 1.7.0", Issue: "no issue known: exec-counted-twice",
@@ -267,11 +270,11 @@ var (
 	deletedCreated = harness.Bad{
 		Releases: ">= 1.7.0", Issue: "no issue known: delete-of-a-created-task", OneOf: true,
 		By: finding.MustMatches("event event=no-time", "event event=late topic=/tasks/exit after=/tasks/delete",
-			"shim what=shim-ended exit=2"), // it sends the exit on a closed channel (task/service.go:691 of v1.7.35)
+			"shim what=shim-ended exit=2"), // the shim sends the exit on a closed channel (task/service.go:691 of v1.7.35)
 	}
 )
 
-// makeCase returns the case of a script in a workload.
+// makeCase returns the case of the script with a workload.
 func (p prefix) makeCase(w harness.Workload) harness.Case {
 	words := []string{"script"}
 	if p.name != "" {

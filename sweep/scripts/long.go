@@ -11,22 +11,24 @@ import (
 	"github.com/shimquake/shimquake/harness/script"
 )
 
-// longest is the number of steps of a long script that count.
+// longest is the number of steps of a long script, without the steps that do not count
+// (see Enumerate).
 const longest = 12
 
-// limit is the time limit of a script whose calls have the default timeout. After a fault
-// a step may wait for an end that does not come. Half of 18 scripts took 1.2 s, and the
-// slowest 7 s.
+// limit is the time limit of a long script. It is short, because a step may wait for an
+// exit that never comes after a fault. Half of 18 scripts took up to 1.2 s, and the
+// slowest took 7 s.
 const limit = 20 * time.Second
 
-// The chance of a step is its weight. A refused step changes nothing, and a restart takes
+// The weights of steps: a step is drawn with a probability in proportion to its weight.
+// Refused steps are seldom because they change nothing, and restarts because they take
 // time.
 const usual, seldom = 4, 1
 
 // Long draws the workloads of long scripts. One step of five is concurrent with the next.
-// The moment of Mark is between two steps. killed is the process that may be killed there
-// or elsewhere; "": none. No step starts a running exec or deletes a created task: the
-// short scripts show these bugs.
+// Each script has one step `mark` with Mark between two other steps. killed is the
+// process that a fault of the case kills, or "". No step starts a running exec or deletes
+// a created task, because the short scripts already show these bugs.
 func Long(killed string) *rapid.Generator[harness.Workload] {
 	all := covering()
 	return rapid.Custom(func(t *rapid.T) harness.Workload {
@@ -53,11 +55,13 @@ func Long(killed string) *rapid.Generator[harness.Workload] {
 	})
 }
 
-// canOverlap reports whether the step may be concurrent with the next. Two uses of an id
-// that begin at the same time would share their records.
+// canOverlap reports whether the step may be concurrent with the next. A create or an add
+// may not, because two uses of an id that begin at the same time would share their
+// records.
 func canOverlap(s script.Step) bool { return len(s.Of) > 0 && s.Verb != "create" && s.Verb != "add" }
 
-// following returns the beginning with each possible next step, as often as its weight.
+// following returns the prefix with each possible next step, repeated as often as the
+// step's weight.
 func (p prefix) following() (all []prefix) {
 	for _, step := range tasks {
 		next, ok := p.then(step)

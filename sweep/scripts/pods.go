@@ -10,28 +10,28 @@ import (
 	"github.com/shimquake/shimquake/harness/script"
 )
 
-// pods are the steps of which scripts of a pod are made.
+// pods are the steps from which the scripts of a pod are made.
 var pods = alphabet(script.CRI, script.ThePod, task, exec)
 
-// All returns the cases of all scripts of a length, about a task and about a pod.
+// All returns the cases of all scripts of a length, of a task and of a pod.
 func All(length int) []harness.Case { return slices.Concat(Enumerate(length), Pods(length)) }
 
-// Pods returns the cases of all scripts of a length about a pod and one container. They
-// begin with a running container. The three steps before that do not count. Nor does the
-// wait behind the end of the container.
+// Pods returns the cases of all scripts of a length of a pod with one container. They
+// begin with a running container. The length does not include the three steps before
+// that, nor the `wait` after the end of the container.
 func Pods(length int) []harness.Case {
 	return podPrefix{config: model.Config{Pod: model.Ready, Task: model.Process{State: model.Running}}}.cases(length)
 }
 
 // podPrefix is the beginning of a script of a pod.
 type podPrefix struct {
-	config  model.Config  // after it
+	config  model.Config  // the expected state after these steps
 	counted script.Script // the steps that count
 	all     script.Script // all steps
 	refused int           // the number of steps that containerd refuses
 }
 
-// cases returns the cases of all scripts of a length with this beginning.
+// cases returns the cases of all scripts of a length with this prefix.
 func (p podPrefix) cases(length int) (all []harness.Case) {
 	if len(p.counted) == length {
 		return []harness.Case{p.makeCase()}
@@ -44,9 +44,9 @@ func (p podPrefix) cases(length int) (all []harness.Case) {
 	return all
 }
 
-// then returns the beginning with one more step that counts. It reports false if the
-// model does not know the step's response. A call that succeeds and changes nothing is
-// repeated once at most.
+// then returns the prefix with one more step that counts. It returns false if the model
+// does not know the step's response. A step that succeeds and changes nothing may only
+// come first, or directly after an equal step.
 func (p podPrefix) then(step script.Step) (podPrefix, bool) {
 	of := task
 	if len(step.Of) > 0 {
@@ -55,9 +55,9 @@ func (p podPrefix) then(step script.Step) (podPrefix, bool) {
 	verb := step.Verb
 	switch {
 	case verb == "end" && p.config.Task.State != model.Running:
-		return p, false // the client alone does it: nothing can be refused
+		return p, false // the client does this without a call, so containerd cannot refuse it
 	case verb == "execsync" && p.counted.Has(verb, exec):
-		return p, false // events by CRI do not tell two execs apart
+		return p, false // CRI's events do not distinguish two execs
 	}
 	response, next := p.config.Do(model.Call{Verb: script.CRICall(verb, of), Of: of})
 	idle := response == harness.Done && next == p.config && step.Verb != "execsync" && step.Verb != "restart"

@@ -6,8 +6,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// property is a property of the container c0 or of its neighbour. Each of its values
-// changes a workload that has c0 alone.
+// property is a property of the container c0 or of a second container, its neighbour.
+// Each of its values is a function that changes a workload, which has only c0 at first.
 type property []func(*harness.Workload)
 
 // unchanged is the value of a property that changes nothing.
@@ -18,17 +18,18 @@ func of(set func(*harness.Container)) func(*harness.Workload) {
 	return func(w *harness.Workload) { set(&w.Containers[0]) }
 }
 
-// beside returns a value of a property that adds a neighbour with a shim of its own. On a
-// busy machine two containers of one group get two shims by chance. A restart then ends
-// one of them (second-shim-of-a-group).
+// beside returns a value of a property that adds a neighbour with a shim of its own. They
+// do not share a shim, because on a busy machine two containers of one group may get two
+// shims by chance. A restart of containerd then ends one of them
+// (second-shim-of-a-group).
 func beside(neighbour harness.Container) func(*harness.Workload) {
 	return func(w *harness.Workload) { w.Containers = append(w.Containers, neighbour) }
 }
 
-// absent is a container whose command does not exist: its create is refused.
+// absent is a container whose command does not exist, so containerd refuses to create it.
 var absent = harness.Container{NoSuchCommand: true}
 
-// properties are the properties that the scripts share out.
+// properties are the properties whose values are distributed over the scripts.
 var properties = []property{
 	{ // the end
 		of(func(c *harness.Container) { c.Exit = 7 }),

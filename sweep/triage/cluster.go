@@ -18,91 +18,98 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// Cluster has the cases with the same findings after the same kind of fault.
+// Cluster is a group of cases with the same findings after the same kind of fault.
 type Cluster struct {
-	// Name is made of the findings and their function: shim-runtime.binary.start.
+	// Name is made from the findings and the function of the faults:
+	// shim-runtime.binary.start.
 	Name string `json:"cluster"`
 	// When is the effect of the faults: containerd ends, the shim ends, or a call fails.
 	When string `json:"when"`
-	// Left are the findings of all of its cases, the most severe first.
+	// Left has the findings that all of its cases share, the most severe first.
 	Left []Signature `json:"left"`
-	// Also counts the additional findings of some of them.
+	// Also counts the additional findings that only some cases have.
 	Also map[string]int `json:"also,omitempty"`
-	// Points is the number of its points, Cases the number of its cases.
+	// Points is the number of points at which its faults happen. Cases is the number of
+	// its cases.
 	Points int `json:"points"`
 	Cases  int `json:"cases"`
-	// Actions, Workloads and Paths count its cases by each of these.
+	// Actions, Workloads and Paths count its cases by action, workload and path.
 	Actions   map[string]int `json:"actions"`
 	Workloads map[string]int `json:"workloads"`
 	Paths     map[string]int `json:"paths"`
 	Windows   []Window       `json:"windows"`
-	// Shown is the simplest case that shows it; nil if none was looked for.
+	// Shown is the simplest case that shows the cluster. It is nil if the sweep did not
+	// look for one.
 	Shown *Shown `json:"shown,omitempty"`
 
 	occurrences []occurrence
-	chance      string // the one known race that may explain all of its cases, if any
+	chance      string // the id of a known race that may explain all of its cases, or ""
 }
 
 // Shown is the case that shows a cluster.
 type Shown struct {
 	// File is the case's file, for `shimquake run`.
 	File string `json:"case"`
-	// Origin is a sentence about the case that it was minimised from, if any.
+	// Origin is a sentence about the case from which it was minimised, or "".
 	Origin string `json:"origin,omitempty"`
-	// Replays is the number of its runs, Same the number that left all of the cluster's
-	// findings.
+	// Replays is the number of the case's runs. Same is the number of runs that showed
+	// the cluster.
 	Replays int `json:"replays"`
 	Same    int `json:"same"`
-	// Evidence is the evidence of one of these.
+	// Evidence is the folder with the evidence of one run that showed the cluster.
 	Evidence string `json:"evidence,omitempty"`
 }
 
 func (s *Shown) String() string {
 	text := fmt.Sprintf("%s, %d of %d replays", s.File, s.Same, s.Replays)
 	if s.Same == 0 && s.Replays > 0 {
-		text += fmt.Sprintf(": it comes in fewer than %.0f %% of them (with 95 %% certainty)", 100*s.odds())
+		text += fmt.Sprintf(": it occurs in fewer than %.0f %% of its runs (with 95 %% certainty)", 100*s.odds())
 	}
 	return strings.TrimSpace(text + ". " + s.Origin)
 }
 
-// odds returns the largest possible probability of a case that no replay has reproduced,
-// with 95 % certainty.
+// odds returns an upper limit of the probability that a run of the case shows the
+// cluster, with 95 % certainty. It applies if no replay has shown it.
 func (s *Shown) odds() float64 { return 1 - math.Pow(0.05, 1/float64(s.Replays)) }
 
-// A finding that enough replays do not reproduce is no reason to fail if its cluster has
-// few cases. A cluster of more cases was reproduced by the sweep itself.
+// A cluster with few cases does not fail the sweep if enough replays do not reproduce it.
+// A cluster with more cases counts as reproduced, because several runs of the sweep
+// showed it.
 const (
 	enoughReplays = 20
 	fewCases      = 3
 )
 
-// Reproduced reports whether the cluster was reproduced, or was replayed too few times to
-// tell.
+// Reproduced reports whether the cluster was reproduced, by a replay or by its number of
+// cases, or was replayed too few times to tell.
 func (c Cluster) Reproduced() bool { return c.cameAgain() || c.Cases > fewCases }
 
-// cameAgain is [Cluster.Reproduced] for a cluster with a bound on its cases.
+// cameAgain reports whether a replay showed the cluster, or whether it was replayed too
+// few times to tell.
 func (c Cluster) cameAgain() bool {
 	return c.Shown == nil || c.Shown.Same > 0 || c.Shown.Replays < enoughReplays
 }
 
-// occurrence is a case of a cluster: small, because there may be thousands.
+// occurrence is a case of a cluster. It is small, because there may be thousands.
 type occurrence struct {
 	spec int         // index in the plan
 	left []Signature // the findings that name the cluster
-	with []Signature // their companions
-	// found are the findings of left, with the values of this case.
+	with []Signature // further symptoms of the same cause
+	// found has the findings of left, with the values of this case.
 	found []finding.Finding
-	// chance is the known race that may explain the whole case, except for its place.
+	// chance is the id of a known race that may explain the whole case, although the
+	// fault is at another place than the race's, or "".
 	chance string
 }
 
-// occurrences returns the findings of a case, by cluster.
+// occurrences returns the findings of a case, one occurrence for each cluster to which
+// they belong.
 func occurrences(spec int, found []finding.Finding) []occurrence {
 	main, with := reduced(found)
 	var out []occurrence
 	for i, f := range families(main) {
 		o := occurrence{spec: spec, left: f, found: examples(f, found)}
-		if i == 0 { // companions of the most severe one
+		if i == 0 { // the companions belong to the most severe family
 			o.with = with
 		}
 		out = append(out, o)
@@ -120,9 +127,9 @@ func examples(of []Signature, found []finding.Finding) (all []finding.Finding) {
 	return all
 }
 
-// Example returns a finding with that signature, from the cluster's first such case in
-// the plan. A sentence about a finding needs the values of a case. If there is no such
-// case, the example has the facts of the signature alone.
+// Example returns a finding with that signature from the cluster's first such case in the
+// plan. The report needs it, because a sentence about a finding has values of one case.
+// If there is no such case, the example has only the facts of the signature.
 func (c Cluster) Example(s Signature) finding.Finding {
 	example, spec := finding.Finding{Invariant: s.Invariant, Class: s.Class, Facts: s.Facts}, math.MaxInt
 	for _, o := range c.occurrences {
@@ -133,8 +140,8 @@ func (c Cluster) Example(s Signature) finding.Finding {
 	return example
 }
 
-// Simplest returns the indexes in the plan of the cluster's simplest cases. They are
-// enough to show that a finding that is not reproduced occurs elsewhere.
+// Simplest returns the indexes in the plan of the cluster's few simplest cases. The
+// minimiser tries no others.
 func (c Cluster) Simplest(p plan.Plan) []int {
 	all := c.Specs(p)
 	return all[:min(len(all), fewCases)]
@@ -151,23 +158,24 @@ func (c Cluster) Specs(p plan.Plan) []int {
 	return specs
 }
 
-// ShownBy reports whether a verdict shows the cluster. A race decides which symptoms of
-// one cause a run shows, so one of them is enough.
+// ShownBy reports whether a verdict shows the cluster. One of its findings is enough,
+// because a race decides which symptoms of a cause a run shows.
 func (c Cluster) ShownBy(v harness.Verdict) bool {
 	all := signatures(v.Violations())
 	return v.Outcome == harness.Violated &&
 		slices.ContainsFunc(c.Left, func(s Signature) bool { return slices.Contains(all, s) })
 }
 
-// Key identifies the cluster from one night to the next: a digest of its findings and of
-// the effect of the faults. Name and cases may change with one more point.
+// Key identifies the cluster in the sweeps of several nights. It is a digest of the
+// findings and of the effect of the faults. The name and the cases can change when
+// containerd gets one more point.
 func (c Cluster) Key() string {
 	sum := sha256.Sum256([]byte(c.When + ": " + text(c.Left)))
 	return hex.EncodeToString(sum[:6])
 }
 
-// happened returns the effects of a case's faults. A finding after a crash has another
-// cause than the same finding after an error.
+// happened returns the effects of a case's faults. They separate clusters: the same
+// finding has different causes after a crash and after an error.
 func happened(s plan.Spec) []string {
 	var parts []string
 	for _, f := range s.Faults {
@@ -185,8 +193,8 @@ func happened(s plan.Spec) []string {
 // when returns the text of the effects.
 func when(s plan.Spec) string { return strings.Join(happened(s), " and ") }
 
-// Kind is equal for cases with the same findings after the same effects: a few of them
-// are enough evidence.
+// Kind returns the same text for cases with the same findings after the same effects. A
+// sweep keeps the evidence of only a few cases of a kind.
 func Kind(s plan.Spec, r journal.Result) string {
 	if r.Outcome == harness.Invalid {
 		return when(s) + ": invalid " + r.Reason()
@@ -196,8 +204,8 @@ func Kind(s plan.Spec, r journal.Result) string {
 }
 
 // clusters groups occurrences with the same findings, the largest cluster first. A case
-// with more findings than another one in the same function joins its cluster, whichever
-// symptom is the most severe. Its other findings are reported as additional.
+// with all findings of a cluster, and more, joins it if both have a fault in the same
+// function. Its other findings are counted in Also.
 func clusters(p plan.Plan, all []occurrence) []Cluster {
 	by := map[string][]occurrence{}
 	for _, o := range all {
@@ -237,8 +245,8 @@ func clusters(p plan.Plan, all []occurrence) []Cluster {
 	return done
 }
 
-// hostOf returns the cluster that an occurrence joins. It has fewer findings, or its
-// cases need fewer faults for the same findings.
+// hostOf returns the cluster that an occurrence joins, or nil. The cluster has fewer
+// findings, or its cases need fewer faults for the same findings.
 func hostOf(p plan.Plan, all []*Cluster, o occurrence) *Cluster {
 	spec := p.Specs[o.spec]
 	parts := happened(spec)
@@ -259,14 +267,14 @@ func hostOf(p plan.Plan, all []*Cluster, o occurrence) *Cluster {
 	return nil
 }
 
-// near reports whether two cases have faults in one function.
+// near reports whether two cases have a fault in the same function.
 func near(a, b plan.Spec) bool {
 	return slices.ContainsFunc(a.Faults, func(x plan.Fault) bool {
 		return slices.ContainsFunc(b.Faults, func(y plan.Fault) bool { return x.Place() == y.Place() })
 	})
 }
 
-// sum counts the properties of the occurrences.
+// sum sets the counts of the cluster from its occurrences.
 func (c *Cluster) sum(p plan.Plan) {
 	c.Cases = len(c.occurrences)
 	c.Actions, c.Workloads, c.Paths, c.Also = map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}

@@ -15,27 +15,30 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// Comparison compares the results of two sweeps of one plan, such as on cgroup v1 and on
-// v2.
+// Comparison compares the results of two sweeps (A and B) of one plan, for example on
+// cgroup v1 and on cgroup v2.
 type Comparison struct {
-	// Cases is the number of cases that both have run; OnlyA and OnlyB count the others.
+	// Cases is the number of cases that both sweeps have run. OnlyA and OnlyB count the
+	// cases that only one of them has run.
 	Cases, OnlyA, OnlyB int
 	// Agreed counts the cases with the same result, by outcome.
 	Agreed map[harness.Outcome]int
-	// Raced are the cases that differ only by the findings of known races.
+	// Raced has the cases that differ only by the findings of known races.
 	Raced []Difference
-	// OneSided are the cases that are invalid in one of them: the fault did not happen
+	// OneSided has the cases that are invalid in one sweep: its fault did not happen
 	// there, or that machine cannot run the case.
 	OneSided []Difference
-	// Differ are the other cases. All are in the order of the plan.
+	// Differ has all other cases with different results. The three lists are in the order
+	// of the plan.
 	Differ []Difference
 }
 
-// mostOneSided is the largest share of cases that may be invalid on one side. The code
-// for one machine's kind of cgroups is a hundredth of a plan.
+// mostOneSided is the largest share of cases that may be invalid in one sweep only.
+// Between cgroup v1 and v2 it is a hundredth of a plan, because few points are in code
+// for one version.
 const mostOneSided = 0.1
 
-// Agree reports whether the two have the same results.
+// Agree reports whether the two sweeps have the same results.
 func (c Comparison) Agree() bool {
 	return len(c.Differ) == 0 && float64(len(c.OneSided)) <= mostOneSided*float64(c.Cases)
 }
@@ -49,17 +52,17 @@ type Difference struct {
 // Said is the result of a case in a sweep, without the parts of one run.
 type Said struct {
 	Outcome harness.Outcome
-	Why     string      // of an invalid case, for people.
+	Why     string      // why the case is invalid, for people.
 	Reason  string      // the compared form of Why.
 	Only    []Signature // the findings of this sweep only.
-	By      []string    // the known races that leave all of Only
+	By      []string    // the known races that explain all of Only
 }
 
 // errNothingToCompare reports that two sweeps have no case in common.
-var errNothingToCompare = errors.New("no case of the one is in the other")
+var errNothingToCompare = errors.New("the two sweeps have no case in common")
 
-// Compare compares the sweep in a folder with another one, which may be in several
-// folders as shards of the plan.
+// Compare compares the sweep in folder a with the sweep in the folders b, which may be
+// shards of the plan.
 func Compare(a string, b []string, known []catalogue.Excuse) (c Comparison, err error) {
 	h, results, err := journal.Read(a)
 	if err != nil {
@@ -73,7 +76,7 @@ func Compare(a string, b []string, known []catalogue.Excuse) (c Comparison, err 
 		}
 		if other.Plan.Digest != h.Plan.Digest {
 			return c, fmt.Errorf(
-				"%s has another plan (%s) than %s (%s): give both the same with --plan FILE",
+				"%s has another plan (%s) than %s (%s): run both with the same plan (--plan FILE)",
 				dir,
 				other.Plan.Digest,
 				a,
@@ -136,9 +139,10 @@ func (c *Comparison) add(s plan.Spec, x, y journal.Result, known []catalogue.Exc
 	}
 }
 
-// leftByChance returns the known bugs that leave all of one side's additional findings,
-// or none. A bug that is no race leaves them in its own case, and not reliably in the
-// rest of its window.
+// leftByChance returns the known bugs that explain all additional findings of one sweep,
+// or nothing. A bug that is no race shows reliably only in the catalogue's case for it,
+// and by chance at the other points of its window. So it counts here, except in that
+// case.
 func leftByChance(known []catalogue.Excuse, s plan.Spec, found []finding.Finding, only []Signature) (ids []string) {
 	var left []Signature
 	for i, direct := range explains(known, found, s) {
@@ -171,12 +175,12 @@ func said(r journal.Result) Said {
 func (c Comparison) String() string {
 	var b quote.Text
 	for _, d := range c.Raced {
-		b.Line("by luck: %s (%s)", d.Spec, strings.Join(append(d.A.By, d.B.By...), ", "))
+		b.Line("differs by chance: %s (%s)", d.Spec, strings.Join(append(d.A.By, d.B.By...), ", "))
 	}
 	for _, part := range []struct {
 		word string
 		all  []Difference
-	}{{"one side shows nothing", c.OneSided}, {"differs", c.Differ}} {
+	}{{"invalid in one sweep", c.OneSided}, {"differs", c.Differ}} {
 		for _, d := range part.all {
 			b.Line("%s: %s", part.word, d.Spec)
 			d.A.write(&b, "A")
@@ -192,7 +196,7 @@ func (c Comparison) String() string {
 		only = fmt.Sprintf("; %d are only in A, %d only in B", c.OnlyA, c.OnlyB)
 	}
 	b.Line("%d cases in both: %d agree (%d held, %d violated, %d invalid), "+
-		"%d differ by known races, %d are invalid in one, %d differ%s", c.Cases, agreed,
+		"%d differ by known races, %d are invalid in one sweep, %d differ%s", c.Cases, agreed,
 		c.Agreed[harness.Held], c.Agreed[harness.Violated], c.Agreed[harness.Invalid],
 		len(c.Raced), len(c.OneSided), len(c.Differ), only)
 	return b.String()

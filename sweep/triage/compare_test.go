@@ -63,7 +63,7 @@ func TestCompare(t *testing.T) {
 	if text := c.String(); !strings.Contains(
 		text,
 		"5 cases in both: 2 agree (0 held, 1 violated, 1 invalid), 0 differ by known races, "+
-			"0 are invalid in one, 3 differ; 1 are only in A",
+			"0 are invalid in one sweep, 3 differ; 1 are only in A",
 	) ||
 		!strings.Contains(text, "it does not boot") {
 		t.Error(text)

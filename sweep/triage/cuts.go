@@ -13,20 +13,21 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// Cut is the report that a sweep with narrower options would have made.
+// Cut is the report that a sweep with narrower options would have made of the same
+// results.
 type Cut struct {
 	plan.Options
 	Report
 }
 
-// WithCuts has the report of a sweep, and of each of its cuts.
+// WithCuts has the report of a sweep, and the report of each of its cuts.
 type WithCuts struct {
 	Report
 	Cuts []Cut
 }
 
-// NewWithCuts reports each cut of a whole sweep by one and by two options. The replays of
-// the whole sweep count for them, too.
+// NewWithCuts makes the report of each cut of a whole sweep by one option and by two
+// options. It also uses the replays of the whole sweep for the cuts.
 func NewWithCuts(whole Report, h journal.Head, results []journal.Result, known []catalogue.Excuse) (WithCuts, error) {
 	all := WithCuts{Report: whole}
 	for _, o := range h.Plan.Cuts() {
@@ -53,7 +54,7 @@ func (w WithCuts) Status() int {
 	return worst
 }
 
-// JSON writes an object for each cut, and then the report's.
+// JSON writes an object for each cut, and then the objects of the report.
 func (w WithCuts) JSON(to io.Writer) error {
 	enc := json.NewEncoder(to)
 	for _, c := range w.Cuts {
@@ -71,7 +72,7 @@ func (w WithCuts) JSON(to io.Writer) error {
 	return w.Report.JSON(to)
 }
 
-// Says returns a line for each cut with a status other than 0, and a line with the
+// Says returns a line for each cut whose exit status is not 0, and a line with the
 // counts.
 func (w WithCuts) Says() (lines []string) {
 	of := map[int]int{}
@@ -90,8 +91,9 @@ func (w WithCuts) String() string {
 	return w.Report.String() + "\n" + strings.Join(w.Says(), "\n") + "\n"
 }
 
-// learn takes over the replays of known findings, and of clusters that have all cases of
-// one of the cut's clusters, also under another name.
+// learn copies the replays of the whole sweep into the report of a cut. A known finding
+// gets its replays. A cluster of the cut gets the replays of the cluster that has all of
+// its cases, although the names may differ.
 func (r *Report) learn(cut plan.Plan, from Report, whole plan.Plan) {
 	for i := range r.New {
 		c := &r.New[i]
@@ -110,8 +112,7 @@ func (r *Report) learn(cut plan.Plan, from Report, whole plan.Plan) {
 	}
 }
 
-// has reports whether a cluster has all cases of a cut's cluster and some of its
-// findings.
+// has reports whether a cluster has all cases and some findings of a cut's cluster.
 func (c Cluster) has(p plan.Plan, of Cluster, cut plan.Plan) bool {
 	cases := map[string]bool{}
 	for _, i := range c.Specs(p) {
@@ -121,7 +122,7 @@ func (c Cluster) has(p plan.Plan, of Cluster, cut plan.Plan) bool {
 		!slices.ContainsFunc(of.Specs(cut), func(i int) bool { return !cases[cut.Specs[i].Key()] })
 }
 
-// name returns the options of the cut, as they are typed.
+// name returns the options of the cut, as a user would type them.
 func (c Cut) name() string { return cmp.Or(c.Chosen(), "the default sweep") }
 
 // String returns a line: "--path delete: 2 new (NAME, NAME), 1 gone (ID), 3 of 7 planned

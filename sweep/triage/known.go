@@ -13,14 +13,15 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// AppliesTo reports whether a known finding may appear in a case. One of its faults must
-// be in a window, with its place, path and action.
+// AppliesTo reports whether a known finding may appear in a case. A fault of the case
+// must be in a window of the finding, with the window's place, path and action.
 func AppliesTo(k catalogue.Excuse, s plan.Spec) bool { return len(windowsOf(k, s)) > 0 }
 
-// windowsOf returns the windows of a known finding that have a fault of the case.
+// windowsOf returns the windows of a known finding that contain a fault of the case.
 func windowsOf(k catalogue.Excuse, s plan.Spec) []catalogue.Window {
-	// After a crash of containerd, any other fault may fire while it loads, whatever its
-	// path without the crash. A shim's fault may fire during the load, too.
+	// After a crash of containerd, another fault of the case may fire while containerd
+	// loads, although its planned path is another one. A shim's fault may also fire
+	// during the load.
 	loads := len(s.Faults) > 1 && slices.ContainsFunc(s.Faults, func(f plan.Fault) bool {
 		return f.Word() == "crash" && f.Point.Who == "containerd"
 	})
@@ -34,11 +35,11 @@ func windowsOf(k catalogue.Excuse, s plan.Spec) []catalogue.Window {
 	})
 }
 
-// among reports whether a list has a word; an empty list has all.
+// among reports whether a list has a word. An empty list stands for all words.
 func among(list []string, word string) bool { return len(list) == 0 || slices.Contains(list, word) }
 
-// isAt reports whether a fault is at one of these patterns of functions and points. An
-// invalid pattern was refused when the finding was parsed.
+// isAt reports whether a function or point of the fault matches one of these patterns.
+// They are valid, because the parser of findings refuses invalid ones.
 func isAt(where []string, f plan.Fault) bool {
 	return len(where) == 0 || slices.ContainsFunc(where, func(pattern string) bool {
 		here, _ := path.Match(pattern, f.Place())
@@ -63,8 +64,8 @@ func covers(s plan.Spec, c harness.Case) bool {
 	return true
 }
 
-// sameTerm compares the actions of two faults. It ignores texts of errors that name
-// neither a class nor an errno.
+// sameTerm reports whether the actions of two faults are the same. It compares an error's
+// text only if the text names a gRPC code or an errno.
 func sameTerm(a, b failpoints.Fault) bool {
 	x, y := a.Do.Clauses(), b.Do.Clauses()
 	if len(x) != len(y) {
@@ -78,7 +79,7 @@ func sameTerm(a, b failpoints.Fault) bool {
 	return true
 }
 
-// named returns the class or the errno in a clause, or "".
+// named returns the gRPC code or the errno in a clause, or "".
 func named(c term.Clause) string {
 	_, code := c.Code()
 	if _, errno := c.Errno(); code || errno {
@@ -92,30 +93,31 @@ type Known struct {
 	ID    string `json:"known"`
 	Title string `json:"title"`
 	Cluster
-	// Most is the known number of cases of this release in a whole default sweep. It also
-	// exists for a sweep with `--actions pause`, and for one with all cuts of the default
-	// workloads. It is 0 for another sweep, or if it was not measured.
+	// Most is the measured number of cases of this release that show the finding. It was
+	// measured in the default sweep, in the sweep `--actions pause`, and in the widest
+	// sweep. It is 0 for other sweeps, or if it was not measured.
 	Most int `json:"most,omitempty"`
-	// bounded is the number of cases that Most limits: cases in further situations are not
-	// limited, because another plan has others.
+	// bounded is the number of cases that count towards Most. Cases with a Situation do
+	// not count, because these cases differ from plan to plan.
 	bounded int
-	// ByChance counts its cases at other places that replays did not reproduce there.
+	// ByChance counts its cases at places outside its windows, where replays did not
+	// reproduce it.
 	ByChance int `json:"byChance,omitempty"`
-	// Gone is set if neither the sweep nor a replay has found it in its own case: see
-	// Shown.
+	// Gone is set if neither the sweep nor a replay (see Shown) has found it in the case
+	// that the catalogue has for it.
 	Gone bool `json:"gone,omitempty"`
-	// Covered is set if the sweep covers the finding's case.
+	// Covered is set if the sweep ran the catalogue's case for the finding.
 	Covered bool `json:"covered"`
 
 	excuse catalogue.Excuse
-	absent []int // its own cases in the plan without it
+	absent []int // the indexes of cases that do the same as the catalogue's, and did not show it
 }
 
-// Absent returns the indexes in the plan of its own cases that did not show it; none for
-// a race that shows only sometimes.
+// Absent returns the indexes in the plan of the cases that do the same as the catalogue's
+// and did not show the finding. It returns nothing for a race that shows only sometimes.
 func (k Known) Absent() []int { return k.absent }
 
-// ShownBy reports whether a verdict shows it.
+// ShownBy reports whether a verdict shows the known finding.
 func (k Known) ShownBy(v harness.Verdict) bool {
 	return v.Outcome == harness.Violated && slices.ContainsFunc(v.Violations(), func(f finding.Finding) bool {
 		return k.excuse.Window.Says(f) >= 0
@@ -132,30 +134,31 @@ func (k *Known) sum(p plan.Plan) {
 	}
 }
 
-// Exceeds reports whether more cases show it than known: another bug shows the same.
+// Exceeds reports whether more cases show the finding than Most. Another bug then
+// probably shows the same.
 func (k Known) Exceeds() bool { return k.Most > 0 && k.bounded > k.Most }
 
-// shown has the findings of a case.
+// shown is a case with its findings.
 type shown struct {
 	spec  int
 	paths []string // the paths on which its faults fired, if known
 	found []finding.Finding
 }
 
-// split separates the findings that known bugs explain from the rest. It returns the
-// rest, and for each known finding of the release the findings that it explains. fired
-// reports whether a case's faults happened.
+// split separates the findings that known bugs explain from all others. It returns the
+// others, and a Known for each known finding of the release. fired reports whether a
+// case's faults happened.
 //
-// A finding of the catalogue explains its matches, and their companions in the same
-// container or pod. The order of a case's symptoms does not matter.
+// A known finding explains the findings that it matches, and their companions in the same
+// container or pod. The order of a case's findings does not matter.
 func split(p plan.Plan, known []catalogue.Excuse, all []shown, fired func(spec int) bool) ([]occurrence, []Known) {
 	known = slices.DeleteFunc(slices.Clone(known), func(k catalogue.Excuse) bool { return !k.Applies(p.Version) })
 	explained := make([][]occurrence, len(known))
 	var fresh []occurrence
 	for _, c := range all {
 		rest := c.found
-		// On a busy machine a restart may end during the path, and its fault then fires a
-		// little later.
+		// On a busy machine a restart may take longer, so that the fault fires on another
+		// path than planned.
 		s := p.Specs[c.spec]
 		for i, direct := range explains(known, c.found, s.On(c.paths), s) {
 			if len(direct) == 0 {
@@ -181,9 +184,10 @@ func split(p plan.Plan, known []catalogue.Excuse, all []shown, fired func(spec i
 	return fresh, seen
 }
 
-// explains returns the findings of a case that each known finding matches, by its index.
-// A finding belongs to the known one that matches most specifically, the first of
-// several. It checks the paths on which the faults fired first, then the planned paths.
+// explains returns, by the index of a known finding, the findings of a case that it
+// matches. A finding belongs to the known finding that matches it most specifically, and
+// to the first of several. explains first checks the paths on which the faults fired, and
+// then the planned paths.
 func explains(known []catalogue.Excuse, found []finding.Finding, where ...plan.Spec) map[int][]finding.Finding {
 	out := map[int][]finding.Finding{}
 	for _, f := range found {
@@ -207,8 +211,8 @@ func explains(known []catalogue.Excuse, found []finding.Finding, where ...plan.S
 	return out
 }
 
-// seenOf returns the result for one known finding. Its own case must show it: a finding
-// of a neighbour is news about that case.
+// seenOf returns the Known of one known finding. Gone is set if the catalogue's case does
+// not show the finding, even if a case at another point of the window does.
 func seenOf(p plan.Plan, k catalogue.Excuse, explained []occurrence, fired func(spec int) bool) Known {
 	out := Known{ID: k.ID, Title: k.Title, Cluster: Cluster{Name: k.ID, occurrences: explained}, excuse: k}
 	out.sum(p)

@@ -21,41 +21,44 @@ type Report struct {
 	Version string     `json:"containerd"`
 	Digest  string     `json:"plan"`
 	Shard   plan.Shard `json:"shard"`
-	// Planned cases have Executed results; in Fired of these the fault happened.
+	// Planned is the number of planned cases, Executed is how many have a result, and
+	// Fired is in how many the fault happened.
 	Planned  int `json:"planned"`
 	Executed int `json:"executed"`
 	Fired    int `json:"fired"`
 	Held     int `json:"held"`
 	Violated int `json:"violated"`
-	// Again counts the cases that fired only in a later try.
+	// Again counts the cases whose fault fired only in a later try.
 	Again int `json:"firedAgain,omitempty"`
-	// Residues count the known residues that are races.
+	// Residues count the known residues that occur only in some runs. A residue is
+	// something that a release leaves, and that is no violation.
 	Residues []rate.Count `json:"residues,omitempty"`
-	// Missed are the cases whose fault did not happen, by their reason.
+	// Missed has the invalid cases, and the cases whose fault did not happen, grouped by
+	// reason.
 	Missed []Missed `json:"-"`
-	// New are the clusters without a known explanation, reproduced or not.
+	// New has the clusters that no known finding explains, reproduced or not.
 	New   []Cluster `json:"-"`
 	Known []Known   `json:"-"`
 
-	settled []Cluster // no longer new, see Settle
+	settled []Cluster // the clusters that Settle has removed from New
 }
 
-// Missed are invalid cases with the same reason.
+// Missed are cases that are invalid, or whose fault did not happen, for the same reason.
 type Missed struct {
-	// Why is the reason of the first of the Cases; its text may differ in the others.
+	// Why is the reason of the first of the Cases. Its text may differ in the others.
 	Why   string   `json:"why"`
 	Cases []string `json:"invalid"`
-	// Unsteady is set if no hit of these cases is in every trace. Fewer is set if the
-	// process reached the point less often than in the traces, as in a loop that a ticker
-	// or events drive. Then an earlier hit fired, or another case of the hit fired only
-	// in a later try. Ignored is set if the process did not check the ended context, or
-	// ended by itself before its crash. None of them is an error of the sweep, but many
-	// Fewer are.
+	// Unsteady is set if some traces lack the hits of these cases. Fewer is set if the
+	// process reached the point less often than in the traces. This happens in a loop
+	// that a ticker or events drive. Evidence for this is that an earlier hit fired, or
+	// that another case of the hit fired only in a later try. Ignored is set if the
+	// process did not check the ended context, or exited by itself before its crash.
+	// These cases do not fail the sweep, except if many are Fewer.
 	Unsteady bool `json:"unsteady,omitempty"`
 	Fewer    bool `json:"fewer,omitempty"`
 	Ignored  bool `json:"ignored,omitempty"`
 
-	whys []string // of the cases
+	whys []string // the reason of each of the cases
 }
 
 // NewReport makes the report of a sweep, or of a shard.
@@ -99,8 +102,8 @@ func (r *Report) count(res journal.Result) (fired bool) {
 	return true
 }
 
-// missed returns the invalid cases, grouped by their reasons in the order of the first
-// cases.
+// missed returns the cases that are invalid or whose fault did not happen, grouped by
+// their reasons. The groups are in the order of their first cases.
 func missed(p plan.Plan, results []journal.Result) []Missed {
 	type reason struct {
 		text            string
@@ -117,7 +120,7 @@ func missed(p plan.Plan, results []journal.Result) []Missed {
 		ignored := res.Miss == harness.MissUnobserved || res.Miss == harness.MissAlreadyExited
 		m := Missed{
 			Why: res.Why, Unsteady: res.Unfired && s.Unsteady, Ignored: ignored,
-			Fewer: res.Unfired && !s.Unsteady && !ignored && // an ignored fault did reach its point
+			Fewer: res.Unfired && !s.Unsteady && !ignored && // the process reached the point of an ignored fault
 				(ok && n < s.Last().Nth || again[hitOf(s)] || res.Miss == harness.MissTooFew),
 		}
 		why := reason{res.Reason(), m.Unsteady, m.Fewer}
@@ -147,8 +150,8 @@ type hit struct {
 
 func hitOf(s plan.Spec) hit { return hit{loopOf(s), s.Last().Nth} }
 
-// firedAgain returns the hits that fired, but not in every try: not every run has them,
-// although every trace had.
+// firedAgain returns the hits that fired only in a later try. So some run lacked them,
+// although every trace had them.
 func firedAgain(p plan.Plan, results []journal.Result) map[hit]bool {
 	again := map[hit]bool{}
 	for _, res := range results {
@@ -159,7 +162,7 @@ func firedAgain(p plan.Plan, results []journal.Result) map[hit]bool {
 	return again
 }
 
-// firstFired returns the earliest hit of each point that fired.
+// firstFired returns the number of the earliest hit that fired, for each point.
 func firstFired(p plan.Plan, results []journal.Result) map[loop]int {
 	first := map[loop]int{}
 	for _, res := range results {
@@ -172,10 +175,10 @@ func firstFired(p plan.Plan, results []journal.Result) map[loop]int {
 	return first
 }
 
-// Settle counts a new cluster as a known race if replays show that it came by chance. It
-// is not reproduced at its place, and its only finding is the race's. The race's bound
-// includes it; without a bound only a cluster of a few cases is settled. A known finding
-// that its own case shows again is not gone.
+// Settle uses the replays. It counts a new cluster as a known race if the race explains
+// its findings and no replay reproduced it. The cluster's cases then count towards the
+// race's Most. If Most was not measured, the cluster must have few cases. A known finding
+// whose case showed it in a replay is no longer Gone.
 func (r *Report) Settle(p plan.Plan) {
 	for i := range r.Known {
 		k := &r.Known[i]
@@ -206,12 +209,12 @@ func (r Report) Gone() []string {
 	return ids
 }
 
-// Reproduced returns the reproduced new clusters: see [Cluster.Reproduced].
+// Reproduced returns the new clusters that count as reproduced: see [Cluster.Reproduced].
 func (r Report) Reproduced() []Cluster {
 	return slices.DeleteFunc(slices.Clone(r.New), func(c Cluster) bool { return !c.Reproduced() })
 }
 
-// Exceeded returns the known findings with more cases than known.
+// Exceeded returns the known findings with more cases than Most.
 func (r Report) Exceeded() []Known {
 	return slices.DeleteFunc(slices.Clone(r.Known), func(k Known) bool { return !k.Exceeds() })
 }
@@ -221,8 +224,8 @@ func (r Report) TooOften() []rate.Count {
 	return slices.DeleteFunc(slices.Clone(r.Residues), func(c rate.Count) bool { return !c.Exceeds() })
 }
 
-// Fresh returns the number of news: reproduced clusters, known findings with too many
-// cases, and residues that occur too often.
+// Fresh returns the number of results that need attention: reproduced new clusters, known
+// findings with too many cases, and residues that occur too often.
 func (r Report) Fresh() int { return len(r.Reproduced()) + len(r.Exceeded()) + len(r.TooOften()) }
 
 // Seen returns the number of known findings in the sweep.
@@ -236,12 +239,13 @@ func (r Report) Seen() int {
 	return n
 }
 
-// mostFewer is the number of cases per allowed miss of a hit by a loop that ran less
-// often than in the traces. Default sweeps of 4,636 cases had one or two.
+// mostFewer allows one case with Fewer for this many cases of the sweep. Default sweeps
+// of 4,636 cases had one or two.
 const mostFewer = 1000
 
-// Status returns the exit status. It is 1 if a finding is new or a known one is gone.
-// It is 3 if a case did not run or is invalid without an excuse, and 0 otherwise.
+// Status returns the exit status. It is 1 if a finding is new or a known one is gone. It
+// is 3 if a case did not run, or is invalid for none of the reasons in Missed. Otherwise
+// it is 0.
 func (r Report) Status() int {
 	blind, fewer := false, 0
 	for _, m := range r.Missed {
@@ -260,14 +264,14 @@ func (r Report) Status() int {
 	return 0
 }
 
-// Lacks describes the planned cases without a result, which weaken the whole report. It
-// is "" if there are none.
+// Lacks describes the planned cases without a result, because without them the report is
+// incomplete. It returns "" if there are none.
 func (r Report) Lacks() string {
 	if r.Executed >= r.Planned {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d planned cases have no result: the sweep was ended, or still runs, "+
-		"and they are unknown", r.Planned-r.Executed, r.Planned)
+	return fmt.Sprintf("%d of %d planned cases have no result: the sweep was interrupted, or still runs, "+
+		"and may find more", r.Planned-r.Executed, r.Planned)
 }
 
 // JSON writes the report as JSON objects, one a line.

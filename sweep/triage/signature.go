@@ -13,21 +13,22 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// Signature is the part of a finding that is equal in other cases: the leftover and the
-// reason, without the parts of one case. It is comparable.
+// Signature is the part of a finding that is equal in other cases with the same cause. It
+// omits values of one case, such as ids. It is comparable with ==.
 type Signature struct {
 	Invariant finding.Invariant `json:"invariant"`
 	Class     finding.Class     `json:"class"`
-	// Facts are the facts of a cause: see fact.Facts.Cause.
+	// Facts has only the facts that describe the cause: see fact.Facts.Cause.
 	Facts fact.Facts `json:"facts"`
 }
 
-// String returns the form of a known finding's match: leak shim: task=none bundle=gone.
+// String returns the form that the match of a known finding has in the catalogue: leak
+// shim: task=none bundle=gone.
 func (s Signature) String() string {
 	return strings.TrimSuffix(string(s.Invariant)+" "+string(s.Class)+": "+s.Facts.String(), ": ")
 }
 
-// signatureOf removes the parts of one case from a finding.
+// signatureOf returns the signature of a finding.
 func signatureOf(f finding.Finding) Signature {
 	return Signature{f.Invariant, f.Class, f.Facts.Cause()}
 }
@@ -45,7 +46,7 @@ func signatures(found []finding.Finding) (all []Signature) {
 }
 
 // reduced returns the signatures that name a cluster, and the signatures of their
-// companions.
+// companions. A companion is a further symptom of the same cause.
 func reduced(found []finding.Finding) (main, with []Signature) {
 	alone := slices.DeleteFunc(slices.Clone(found), func(f finding.Finding) bool {
 		return slices.ContainsFunc(found, func(o finding.Finding) bool { return compare.ComesWith(f, o) })
@@ -56,8 +57,8 @@ func reduced(found []finding.Finding) (main, with []Signature) {
 }
 
 // families groups the signatures of a case by cause: leaks, wrong exit statuses of one
-// kind, wrong events of one kind. Each family belongs to one cluster, and a case may have
-// several.
+// kind, and wrong events of one kind. Each family belongs to one cluster. A case may have
+// several families.
 func families(main []Signature) [][]Signature {
 	var out [][]Signature
 	for _, s := range main {
@@ -71,8 +72,8 @@ func families(main []Signature) [][]Signature {
 	return out
 }
 
-// related reports whether two signatures of one case belong to one finding. CRI keeps its
-// own record of exits, so its errors have causes of their own.
+// related reports whether two signatures of one case have the same cause. CRI keeps its
+// own record of exits, so wrong exit statuses in CRI have causes of their own.
 func related(a, b Signature) bool {
 	if a.Invariant != b.Invariant {
 		return false
@@ -96,7 +97,8 @@ func related(a, b Signature) bool {
 	return same(fact.What)
 }
 
-// bySeverity orders signatures by their class as in the oracle, then by their facts.
+// bySeverity orders signatures by their class, the most severe first, and then by their
+// facts.
 func bySeverity(a, b Signature) int {
 	return cmp.Or(
 		cmp.Compare(slices.Index(finding.Classes, a.Class), slices.Index(finding.Classes, b.Class)),
@@ -104,7 +106,7 @@ func bySeverity(a, b Signature) int {
 	)
 }
 
-// text returns the form of several signatures, for names and comparisons.
+// text returns several signatures as one text, for names and comparisons.
 func text(all []Signature) string {
 	parts := make([]string, len(all))
 	for i, s := range all {

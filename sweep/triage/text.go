@@ -10,10 +10,10 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// The limits of a report for people; the journal and the JSON form are complete.
+// The limits of the text report. The journal and the JSON form are complete.
 const (
-	mostMissed  = 5   // cases of a reason
-	mostWindows = 8   // windows of a cluster, and additional findings
+	mostMissed  = 5   // listed cases of a reason
+	mostWindows = 8   // listed windows and additional findings of a cluster
 	mostWhy     = 160 // bytes of a reason
 )
 
@@ -96,7 +96,7 @@ func (m Missed) write(b *quote.Text) {
 	}
 }
 
-// short returns the first line of a reason, or its beginning.
+// short returns the beginning of a reason's first line.
 func short(why string) string {
 	why, _, _ = strings.Cut(why, "\n")
 	if len(why) > mostWhy {
@@ -113,7 +113,8 @@ func (c Cluster) counts() string {
 		tally(c.Actions), tally(c.Paths), tally(c.Workloads))
 }
 
-// Again describes the replays of a finding's own case that had not shown it.
+// Again describes the replays of the catalogue's case, if the sweep's run of it did not
+// show the finding.
 func (k Known) Again() string {
 	if k.Shown == nil {
 		return ""

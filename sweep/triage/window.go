@@ -11,7 +11,8 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// Window is a run of points of one function with the same findings.
+// Window is the part of a function, from the first to the last point, in which a
+// cluster's faults happen.
 type Window struct {
 	Who      string           `json:"who"`
 	Function string           `json:"function"`
@@ -20,7 +21,8 @@ type Window struct {
 	// From and To are the places of First and Last. Methods of ttrpc have none.
 	From plan.Place `json:"from,omitzero"`
 	To   plan.Place `json:"to,omitzero"`
-	// Points of the window have the findings, of the Swept ones between first and last.
+	// Points is how many points of the window have the findings. Swept is how many points
+	// the sweep has between First and Last.
 	Points int `json:"points"`
 	Swept  int `json:"swept"`
 }
@@ -43,10 +45,11 @@ func (w Window) String() string {
 	return s
 }
 
-// function returns a window without its points.
+// function returns the window of a point's function, without points.
 func function(p failpoints.Point) Window { return Window{Who: p.Who, Function: p.What} }
 
-// windows returns the functions of the points, the one with the most points first.
+// windows returns a window for each function of the points, the one with the most points
+// first.
 func windows(p plan.Plan, points map[failpoints.Point]bool) []Window {
 	in, swept := map[Window][]failpoints.Point{}, map[Window]map[failpoints.Point]bool{}
 	for at := range points {

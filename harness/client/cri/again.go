@@ -14,8 +14,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/fact"
 )
 
-// aside calls f, and records that the harness is at work meanwhile. The statements that
-// containerd executes in this time do not count as a part of the workload.
+// aside calls f, and records the time as work of the harness. Statements that containerd
+// executes in this time do not count as a part of the workload.
 func (c *Client) aside(f func()) {
 	call := harness.Call{Who: "oracle", Verb: "inventory", At: time.Now()}
 	f()
@@ -25,7 +25,7 @@ func (c *Client) aside(f func()) {
 
 // lookAgain requests all states from a restarted containerd, as kubelet does after each
 // restart. The judge compares them with the states before the restart. Then lookAgain
-// checks whether the names of the containers are still taken.
+// checks whether containerd still reserves the names of the containers.
 func (c *Client) lookAgain(ctx context.Context, all []*harness.Instance) {
 	if c.again {
 		return
@@ -43,7 +43,7 @@ func (c *Client) lookAgain(ctx context.Context, all []*harness.Instance) {
 			_, _ = c.look(ctx, i) // the next call of the client reports an error
 		}
 		for _, i := range slices.Concat(all, unstarted) {
-			if !c.Quiet && !c.Case.Faultless() { // without a fault, a step may create the container again
+			if !c.Quiet && !c.Case.Faultless() { // omitted without a fault: a later step may create the container again
 				c.tryName(ctx, harness.CRIName{Object: fact.AContainer, Taken: true}, c.createAbsent(i))
 			}
 		}
@@ -100,9 +100,9 @@ func (c *Client) TryNames(ctx context.Context) {
 	}
 }
 
-// tryContainers checks whether the names of the removed containers are free. It runs a
-// pod for that. This is only worth its time if a removal failed and was repeated, and
-// containerd was not restarted since.
+// tryContainers checks whether the names of the removed containers are free. It needs a
+// pod for that, so it only runs if a removal failed and was repeated, and if containerd
+// was not restarted since.
 func (c *Client) tryContainers(ctx context.Context) {
 	p := c.another(c.instances...)
 	if err := p.runSandbox(ctx); err != nil {

@@ -125,7 +125,7 @@ func (c *Client) stopsByConfig(ctx context.Context, i *harness.Instance) (known 
 	return known
 }
 
-// upTo returns a memory limit without swap. 0 means no limit.
+// upTo returns resources with a memory limit and without swap. 0 means no limit.
 func upTo(limit int64) *api.LinuxContainerResources {
 	return &api.LinuxContainerResources{MemoryLimitInBytes: limit, MemorySwapLimitInBytes: limit}
 }
@@ -186,7 +186,7 @@ func (c *Client) stop(ctx context.Context, i *harness.Instance, left func() bool
 		return nil
 	}
 	c.done("StopContainer", i.ID)
-	_, _ = c.look(ctx, i) // now, because CRI must already report the exit
+	_, _ = c.look(ctx, i) // the status is requested at once, because CRI must already report the exit
 	return nil
 }
 
@@ -247,7 +247,7 @@ func (c *Client) look(ctx context.Context, i *harness.Instance) (bool, error) {
 	}
 	if !i.Reported {
 		i.Reported, i.Waited = true, time.Now()
-		i.OutputsAtExit = c.readLog(i) // because kubelet now reads a termination message from the log
+		i.OutputsAtExit = c.readLog(i) // kubelet reads a termination message from the log at this time
 	}
 	i.Status = uint32(is.ExitCode)
 	c.Record.Reported(exit.Observation{
@@ -268,7 +268,7 @@ func (c *Client) statusOf(ctx context.Context, i *harness.Instance) (*api.Contai
 }
 
 // ask requests the container's status. It returns the response, and the part of it that
-// the history has.
+// the history records.
 func (c *Client) ask(ctx context.Context, i *harness.Instance) (*api.ContainerStatus, criview.Status, error) {
 	rt, err := c.rt(ctx)
 	if err != nil {

@@ -37,14 +37,15 @@ type Client struct {
 	rounds rounds
 
 	mu sync.Mutex // of the fields below, which concurrent steps change
-	// of has the current container of each place in the workload: the one that the steps
-	// mean.
+	// of has the current container for each index in the workload. Steps use this
+	// container.
 	of []*harness.Instance
-	// over has the containers that the client has ended. refused has the containers that
-	// containerd refused to start. awaited has the ids for which awaitStopped was called.
+	// over has the containers that the client has begun to end. refused has the
+	// containers that containerd refused to start. awaited has the ids for which
+	// awaitStopped was called.
 	over, refused map[*harness.Instance]bool
 	awaited       map[string]bool
-	// uses counts the additional containers in each place.
+	// uses counts, for each index in the workload, the additional containers.
 	uses map[int]int
 	// attaches has the clients that attached to a container. streams has the open streams.
 	// taken is how many bytes were written to an input.
@@ -74,7 +75,7 @@ func newClient(s *client.Session) *Client {
 		streams: map[script.Object]*input{}, taken: map[*harness.Input]int{}}
 }
 
-// instance returns a container for the n-th place in the workload.
+// instance returns a container for the n-th container of the workload.
 func (c *Client) instance(n int, name string, spec harness.Container) *harness.Instance {
 	of := script.Container(n)
 	i := &harness.Instance{Name: name, Spec: spec, MustTell: []exit.Observer{exit.ByTaskExit}}
@@ -99,7 +100,7 @@ func (c *Client) Instances() []*harness.Instance { return c.instances }
 // Shares returns true, because one shim serves all containers of a pod.
 func (c *Client) Shares(string) bool { return true }
 
-// learn requests the pid of a container from containerd's own API, because CRI does not
+// learn requests the pid of a container from containerd's task API, because CRI does not
 // report it.
 func (c *Client) learn(ctx context.Context, i *harness.Instance) {
 	cl, _, err := c.Up(ctx)
@@ -171,8 +172,8 @@ func (c *Client) rt(ctx context.Context) (api.RuntimeServiceClient, error) {
 }
 
 // Reuse runs a pod with the same name and one container. This fails if containerd still
-// reserves the name. With briefly the pod has no container, because only the name can be
-// blocked.
+// reserves the name. If briefly is true, the pod has no container, because only the name
+// can be blocked.
 func (c *Client) Reuse(ctx context.Context, briefly bool) (harness.Use, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Case.Workload.TimeLimit)
 	defer cancel()
@@ -189,7 +190,8 @@ func (c *Client) Reuse(ctx context.Context, briefly bool) (harness.Use, error) {
 	return harness.Use{}, errors.Join(err, client.Until(ctx, second.remove))
 }
 
-// another returns a client with the same session for a second pod with these containers.
+// another returns a client for a second pod with these containers. It has the same
+// session.
 func (c *Client) another(all ...*harness.Instance) *Client {
 	a := newClient(c.Session)
 	a.instances, a.late, a.again = all, c.late, true

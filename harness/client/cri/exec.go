@@ -152,8 +152,8 @@ func (c *Client) execSync(ctx context.Context, of script.Object, i *harness.Inst
 	c.noteFailed(ctx, e, err)
 }
 
-// ended records the time of CRI's response as the time at which the exec was added,
-// started, waited for and deleted.
+// ended records the time of CRI's response as the time of all steps of the exec: add,
+// start, wait and delete.
 func ended(e *harness.Exec) {
 	at := e.Sync.Answered
 	e.Added, e.Started, e.Waited, e.Deleted = at, at, at, at
@@ -168,14 +168,15 @@ func (c *Client) noteFailed(ctx context.Context, e *harness.Exec, err error) {
 	c.awaitDeath(ctx, err)
 }
 
-// leaveAfter is how many heartbeats the client waits for after an exec's start event,
-// before it goes away. The start call must be over by then. If a client of v2.0.14 goes
-// away during the start, the exec keeps running. A kill by containerd may then come too
-// early, and runc's shim does not delete a running exec.
+// leaveAfter is how many heartbeats after an exec's start event the client waits for,
+// before it goes away. containerd's Start call to the shim must be over by then. If the
+// client goes away earlier, containerd v2.0.14 may kill the exec too early. The exec then
+// keeps running, because runc's shim does not delete a running exec.
 const leaveAfter = 10
 
 // leave calls goAway when the exec runs. For an exec that leaves a child, it calls goAway
-// after the exec's exit, while the child keeps the output open. ctx ends with the call.
+// after the exec's exit, while the child keeps the output open. ctx ends when the call
+// returns.
 func (c *Client) leave(ctx context.Context, i *harness.Instance, e *harness.Exec, goAway func()) {
 	record, topic, beats := i.Record(*e), event.TopicExecStart, leaveAfter
 	if e.LeavesChild {

@@ -78,10 +78,11 @@ func (l *slowLog) take(most int) (n int) {
 	return n
 }
 
-// takeFrom does the work of take. The caller must hold the lock.
+// takeFrom does the work of take, with the FIFO's descriptor. The caller must hold the
+// lock.
 func (l *slowLog) takeFrom(fd, most int) int {
 	buf := make([]byte, most)
-	n, _ := unix.Read(fd, buf) // -1: there is no input
+	n, _ := unix.Read(fd, buf) // n is -1 if there is no input
 	n = max(n, 0)
 	l.text.Write(buf[:n])
 	return n

@@ -13,8 +13,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/callerr"
 )
 
-// query records the states of the pod and of its containers, by their status and in CRI's
-// lists.
+// query records the states of the pod and of its containers, from status calls and from
+// CRI's lists.
 func (c *Client) query(ctx context.Context, step int) {
 	c.mu.Lock()
 	containers := map[string]*harness.Instance{}

@@ -17,14 +17,14 @@ type rounds struct {
 }
 
 // lookStep takes an inventory. The first one is the baseline. Each later one ends a round
-// of a crash loop, which should have left nothing.
+// of a crash loop, and must show nothing that the round left.
 func (c *Client) lookStep(ctx context.Context, _ script.Object, _ string) error {
 	r := &c.rounds
 	switch {
 	case !r.began:
 		r.began, r.before = true, c.Look(nil).Inventory
 		if r.before == nil {
-			c.Record.Note("client", "there is no inventory before the first round: leaks of rounds are not checked")
+			c.Record.Note("client", "the inventory before the first round failed, so this case does not check for leaks between rounds")
 		}
 		c.note(func(s *harness.CRISeen) { s.Pod = r.before })
 	case r.before != nil && !r.left:

@@ -25,7 +25,7 @@ func (c *Client) play(ctx context.Context) {
 	p.Play(ctx)
 }
 
-// verbs returns the calls of the client, by the verbs of package script.
+// verbs returns the client's function for each verb of package script.
 func (c *Client) verbs() map[string]play.Verb {
 	return map[string]play.Verb{
 		"run":        func(ctx context.Context, _ script.Object, _ string) error { return c.runSandbox(ctx) },
@@ -111,8 +111,8 @@ func (c *Client) started(ctx context.Context, i *harness.Instance) error {
 	return err
 }
 
-// ending lets a container come to its configured end, and first lets its child run out of
-// memory if the workload says so.
+// ending lets a container exit as its configuration says. If the workload has an
+// OOM-killed child, ending first lets the child run out of memory.
 func (c *Client) ending(ctx context.Context, i *harness.Instance) error {
 	c.KillChild(ctx, i) // does nothing if a step has already done it
 	if i.Spec.Signal != "" || !c.Case.Workload.Scripted() {
@@ -278,7 +278,7 @@ func (c *Client) around(ctx context.Context, mark string, faults func()) {
 	}
 	all := c.startedNow()
 	if c.Died() {
-		for _, i := range all { // because a shim repeats an event that containerd did not accept
+		for _, i := range all { // the shim repeats an exit event that was not accepted
 			if i.Reported || c.wasOver(i) {
 				c.AwaitExit(ctx, i.ID)
 			}
@@ -307,7 +307,7 @@ func (c *Client) listenStep(ctx context.Context, _ script.Object, _ string) erro
 	stream, err := rt.GetContainerEvents(ctx, &api.GetEventsRequest{})
 	if err != nil {
 		leave()
-		return nil // the release has no such events
+		return nil // the release does not implement GetContainerEvents
 	}
 	go func() {
 		defer leave()
