@@ -17,7 +17,7 @@ NIGHT      ?= out/nightly
 FUZZTIME   ?= 30s
 export CONTAINERD SHORT STRICT FOCUS SUITES PROCS TIMEOUT RACE FUZZTIME NIGHT
 
-# Finds a Go that is new enough, also if sudo removed it from PATH.
+# scripts/env finds a Go that is new enough, also if sudo removed it from PATH.
 GO := . scripts/env &&
 
 .PHONY: help docs filings setup suites test kill-test vm-v2 vm-sweep mutation faultless repro-reports audit-long bisect-proof nightly-plan nightly-sweep nightly-merge nightly-judge nightly-pairs \
@@ -48,7 +48,7 @@ vm-sweep: ## (root) run PART=1/10 of the default sweep here and on pure cgroup v
 vagrant-test: ## (root) run the suites in Vagrant machines v2 and v1, on a box made here (MACHINES=v2 UPLINK=1 LABELS=)
 	@$(GO) scripts/vagrant-test $(MACHINES)
 
-mutation: ## (root) break containerd's source (sweep/mutation/mutations); the sweep must find each change (FOCUS=ID PART=1/4)
+mutation: ## (root) plant bugs in containerd's source (sweep/mutation/mutations); the sweep must find each (FOCUS=ID PART=1/4)
 	@scripts/proof mutation ./sweep/mutation "Test(SweepFindsMutations|SweepKnowsTheUntouched)/$${FOCUS:-.}" -mutation -part "$${PART:-}"
 
 faultless: ## (root) run COUNT=1000 cases without a fault, which must all hold
@@ -57,10 +57,10 @@ faultless: ## (root) run COUNT=1000 cases without a fault, which must all hold
 repro-reports: ## (root) run repro on each sample report; each must end with its bug (FOCUS=REGEXP)
 	@scripts/proof repro-reports ./repro "TestSampleReports/$${FOCUS:-.}" -reports
 
-audit-long: ## (root) audit CHURN=30m of churn, which must give no suspects, and SHIMS=1000 shims in 1 s
+audit-long: ## (root) audit a node with CHURN=30m of churn, which must find no suspects, and a node with SHIMS=1000 shims, in at most 1 s
 	@scripts/proof audit-long ./audit '^(TestChurn|TestManyShims)$$' -churn "$${CHURN:-30m}" -shims "$${SHIMS:-1000}"
 
-bisect-proof: ## (root) bisect to the releases that fixed two bugs, and to a commit, in at most log2 of the range (FOCUS=Releases|Commits)
+bisect-proof: ## (root) find the releases that fixed two bugs, and a commit, in at most log2 of the range steps (FOCUS=Releases|Commits)
 	@scripts/proof bisect-proof ./cmd/shimquake "^TestBisectProofOf($${FOCUS:-.*})" -bisect
 
 nightly-plan: ## (root) plan the night's sweep (SWEEP='--path delete ...' CONTAINERD= NIGHT=out/nightly)
@@ -71,11 +71,11 @@ nightly-sweep: ## (root) run or resume a shard of the plan: SHARD=1/8
 	@scripts/setup
 	@scripts/nightly sweep
 
-nightly-merge: ## (root) merge the shards; red if a shard is lost or a finding is new
+nightly-merge: ## (root) merge the shards; fail if a shard is lost or a finding is new
 	@scripts/setup
 	@scripts/nightly merge
 
-nightly-judge: ## judge the shards' histories again; red if a verdict changes
+nightly-judge: ## judge the shards' histories again; fail if a verdict changes
 	@scripts/nightly judge
 
 nightly-pairs: ## (root) sweep pairs of faults
@@ -97,7 +97,7 @@ nightly-matrix: ## (root) run every known bug on every branch (RELEASES=v2.3.7,v
 nightly-issues: ## open a GitHub issue for each new finding (REPO=owner/name GITHUB_TOKEN=; DRY=1 prints them)
 	@scripts/nightly issues
 
-nightly-gate: ## red unless all jobs of NEEDS were green
+nightly-gate: ## fail unless all jobs of NEEDS succeeded
 	@scripts/nightly gate
 
 nightly-summary: ## print the summaries of NIGHT in Markdown
@@ -144,7 +144,7 @@ docs: ## generate docs/bugs/, the table of bugs in README, docs/history.schema.j
 	@$(GO) go run ./cmd/reference >out/reference.md && mv out/reference.md docs/reference.md
 	@$(GO) go run ./repro/statement/write repro/statement/statements.jsonl.gz
 
-filings: ## (root) record the runs of the issues in catalogue/filing/issues/ that changed (BUGS, their ids: these)
+filings: ## (root) record runs for the changed issues in catalogue/filing/issues/ (BUGS='ID...': for these)
 	@$(GO) go run ./cmd/filings catalogue/filing/issues/recorded.jsonl $(BUGS)
 
 setup: ## (root) install the system packages that are missing

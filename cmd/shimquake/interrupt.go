@@ -12,24 +12,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errInterrupted is the cause of a context that a signal has ended.
+// errInterrupted is the cause if a signal or a broken pipe cancels a context.
 var errInterrupted = errors.New("interrupted")
 
-// untilSignal returns a context that the first SIGINT, SIGTERM or SIGHUP ends, and a
-// function that ends it, too. Then a command cleans up and says how far it came. The
-// second signal ends this program at once, with the status that a shell gives it. Then
-// the kernel ends the worlds, and the next run undoes the rest.
+// untilSignal returns a context that the first SIGINT, SIGTERM or SIGHUP cancels, and its
+// cancel function. The command then cleans up and reports its progress. A second signal
+// kills this program at once. The kernel then ends the worlds, and the next run removes
+// the other remains.
 func untilSignal(parent context.Context, w io.Writer) (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, unix.SIGINT, unix.SIGTERM)
-	if !signal.Ignored(unix.SIGHUP) { // a program in the background
-		signal.Notify(signals, unix.SIGHUP) // the end of a session by ssh
+	if !signal.Ignored(unix.SIGHUP) { // nohup ignores it
+		signal.Notify(signals, unix.SIGHUP) // an ssh session has ended
 	}
 	go func() {
 		first := <-signals
 		cancel(fmt.Errorf("%w by %v", errInterrupted, first))
-		// Beside, because a full pipe must not keep the second signal from being heard.
+		// A goroutine, because a full pipe must not delay the handling of the second signal.
 		go fmt.Fprintln(w, "shimquake: interrupted: cleaning up; a second signal ends it at once")
 		second, _ := (<-signals).(unix.Signal)
 		os.Exit(128 + int(second))
@@ -37,19 +37,19 @@ func untilSignal(parent context.Context, w io.Writer) (context.Context, context.
 	return ctx, cancel
 }
 
-// output is standard output. A write whose reader has gone (shimquake run ... | head -1)
-// ends the command as a signal does.
+// output is standard output. If its reader has exited (shimquake run ... | head -1), a
+// write cancels the command as a signal does.
 type output struct {
 	file     *os.File
 	end      context.CancelCauseFunc
 	isBroken atomic.Bool
 }
 
-// newOutput returns an output whose broken pipe calls end.
+// newOutput returns an output that calls end for a broken pipe.
 func newOutput(file *os.File, end context.CancelCauseFunc) *output {
-	// The Go runtime ends a program by SIGPIPE that does not take the signal. Ignored, it
-	// would be so for all programs of a world, too. Sockets have it sent as well, so it
-	// says nothing.
+	// Without this line, the Go runtime kills the program by SIGPIPE. The programs of a
+	// world would inherit an ignored signal, so it is not ignored. The received signals are
+	// dropped, because broken sockets cause them, too.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)
 	return &output{file: file, end: end}
 }
@@ -63,17 +63,17 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Fd is the descriptor, to ask whether it is a terminal.
+// Fd returns the descriptor, to check whether it is a terminal.
 func (o *output) Fd() uintptr { return o.file.Fd() }
 
-// interrupted returns the error with which a command ends that a signal has ended: it
-// shows nothing, unless it is violated. Another command's error is returned as it is.
+// interrupted returns the error of a command after a signal. The status is invalid unless
+// the command has found a violation. Without a signal, it returns err.
 func interrupted(ctx context.Context, err error) error {
 	var status statusError
 	if err == nil || ctx.Err() == nil || errors.As(err, &status) && status.status != statusUsage {
 		return err
 	}
-	if errors.Is(err, context.Canceled) { // its text says no more
+	if errors.Is(err, context.Canceled) { // its own text does not help the user
 		err = errors.New("interrupted: the command is not complete")
 	}
 	return statusError{statusInvalid, err}

@@ -18,7 +18,7 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// decoder knows the objects that these manifests have, and refuses what they have not.
+// decoder knows only the types of objects in these manifests, and refuses other types.
 var decoder = func() runtime.Decoder {
 	known := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, batchv1.AddToScheme, appsv1.AddToScheme} {
@@ -52,7 +52,7 @@ func Read(file string) ([]any, error) {
 	}
 }
 
-// Find is the first object of a type in a manifest.
+// Find returns the first object of a type in a manifest.
 func Find[T any](file string) (*T, error) {
 	all, err := Read(file)
 	if err != nil {

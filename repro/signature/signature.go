@@ -1,5 +1,5 @@
-// Package signature finds the statements by which a bug is known. A run of the bug's case
-// has logged them, and the same run without a fault has not.
+// Package signature finds the log statements and errors that identify a bug. A run of the
+// bug's case logs them, and the same run without the fault does not.
 package signature
 
 import (
@@ -16,17 +16,17 @@ import (
 	"github.com/shimquake/shimquake/repro/statement"
 )
 
-// Said has the log of containerd in a run, and its errors as responses to the client.
+// Said has containerd's log of a run, and the errors that it returned to the client.
 type Said struct {
 	Log    string
 	Errors []string
-	Calls  []string // the calls that failed, an error each
+	Calls  []string // the failed calls, in the order of Errors
 }
 
-// mostLog is how long a kept log may be, in bytes: evidence has the last 8 MiB of it.
+// mostLog is the maximum size of a kept log in bytes. Evidence has the last 8 MiB of it.
 const mostLog = 16 << 20
 
-// SaidIn reads what containerd has said in a run, from the folder of its evidence.
+// SaidIn reads the log and the errors of a run from its folder of evidence.
 func SaidIn(evidence string) (s Said, err error) {
 	if evidence == "" {
 		return s, errors.New("the run has kept no evidence")
@@ -51,7 +51,8 @@ func SaidIn(evidence string) (s Said, err error) {
 	return s, err
 }
 
-// Of returns the keys, sorted, of a run that the same run without a fault does not have.
+// Of returns the sorted keys that a run has, and the same run without a fault does not
+// have.
 func Of(run, without Said) (keys []string) {
 	before := map[string]bool{}
 	for _, k := range without.keys() {
@@ -68,8 +69,7 @@ func Of(run, without Said) (keys []string) {
 }
 
 // Lines returns the warnings and errors in the log of a run that are not in the log of
-// the same run without a fault. Of several that the same statement made it returns the
-// first.
+// the same run without a fault. It returns only the first line of each statement.
 func Lines(run, without Said) (lines []string) {
 	before := map[string]bool{}
 	for _, k := range without.keys() {
@@ -81,7 +81,7 @@ func Lines(run, without Said) (lines []string) {
 		}
 		for _, m := range read.Logged(line) {
 			fresh := false
-			if len(m.Chain) == 0 { // of a library
+			if len(m.Chain) == 0 { // a library has logged it
 				continue
 			}
 			for _, k := range Keys(m) {
@@ -108,8 +108,8 @@ func (s Said) keys() (keys []string) {
 	return keys
 }
 
-// Keys name the statements and codes of a line: "log failed to load shim %s", "error stat
-// %s: %w", "code ENOENT".
+// Keys returns the statements and codes of a line, such as "log failed to load shim %s",
+// "error stat %s: %w" and "code ENOENT".
 func Keys(m statement.Match) (keys []string) {
 	for _, x := range m.Chain {
 		keys = append(keys, string(x.Kind)+" "+x.Format)

@@ -38,7 +38,8 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestLines: an issue quotes the first warning of each statement that the fault adds.
+// TestLines checks that Lines returns the first line of each statement that only the run
+// with the fault logs.
 func TestLines(t *testing.T) {
 	const started = "time=\"t\" level=info msg=\"starting containerd\"\n"
 	line := func(id string) string {
@@ -54,7 +55,7 @@ func TestLines(t *testing.T) {
 }
 
 // TestSignaturesAreOfTheCatalogue compares catalogue/signatures.jsonl with the bugs and
-// with the statements of releases. `shimquake matrix --signatures` writes it.
+// with the statements of releases. `shimquake matrix --signatures` writes that file.
 func TestSignaturesAreOfTheCatalogue(t *testing.T) {
 	known := map[string]bool{}
 	for _, s := range statement.Known() {
@@ -66,17 +67,17 @@ func TestSignaturesAreOfTheCatalogue(t *testing.T) {
 			signed++
 		}
 		if len(b.Cases) > 0 && len(b.Symptoms.Log) > 0 {
-			t.Errorf("%s has a case, which says what is logged: remove its symptoms.log", b.ID)
+			t.Errorf("%s has a case, so its signature is recorded: remove symptoms.log from its file", b.ID)
 		}
 		for _, s := range b.Signatures() {
 			for _, key := range s.Keys {
 				if !known[key] && !strings.HasPrefix(key, "code ") && !strings.HasPrefix(key, "panic ") {
-					t.Errorf("%s on %s logs %q, which no release does: record it again", b.ID, s.Release, key)
+					t.Errorf("%s on %s logs %q, but no tested release has that statement: record the signature again (shimquake matrix --signatures)", b.ID, s.Release, key)
 				}
 			}
 		}
 	}
 	if signed < 100 {
-		t.Errorf("%d bugs have a signature; those with a case do", signed)
+		t.Errorf("only %d bugs have a signature, but each bug with a case should have one", signed)
 	}
 }

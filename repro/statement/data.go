@@ -15,14 +15,14 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// written are the statements of the tested releases (fixtures/containerd.Releases), as
-// `make docs` writes them: so a report is read without any release's source at hand.
+// written has the statements of the tested releases (fixtures/containerd.Releases). `make
+// docs` writes it, so reading a report needs no source of a release.
 //
 //go:embed statements.jsonl.gz
 var written []byte
 
-// Known are the statements of the tested releases. The result is shared: do not change
-// it.
+// Known returns the statements of the tested releases. Callers share the result and must
+// not change it.
 var Known = sync.OnceValue(func() []Statement {
 	all, err := Read(bytes.NewReader(written))
 	if err != nil {
@@ -31,10 +31,10 @@ var Known = sync.OnceValue(func() []Statement {
 	return all
 })
 
-// KnownTable is the table of Known.
+// KnownTable returns the table of the statements of Known.
 var KnownTable = sync.OnceValue(func() *Table { return NewTable(Known()) })
 
-// Merge puts the statements of several releases together, each once.
+// Merge returns the statements of several releases, each once.
 func Merge(releases ...[]Statement) []Statement {
 	type key struct{ format, of, level, code, fields, pkg string }
 	merged := map[key]*Statement{}
@@ -62,7 +62,8 @@ func Merge(releases ...[]Statement) []Statement {
 	return all
 }
 
-// packageOf is the last folder of a file: a package keeps it when it moves.
+// packageOf returns the last folder of a file's path. A package keeps that name if it
+// moves.
 func packageOf(file string) string {
 	dirs := strings.Split(file, "/")
 	return dirs[max(len(dirs)-2, 0)]
@@ -70,7 +71,7 @@ func packageOf(file string) string {
 
 func newest(s Statement) string { return s.Releases[len(s.Releases)-1] }
 
-// Write writes statements as Read reads them: lines of JSON, compressed.
+// Write writes statements as compressed lines of JSON.
 func Write(w io.Writer, all []Statement) error {
 	zipped := gzip.NewWriter(w)
 	lines := json.NewEncoder(zipped)
@@ -83,7 +84,7 @@ func Write(w io.Writer, all []Statement) error {
 	return zipped.Close()
 }
 
-// Read reads what Write has written.
+// Read reads the format of Write.
 func Read(r io.Reader) (all []Statement, err error) {
 	plain, err := gzip.NewReader(r)
 	if err != nil {

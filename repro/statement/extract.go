@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// skipped are folders of the module whose text no node logs.
+// skipped are folders whose code does not run in containerd on a node.
 var skipped = []string{
 	"vendor", "integration", "contrib", "test", "testutil", "testsuite", "script", "docs", "releases", "api",
 }
 
-// Extract reads the source of a release, a module's folder. It needs no build: calls are
-// known by their names. A file that cannot be parsed is an error.
+// Extract returns the statements in the source of a release. It recognises a call by its
+// name, so it needs no build. A file that cannot be parsed is an error.
 func Extract(module fs.FS, release string) ([]Statement, error) {
 	var all []Statement
 	err := fs.WalkDir(module, ".", func(name string, d fs.DirEntry, err error) error {
@@ -50,7 +50,8 @@ func Extract(module fs.FS, release string) ([]Statement, error) {
 	return slices.CompactFunc(all, func(a, b Statement) bool { return compare(a, b) == 0 }), err
 }
 
-// foreign reports whether a file is a test or another system's.
+// foreign reports whether a file is a test, is generated, or is for another operating
+// system.
 func foreign(name string) bool {
 	base := strings.TrimSuffix(path.Base(name), ".go")
 	return strings.HasSuffix(name, ".pb.go") || slices.ContainsFunc(
@@ -79,7 +80,7 @@ func inDecl(file string, decl ast.Decl) (all []Statement) {
 	return all
 }
 
-// nameOf is a function's name with its type.
+// nameOf returns a function's name with the type of its receiver.
 func nameOf(f *ast.FuncDecl) string {
 	if f.Recv == nil || len(f.Recv.List) == 0 {
 		return f.Name.Name
@@ -99,7 +100,7 @@ func nameOf(f *ast.FuncDecl) string {
 	}
 }
 
-// levels are the methods of logrus, and of containerd's log, that log a text.
+// levels maps the methods of logrus and of containerd's log package to their levels.
 var levels = map[string]string{
 	"Trace": "trace", "Debug": "debug", "Info": "info", "Warn": "warning", "Warning": "warning", "Error": "error",
 	"Fatal": "fatal", "Panic": "panic", "Print": "info",
@@ -146,7 +147,7 @@ func inCall(call *ast.CallExpr) (Statement, bool) {
 	return s, ok
 }
 
-// inSprintf is the text that fmt.Sprintf makes.
+// inSprintf returns the statement of a call of fmt.Sprintf.
 func inSprintf(call *ast.CallExpr) (Statement, bool) {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || identOf(sel.X) != "fmt" || sel.Sel.Name != "Sprintf" {
@@ -155,7 +156,7 @@ func inSprintf(call *ast.CallExpr) (Statement, bool) {
 	return made(call.Args, 0)
 }
 
-// made is the statement of a call whose format is the argument at.
+// made returns the statement of a call. Its format is the argument with the index at.
 func made(args []ast.Expr, at int) (Statement, bool) {
 	if len(args) <= at {
 		return Statement{}, false
@@ -173,7 +174,8 @@ func made(args []ast.Expr, at int) (Statement, bool) {
 	return s, true
 }
 
-// wrapping has %w in a format wherever an argument is an error: older source has %v.
+// wrapping replaces %v with %w if its argument is an error, because older source has %v
+// there.
 func wrapping(format string, args []ast.Expr) string {
 	n := 0
 	return verb.ReplaceAllStringFunc(format, func(v string) string {
@@ -188,7 +190,7 @@ func wrapping(format string, args []ast.Expr) string {
 	})
 }
 
-// isError reports whether an expression is an error by its name: err, readErr or
+// isError reports whether an expression has the name of an error, such as err, readErr or
 // err.Error().
 func isError(e ast.Expr) bool {
 	if call, ok := e.(*ast.CallExpr); ok {
@@ -201,7 +203,7 @@ func isError(e ast.Expr) bool {
 	return name == "err" || strings.HasSuffix(name, "err") || strings.HasPrefix(name, "err")
 }
 
-// codeOf is the code of one of errdefs' errors, or "".
+// codeOf returns the code of an error of errdefs, or "".
 func codeOf(e ast.Expr) string { return strings.TrimPrefix(selectedOf(e, "errdefs"), "Err") }
 
 func selectedOf(e ast.Expr, of string) string {
@@ -218,7 +220,7 @@ func identOf(e ast.Expr) string {
 	return ""
 }
 
-// literalOf is the text of a string literal, or of several that are added.
+// literalOf returns the text of a string literal, or of a concatenation of literals.
 func literalOf(e ast.Expr) (string, bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -248,7 +250,8 @@ func literalOf(e ast.Expr) (string, bool) {
 	return "", false
 }
 
-// fieldsOf are the fields that a logger was given: WithField("id", id), WithError(err).
+// fieldsOf returns the names of a logger's fields, from calls such as WithField("id", id)
+// and WithError(err).
 func fieldsOf(e ast.Expr) []string {
 	call, ok := e.(*ast.CallExpr)
 	if !ok {

@@ -66,7 +66,7 @@ func TestExtract(t *testing.T) {
 		t.Errorf("got\n%+v\nwant\n%+v", got, want)
 	}
 	if _, err := Extract(fstest.MapFS{"a.go": {Data: []byte("no Go")}}, "v9.9.9"); err == nil {
-		t.Error("what cannot be parsed is passed over")
+		t.Error("Extract returned no error for a file that cannot be parsed")
 	}
 }
 
@@ -86,8 +86,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestWrittenIsFresh compares statements.jsonl.gz with the source of the releases that
-// are tested here. `make docs` writes it.
+// TestWrittenIsFresh compares statements.jsonl.gz, which `make docs` writes, with the
+// source of the tested releases.
 func TestWrittenIsFresh(t *testing.T) {
 	for _, release := range containerd.ReleasesToTest() {
 		dir, err := containerd.SourceDir(t.Context(), release)
@@ -106,16 +106,16 @@ func TestWrittenIsFresh(t *testing.T) {
 			}
 		}
 		same := func(a, b Statement) bool {
-			a.File, b.File = packageOf(a.File), packageOf(b.File) // a file may be another in a newer release
+			a.File, b.File = packageOf(a.File), packageOf(b.File) // the path may change in a newer release
 			return compare(a, b) == 0
 		}
 		want = Merge(want)
 		if len(got) != len(want) {
-			t.Errorf("%s: %d statements are written, its source has %d: make docs", release, len(got), len(want))
+			t.Errorf("%s: the file has %d statements, and the source has %d: run make docs", release, len(got), len(want))
 		}
 		for _, s := range want {
 			if !slices.ContainsFunc(got, func(o Statement) bool { return same(s, o) }) {
-				t.Fatalf("%s: %+v is not written: make docs", release, s)
+				t.Fatalf("%s: the file lacks %+v: run make docs", release, s)
 			}
 		}
 	}

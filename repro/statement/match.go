@@ -10,24 +10,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Match names the statements that made a text.
+// Match is the result of matching a text: the statements of containerd that made it.
 type Match struct {
-	// Chain are the texts, the outermost first: what was logged, then the error that stands
-	// in it, then what that wraps. Empty where no release makes such a text.
+	// Chain has the matched formats, the outermost first: the logged message, then its
+	// error, then each wrapped error. It is empty if no release makes such a text.
 	Chain []*Text
-	// Codes are the codes that the text itself says, of errdefs or of errno: "NotFound",
+	// Codes are the error codes in the text, with the names of errdefs or errno: "NotFound",
 	// "ENOSPC".
 	Codes []string
-	// Unknown is the part that no statement makes: the words of runc, of the kernel or of
-	// another program. "" where all is known.
+	// Unknown is the part that no statement of containerd makes. It comes from runc, the
+	// kernel or another program. It is "" if all is known.
 	Unknown string
 
-	weight int // letters that are explained
+	weight int // the number of letters and digits in the matched parts
 }
 
-// Holds reports whether the innermost text of m, its cause, was made in other, too, with
-// the same codes. An error that no statement makes, as a fault injects it, stands for any
-// cause and code of the same outermost text.
+// Holds reports whether other has the innermost format of m, which is the cause, and the
+// same codes. An injected error has no statement. If other has one, the same outermost
+// format is enough.
 func (m Match) Holds(other Match) bool {
 	if len(m.Chain) == 0 {
 		return false
@@ -39,21 +39,22 @@ func (m Match) Holds(other Match) bool {
 	return len(in) == 0 || !slices.ContainsFunc(of, func(code string) bool { return !slices.Contains(in, code) })
 }
 
-// callCodes are the codes of gRPC that tell errors apart: Unknown does not.
+// callCodes returns the gRPC codes except Unknown, because Unknown does not tell errors
+// apart.
 func (m Match) callCodes() []string {
 	return slices.DeleteFunc(slices.Clone(m.Codes), func(code string) bool {
 		return code == "Unknown" || code == strings.ToUpper(code)
 	})
 }
 
-// Weight is how many letters and digits of the text the statements explain.
+// Weight returns the number of letters and digits that the statements explain.
 func (m Match) Weight() int { return m.weight }
 
 func (m Match) has(x *Text) bool {
 	return slices.ContainsFunc(m.Chain, func(o *Text) bool { return o.Kind == x.Kind && o.Format == x.Format })
 }
 
-// Alike is how many hundredths of m's texts and codes were made in other, too.
+// Alike returns the percentage of the formats and codes of m that other also has.
 func (m Match) Alike(other Match) int {
 	n := 0
 	for _, x := range m.Chain {
@@ -69,7 +70,7 @@ func (m Match) Alike(other Match) int {
 	return 100 * n / max(len(m.Chain)+len(m.Codes), 1)
 }
 
-// Functions are a release's functions that make the texts, with their types.
+// Functions returns the functions of a release that make the texts, with their types.
 func (m Match) Functions(release string) (out []string) {
 	for _, x := range m.Chain {
 		for _, p := range x.Places {
@@ -82,10 +83,10 @@ func (m Match) Functions(release string) (out []string) {
 	return slices.Compact(out)
 }
 
-// Releases are the tested releases that can make most of the texts of some matches, the
-// oldest first. None if no match names a text.
+// Releases returns the tested releases that can make most of the texts of the matches,
+// the oldest first. It returns none if no match has a format.
 func Releases(all []Match) (best []string) {
-	can := map[string]int{} // how many texts a release makes
+	can := map[string]int{} // the number of texts that a release makes
 	for _, m := range all {
 		for _, x := range m.Chain {
 			of := map[string]bool{}
@@ -112,8 +113,8 @@ func Releases(all []Match) (best []string) {
 	return best
 }
 
-// Line matches a line of a log, of containerd or of a client of it: the better of Log and
-// Error.
+// Line matches a log line of containerd or of its client. It returns the better result of
+// Log and Error.
 func (t *Table) Line(message, err string) Match {
 	if strings.HasPrefix(message, "panic: ") || strings.HasPrefix(message, "fatal error: ") {
 		first, _, _ := strings.Cut(message, "\n")
@@ -129,8 +130,8 @@ func (t *Table) Line(message, err string) Match {
 	return logged
 }
 
-// Log matches a logged message with the error that stands beside it, if any. Message and
-// error are whole: without time and level, unquoted.
+// Log matches a logged message and the error in its fields, if any. Both are unquoted,
+// and have no time and no level.
 func (t *Table) Log(message, err string) Match {
 	m := newSearch(t).text(t.logs, message)
 	if m.weight == 0 {
@@ -144,21 +145,23 @@ func (t *Table) Log(message, err string) Match {
 	return m
 }
 
-// Error matches the text of an error, as a client prints it.
+// Error matches the text of an error that a client prints.
 func (t *Table) Error(text string) Match { return newSearch(t).error(text) }
 
-// search is one matching. It tries each part of the text once, and mostParts at most.
+// search matches one text. It tries each part of the text once, and at most mostParts
+// parts.
 type search struct {
 	table *Table
 	done  map[string]Match
 }
 
-// mostParts is how many parts of a line are looked at: a long chain of errors has ten.
+// mostParts is the maximum number of parts that are tried. A long chain of errors has
+// ten.
 const mostParts = 64
 
 func newSearch(t *Table) *search { return &search{t, map[string]Match{}} }
 
-// text is the best of the texts that make all of one, by the letters that it explains.
+// text returns the match of a whole text that explains the most letters.
 func (s *search) text(in index, text string) (best Match) {
 	for _, x := range in.candidates(text) {
 		found := x.compile().FindStringSubmatch(text)
@@ -182,13 +185,13 @@ func (s *search) text(in index, text string) (best Match) {
 	return best
 }
 
-// mostError is how much of an error's text is looked at.
+// mostError is the maximum length of an error's text in bytes. The rest is ignored.
 const mostError = 4 << 10
 
 var rpcError = regexp.MustCompile(`(?s)\Arpc error: code = (\w+) desc = (.*)\z`)
 
-// error is the best match of an error's text. Words that no statement makes are skipped
-// up to the next colon: another program has made them.
+// error returns the best match of an error's text. It skips an unknown part up to the
+// next colon, because another program may have added it.
 func (s *search) error(text string) Match {
 	if len(text) > mostError {
 		text = text[:mostError]
@@ -200,7 +203,7 @@ func (s *search) error(text string) Match {
 	if len(s.done) >= mostParts {
 		return Match{Unknown: text}
 	}
-	s.done[text] = Match{} // while it is looked for
+	s.done[text] = Match{} // a placeholder during the search
 	m := s.best(text)
 	s.done[text] = m
 	return m
@@ -237,7 +240,7 @@ func (s *search) best(text string) Match {
 	return best
 }
 
-// codes are the texts of errdefs' errors and of errno.
+// codes maps the texts of errors of errdefs and errno to their codes.
 var codes = func() map[string]string {
 	all := map[string]string{
 		"not found": "NotFound", "already exists": "AlreadyExists", "invalid argument": "InvalidArgument",

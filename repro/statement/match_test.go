@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// TestLine has lines as containerd's releases, and clients of them, print them.
+// TestLine matches lines that containerd's releases and their clients print.
 func TestLine(t *testing.T) {
 	for name, tt := range map[string]struct {
 		message, err string
-		chain        []string // functions, one of each text
+		chain        []string // one function for each text
 		codes        []string
 		unknown      string
 	}{
@@ -53,8 +53,8 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// TestReleases has lines that only some releases log. One line that another release logs
-// does not outvote two.
+// TestReleases matches lines that only some releases log. The releases that log most of
+// the lines win.
 func TestReleases(t *testing.T) {
 	all := func(messages ...string) (ms []Match) {
 		for _, m := range messages {
@@ -115,11 +115,12 @@ func TestMatchesAreCompared(t *testing.T) {
 		}
 	}
 	if unknown := line("Started Session 12 of User root.", ""); unknown.Holds(unknown) {
-		t.Error("what no statement makes is the same as itself: nothing is known of it")
+		t.Error("Holds returned true for a text without a statement")
 	}
 }
 
-// A text that is all colons, or matches many formats in many ways, ends soon.
+// FuzzLine checks that matching also ends soon for many colons, or for many possible
+// matches.
 func FuzzLine(f *testing.F) {
 	f.Add("failed to load shim /run/x", "failed to resolve runtime path: stat /x: no such file or directory")
 	f.Add(strings.Repeat(": ", 2000), strings.Repeat("stat x: ", 500))

@@ -1,6 +1,6 @@
-// Package statement knows what releases of containerd can log and which errors they can
-// make: the formats of their source, with the function that each stands in. A line of a
-// report is matched with them, so that it names a place in the source.
+// Package statement has the log messages and errors in the source of containerd's
+// releases: their formats and functions. It finds the place in the source that made a
+// line of a report.
 package statement
 
 import (
@@ -12,60 +12,60 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// Kind says what a statement does with its text.
+// Kind is the use of a statement's text.
 type Kind string
 
 // The kinds.
 const (
-	Log   Kind = "log"   // logs it
-	Error Kind = "error" // makes an error of it
-	Panic Kind = "panic" // no statement: the Go runtime ends a program with it
+	Log   Kind = "log"   // the statement logs the text
+	Error Kind = "error" // the statement makes an error with the text
+	Panic Kind = "panic" // the Go runtime prints the text when a program panics
 )
 
 // Statement is a place in containerd's source that makes a text.
 type Statement struct {
-	// File is the file within the module, as in the newest release that has it:
+	// File is the path within the module in the newest release with this statement, such as
 	// "core/runtime/v2/shim.go".
 	File string `json:"file"`
-	// Func is the function with its type: "ShimManager.startShim", or "" where a package's
-	// variable is.
+	// Func is the function with its type, such as "ShimManager.startShim". It is "" for a
+	// variable of the package.
 	Func string `json:"func,omitempty"`
 	Kind Kind   `json:"kind"`
-	// Level is that of a Log, as logrus names it: "warning".
+	// Level is the level of a Log, with the name of logrus, such as "warning".
 	Level string `json:"level,omitempty"`
-	// Format is the text with the verbs of package fmt. %w stands where the text of another
-	// error follows, also where the source has %v for one.
+	// Format is the text with the verbs of package fmt. It has %w for each wrapped error,
+	// also if the source has %v.
 	Format string `json:"format"`
-	// Code is the code of the error that it makes, as errdefs name it: "NotFound".
+	// Code is the code of the error, with the name of errdefs, such as "NotFound".
 	Code string `json:"code,omitempty"`
-	// Fields are the names of the fields that a Log has, in their order.
+	// Fields are the names of the fields of a Log, in their order.
 	Fields []string `json:"fields,omitempty"`
-	// Releases have it, of the releases that were read.
+	// Releases are the tested releases with this statement.
 	Releases []string `json:"releases"`
 }
 
-// Name is the statement in a few words for people: "core/runtime/v2/shim.go loadShim".
+// Name returns the file and the function, such as "core/runtime/v2/shim.go loadShim".
 func (s Statement) Name() string { return strings.TrimSpace(s.File + " " + s.Func) }
 
-// in reports whether a release has the statement, or another of its minor version, if it
-// is one. All have it where release is "" or no release.
+// in reports whether any release with the same minor version has the statement. It
+// returns true if the text is no release.
 func (s Statement) in(release string) bool {
 	line := semver.MajorMinor(release)
 	return line == "" || slices.ContainsFunc(s.Releases, func(r string) bool { return semver.MajorMinor(r) == line })
 }
 
-// compare puts statements in the order of their text.
+// compare orders statements by kind, then by format, then by their other fields.
 func compare(a, b Statement) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Format, b.Format), cmp.Compare(a.File, b.File),
 		cmp.Compare(a.Func, b.Func), cmp.Compare(a.Level, b.Level), cmp.Compare(a.Code, b.Code),
 		slices.Compare(a.Fields, b.Fields))
 }
 
-// verb is one of package fmt's.
+// verb matches a verb of package fmt.
 var verb = regexp.MustCompile(`%[-+# 0]*(?:\[\d+\])?[\d*]*(?:\.[\d*]+)?([a-zA-Z%])`)
 
-// parts are the literals of a format and the verbs between them: one literal more than
-// verbs.
+// parts returns the literals of a format and the verbs between them. There is one literal
+// more than verbs.
 func parts(format string) (literals []string, verbs []byte) {
 	var literal strings.Builder
 	rest := 0

@@ -7,11 +7,11 @@ import (
 	"unicode"
 )
 
-// Text is a format with all the statements that have it.
+// Text is a format, with all statements that have this format.
 type Text struct {
 	Kind   Kind
 	Format string
-	// Places are the statements: at least one, but of a Panic.
+	// Places are the statements. A Panic has none.
 	Places []Statement
 
 	literals []string
@@ -21,7 +21,8 @@ type Text struct {
 	compile  func() *regexp.Regexp
 }
 
-// least is how many letters the literals of a text must have, to be told from others.
+// least is the minimum number of letters in the literals. A shorter format would match
+// too many texts.
 const least = 4
 
 // Table finds the statements that make a text.
@@ -29,7 +30,7 @@ type Table struct {
 	logs, errors index
 }
 
-// NewTable is a table of statements.
+// NewTable returns a table of the statements.
 func NewTable(all []Statement) *Table {
 	texts := map[string]*Text{}
 	t := &Table{logs: index{}, errors: index{}}
@@ -70,7 +71,7 @@ func letters(text string) (n int) {
 	return n
 }
 
-// index has texts by how they begin: up to longestKey bytes of the first literal.
+// index maps the first longestKey bytes of the first literal to texts.
 type index map[string][]*Text
 
 const longestKey = 8
@@ -81,7 +82,7 @@ func (i index) add(x *Text) {
 	i[key] = append(i[key], x)
 }
 
-// candidates are the texts that could make all of a text.
+// candidates returns the formats that may match the whole text.
 func (i index) candidates(text string) (out []*Text) {
 	for n := 0; n <= min(longestKey, len(text)); n++ {
 		for _, x := range i[text[:n]] {
@@ -99,7 +100,8 @@ var verbPatterns = map[byte]string{
 	'q': `"(?:[^"\\]|\\.)*"`,
 }
 
-// pattern matches whole texts of this format; each error that is wrapped is a group.
+// pattern returns a pattern that matches whole texts of this format. Each wrapped error
+// is a group.
 func (t *Text) pattern() *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString(`(?s)\A`)

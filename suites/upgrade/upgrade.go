@@ -1,5 +1,5 @@
-// Package upgrade holds the specs about upgrades and downgrades of containerd while
-// containers run. Their shims go on, and the new release reports their exits.
+// Package upgrade has the specs about upgrades and downgrades of containerd while
+// containers run. The old shims keep running, and the new release reports the exits.
 package upgrade
 
 import (
@@ -19,10 +19,11 @@ import (
 // The newest releases of older branches.
 const older, oldest = "v2.3.7", "v1.7.35"
 
-// subject is the release under test, as a script names it.
+// subject returns the name of the release under test for the step `install`.
 func subject() string { return cmp.Or(os.Getenv(spec.SubjectEnv), containerd.DefaultRelease) }
 
-// through are two containers that run while releases follow each other.
+// through returns a workload of two containers that run while the releases are installed
+// one after another.
 func through(releases ...string) harness.Workload {
 	steps := []string{"create all", "mark created", "start all", "mark running"}
 	for _, r := range releases {

@@ -1,5 +1,5 @@
-// Command write reads the source of each tested release of containerd, and writes what
-// they can log and fail with into the file that it is given: `make docs`.
+// Command write reads the source of each tested release of containerd. It writes all log
+// messages and errors into the file of its argument. `make docs` runs it.
 package main
 
 import (
