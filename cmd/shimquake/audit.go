@@ -34,7 +34,7 @@ type auditing struct {
 	out, log   io.Writer
 
 	reported map[string]bool // suspects that --watch has reported
-	was      int             // how many there were
+	was      int             // the number of suspects in the previous audit of --watch
 }
 
 func auditCommand() *cobra.Command {
@@ -108,12 +108,12 @@ func (a *auditing) check() error {
 		return errors.New("--with-workloads sets the content of a bundle: add --bundle FILE")
 	}
 	if a.options.PID < 0 {
-		return fmt.Errorf("--pid %d: name a process, or leave it out for all", a.options.PID)
+		return fmt.Errorf("--pid %d: it must be the pid of a running process; without --pid, the whole node is audited", a.options.PID)
 	}
 	return nil
 }
 
-// auditStatus is the exit status as an error.
+// auditStatus returns the exit status as an error.
 func auditStatus(r *audit.Report) error {
 	switch {
 	case len(r.Suspects) > 0:
@@ -124,7 +124,7 @@ func auditStatus(r *audit.Report) error {
 	return nil
 }
 
-// once runs an audit, and writes the requested files.
+// once runs one audit, and writes the requested files.
 func (a *auditing) once(ctx context.Context) (*audit.Report, error) {
 	r, err := audit.Run(ctx, a.options)
 	if err != nil {
@@ -167,7 +167,7 @@ func (a *auditing) keepWatch(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			fmt.Fprintf(a.log, "%s could not look: %v\n", time.Now().Format(time.TimeOnly), err)
+			fmt.Fprintf(a.log, "%s the audit failed, and is tried again: %v\n", time.Now().Format(time.TimeOnly), err)
 		case a.json:
 			if err := a.print(r); err != nil {
 				return err
@@ -183,7 +183,7 @@ func (a *auditing) keepWatch(ctx context.Context) error {
 	}
 }
 
-// news prints a line with the counts, and the new suspects.
+// news prints a line with the counts, and then the new suspects.
 func (a *auditing) news(r *audit.Report) {
 	fmt.Fprintf(a.out, "%s %d suspects (%+d), %d shims\n", r.Taken.Format(time.TimeOnly), len(r.Suspects),
 		len(r.Suspects)-a.was, r.Shims)
@@ -202,8 +202,8 @@ func (a *auditing) news(r *audit.Report) {
 	a.reported = now
 }
 
-// replaceFile writes a file beside the one of that name and then renames it: a reader
-// sees the old one or the new one.
+// replaceFile writes a temporary file and renames it to name, so that a reader never sees
+// a partly written file.
 func replaceFile(name string, mode os.FileMode, write func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {

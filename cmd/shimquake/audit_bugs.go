@@ -13,21 +13,21 @@ import (
 	"github.com/shimquake/shimquake/repro/read"
 )
 
-// notSeen are facts that only a history has. They are unknown on a live node, so a bug
-// with one of them still fits.
+// notSeen are facts that only a history has. They are unknown on a live node, so they
+// exclude no bug.
 var notSeen = []fact.Key{
 	fact.Create, fact.Containerd, fact.Role, fact.Shim, fact.Program,
 	fact.Served,
 }
 
-// nameBugs adds to each suspect the bugs of the catalogue that leave it on its version.
-// It keeps known and untested bugs apart. shimquake repro on the same node gives the
-// same order.
+// nameBugs adds the matching bugs of the catalogue to each suspect: to Bugs if they are
+// known on its version, and to MayBe if they are untested on it. They have the order of
+// shimquake repro.
 func nameBugs(r *audit.Report) {
 	ofVersion := map[string][]rank.Fit{}
 	type likeness struct{ kind, facts, version string }
 	type names struct{ bugs, mayBe []string }
-	ofLike := map[likeness]names{} // thousands of suspects have the same few facts
+	ofLike := map[likeness]names{} // a cache, because thousands of suspects may have the same facts
 	for i := range r.Suspects {
 		s := &r.Suspects[i]
 		like := likeness{string(s.Kind), strings.Join(s.Facts, " "), s.Version}
@@ -48,8 +48,8 @@ func nameBugs(r *audit.Report) {
 	}
 }
 
-// bugsOf returns the ids of the bugs with the suspect's facts, in the order of fits. Only
-// bugs with this state on the suspect's version count.
+// bugsOf returns the ids of the bugs that match the suspect's facts, in the order of
+// fits. It leaves out bugs with another state on the suspect's version.
 func bugsOf(s audit.Suspect, fits []rank.Fit, state affected.State) []string {
 	ids := []string{}
 	facts, err := fact.ParseAll(s.Facts)
@@ -66,7 +66,8 @@ func bugsOf(s audit.Suspect, fits []rank.Fit, state affected.State) []string {
 	return ids
 }
 
-// fitting reports whether a finding is like a match, as far as a live node can tell.
+// fitting reports whether a finding has the facts of a match, except for the facts that a
+// live node does not show.
 func fitting(m finding.Match, f finding.Finding) bool {
 	for _, k := range notSeen {
 		if f.Facts[k] == "" {

@@ -43,8 +43,8 @@ func bundleCommand() *cobra.Command {
 	return c
 }
 
-// bundle packs a folder below its own name. It overwrites no file, and removes an
-// unfinished archive.
+// bundle packs a folder into a new archive. The names in the archive begin with the
+// folder's name. After an error it removes the archive.
 func bundle(dir, out string) (err error) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -67,8 +67,8 @@ func bundle(dir, out string) (err error) {
 	return errors.Join(pack(t, dir, f), t.Close(), z.Close(), f.Close())
 }
 
-// mostBundled is the limit of an archive's content in bytes. A default sweep leaves some
-// 100 MB.
+// mostBundled is the limit of an archive's content in bytes. The report of a default
+// sweep has some 100 MB.
 const mostBundled = 2 << 30
 
 // pack adds the regular files of a folder, except the archive itself.
@@ -91,7 +91,7 @@ func pack(t *tar.Writer, dir string, own *os.File) error {
 			return err
 		}
 		if packed += info.Size(); packed > mostBundled {
-			return fmt.Errorf("%s has more than %d MiB up to %s: remove files that you need not send", dir,
+			return fmt.Errorf("%s has more than the limit of %d MiB (reached at %s): remove files that you need not send", dir,
 				mostBundled>>20, name)
 		}
 		f, err := files.Open(name, info.Size())

@@ -23,7 +23,7 @@ import (
 type bisectFlags struct {
 	good, bad  string
 	source     string // a git checkout; "" searches releases
-	here       bool   // one checkout, the working directory, for git bisect run
+	here       bool   // try only the checkout in the working directory, for git bisect run
 	pre        bool
 	by         []string
 	confidence float64
@@ -102,7 +102,7 @@ With --here it tries the checkout in the working directory, as the command of gi
 	return c
 }
 
-// check reports wrong flags.
+// check returns an error for invalid flags.
 func (f *bisectFlags) check() error {
 	switch {
 	case f.here && (f.good != "" || f.bad != "" || f.source != "" || f.pre || f.json):
@@ -167,7 +167,7 @@ func (f *bisectFlags) run(ctx context.Context, word string, out io.Writer) (err 
 		if errors.Is(err, bisect.ErrEnd) {
 			return statusError{
 				statusInvalid,
-				fmt.Errorf("%w: choose another release or commit, or another case (evidence: %s)",
+				fmt.Errorf("%w: choose another release or commit for --good and --bad, or another case (evidence: %s)",
 					err, f.evidence()),
 			}
 		}
@@ -183,7 +183,8 @@ func (f *bisectFlags) run(ctx context.Context, word string, out io.Writer) (err 
 
 func (f *bisectFlags) evidence() string { return filepath.Join(f.out, "evidence") }
 
-// forGit gives an error a status that ends git bisect run, unless the error is a result.
+// forGit gives an error a status that stops git bisect run. Errors that are results keep
+// their status.
 func forGit(err error) error {
 	var se statusError
 	if err == nil || errors.As(err, &se) && (se.status == statusViolated || se.status == gitSkip) {

@@ -17,17 +17,17 @@ type bisectAnswer struct {
 	// Is is "first fixed" or "first bad".
 	Is    string `json:"is"`
 	First string `json:"first"`
-	// Last is the last revision with the result of the old end. Between has the untested
-	// revisions after it. Each of them may be the first.
+	// Last is the last revision with the same result as the older end of the range. Between
+	// has the untested revisions between Last and First. Any of them may be the true first.
 	Last       string        `json:"last"`
 	Between    []string      `json:"between,omitempty"`
-	By         []string      `json:"by"`         // The findings that are the bug.
+	By         []string      `json:"by"`         // The findings that count as the bug.
 	Odds       bisect.Odds   `json:"odds"`       // The odds of the bug at the bad end.
-	AtLeast    float64       `json:"atLeast"`    // The lower bound of the odds.
-	Need       int           `json:"need"`       // The number of runs that must hold.
+	AtLeast    float64       `json:"atLeast"`    // The lower bound of Odds.
+	Need       int           `json:"need"`       // The number of runs that must hold at a good revision.
 	Asked      float64       `json:"asked"`      // The required confidence.
 	Confidence float64       `json:"confidence"` // The confidence of the result.
-	Revisions  int           `json:"revisions"`  // In the range, with its ends.
+	Revisions  int           `json:"revisions"`  // The number of revisions in the range, with its ends.
 	Runs       int           `json:"runs"`
 	Trials     []bisectTrial `json:"trials"`
 	Note       string        `json:"note,omitempty"`

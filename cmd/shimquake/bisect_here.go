@@ -14,8 +14,9 @@ import (
 	"github.com/shimquake/shimquake/progress"
 )
 
-// tryHere tries the checkout in the working directory and returns a status for git bisect
-// run. The odds of the bug are unknown, so it prints the odds that it can miss.
+// tryHere runs the case on the checkout in the working directory, and returns a status
+// for git bisect run. The odds of the bug are unknown. So it prints the lowest odds at
+// which these runs find a bug with the required confidence.
 func (f *bisectFlags) tryHere(ctx context.Context, word string, out io.Writer) error {
 	c, by, err := f.read(word)
 	if err != nil {
@@ -59,8 +60,8 @@ func (f *bisectFlags) tryHere(ctx context.Context, word string, out io.Writer) e
 	return nil
 }
 
-// lookedFor returns the findings of --by, else the findings that the case declares for
-// the release. Without both, each violation counts.
+// lookedFor returns the findings that count as the bug: those of --by, or else those that
+// the case declares for the release. If there are none, each violation counts.
 func lookedFor(c harness.Case, v harness.Verdict, by []finding.Match) []finding.Match {
 	if by != nil {
 		return by

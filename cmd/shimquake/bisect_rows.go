@@ -13,16 +13,16 @@ import (
 
 // revisions are the sorted revisions of a search.
 type revisions struct {
-	names    []string // For people.
-	doubtful []bool   // It may not exist.
+	names    []string // The names in messages.
+	doubtful []bool   // Whether a revision may not exist.
 	oldIsBad bool
 	note     string // A caveat about the order.
-	// ready prepares a revision and returns its name as a subject of cases.
+	// ready prepares a revision, and returns its name for the key containerd of a case.
 	ready func(ctx context.Context, rev int) (spec string, err error)
 	close func() error
 }
 
-// releaseRow returns the releases between two.
+// releaseRow returns the releases from good to bad.
 func releaseRow(ctx context.Context, good, bad string, pre bool) (revisions, error) {
 	all, err := containerd.Between(ctx, good, bad, pre)
 	if err != nil {
@@ -37,8 +37,8 @@ func releaseRow(ctx context.Context, good, bad string, pre bool) (revisions, err
 	}
 	r.oldIsBad = all[0].Version == "v"+trimV(bad)
 	if len(lines) > 1 {
-		r.note = fmt.Sprintf("the range crosses %d branches of releases, sorted by version: "+
-			"a change on several branches has a first release in each", len(lines))
+		r.note = fmt.Sprintf("the range contains %d branches of releases, and is sorted by version: "+
+			"a change that is on several branches has a first release on each of them", len(lines))
 	}
 	r.ready = func(_ context.Context, rev int) (string, error) { return r.names[rev], nil }
 	r.close = func() error { return nil }
@@ -52,7 +52,7 @@ func trimV(version string) string {
 	return version
 }
 
-// commitRow returns the commits between two commits of a git checkout.
+// commitRow returns the commits from good to bad in a git checkout.
 func commitRow(ctx context.Context, source, good, bad string) (revisions, error) {
 	cache, err := containerd.CacheDir()
 	if err != nil {
@@ -65,7 +65,7 @@ func commitRow(ctx context.Context, source, good, bad string) (revisions, error)
 	}
 	all, goodIsOld, err := clone.Between(ctx, good, bad)
 	if err != nil {
-		_ = clone.Close() // The first error is the cause.
+		_ = clone.Close() // The error above is the cause.
 		return revisions{}, err
 	}
 	r := revisions{oldIsBad: !goodIsOld, close: clone.Close, doubtful: make([]bool, len(all))}

@@ -25,13 +25,13 @@ import (
 // trials runs a case at revisions.
 type trials struct {
 	c        harness.Case
-	by       []finding.Match // The findings that are the bug; nil until they are learned.
+	by       []finding.Match // The findings that count as the bug; nil until learn has chosen them.
 	row      revisions
 	flags    *bisectFlags
-	rev      int // The prepared revision; -1: none.
+	rev      int // The prepared revision, or -1.
 	spec     string
 	runner   *runner.Runner
-	measured []harness.Verdict // The verdicts of the bad end, until the bug is learned.
+	measured []harness.Verdict // The verdicts at the bad end, until learn has chosen the findings.
 	reported *progress.Work
 	runs     int // The runs of the prepared revision.
 	decided  int // The number of decided revisions.
@@ -82,8 +82,8 @@ func runCase(ctx context.Context, r *runner.Runner, c harness.Case, spec string,
 	return verdicts
 }
 
-// prepare makes a revision the subject. A runner knows its subjects by name, and all
-// commits share one name. So each revision gets a new runner.
+// prepare prepares the containerd of a revision. Each revision gets a new runner, because
+// a runner caches containerds by name, and all commits have the same name.
 func (t *trials) prepare(ctx context.Context, rev int) error {
 	t.reported.Say(t.row.names[rev])
 	spec, err := t.row.ready(ctx, rev)
@@ -98,8 +98,9 @@ func (t *trials) prepare(ctx context.Context, rev int) error {
 	return nil
 }
 
-// passedBy returns a SkipError for a revision that does not exist or does not build. A
-// machine that lacks something lacks it for all revisions, so that error stays.
+// passedBy returns a SkipError for a revision that does not exist or does not build. It
+// returns other errors unchanged: something that the machine lacks is missing for all
+// revisions.
 func passedBy(ctx context.Context, err error) error {
 	var unknown *spelling.UnknownError
 	var build *containerd.BuildError
@@ -109,8 +110,8 @@ func passedBy(ctx context.Context, err error) error {
 	return err
 }
 
-// outcomeOf returns whether a verdict has the bug. Without given findings each violation
-// is the bug.
+// outcomeOf returns whether a verdict shows the bug. If by is empty, each violation
+// counts.
 func outcomeOf(v harness.Verdict, by []finding.Match) bisect.Outcome {
 	switch v.Outcome {
 	case harness.Held:
@@ -133,8 +134,8 @@ func shows(v harness.Verdict, by []finding.Match) bool {
 	return false
 }
 
-// learn returns the odds of the bug at the bad end. Without given findings it first
-// chooses the findings that most runs there share.
+// learn returns the odds of the bug at the bad end. If the findings of the bug are not
+// known, it first chooses the findings that the most violated runs share.
 func (t *trials) learn(tally bisect.Tally) bisect.Odds {
 	if t.by != nil || tally[bisect.Bug] == 0 {
 		return tally.Odds()
@@ -155,8 +156,8 @@ func declared(c harness.Case, version string) []finding.Match {
 	return nil
 }
 
-// common returns the findings that most violated runs share. It omits details of one run,
-// and findings that come with another finding.
+// common returns the findings that the highest number of violated runs share. It omits
+// facts that differ between runs, and findings that are consequences of another finding.
 func common(verdicts []harness.Verdict) []finding.Match {
 	count, most := map[finding.Match]int{}, 0
 	for _, v := range verdicts {
@@ -182,8 +183,8 @@ func common(verdicts []harness.Verdict) []finding.Match {
 	return all
 }
 
-// steps returns the number of revisions that are still to be tried. They are the untried
-// ends and the steps of a binary search in the open range.
+// steps returns the number of revisions that the search still tries: the untried ends,
+// and the steps of a binary search in the open range.
 func (t *trials) steps(open int) int { return bits.Len(uint(open)) + max(2-t.decided, 0) }
 
 // tell reports the result of a revision.

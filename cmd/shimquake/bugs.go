@@ -14,8 +14,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/affected"
 )
 
-// listBugs writes a line for each bug. With a release it writes the bugs of the release,
-// and then the bugs that the release may have.
+// listBugs writes a line for each bug. With a release, it writes the known bugs of that
+// release, and then the bugs that are untested on it.
 func listBugs(out io.Writer, release string) error {
 	bugs := catalogue.BySeverity()
 	if release == "" {
@@ -23,7 +23,7 @@ func listBugs(out io.Writer, release string) error {
 		return err
 	}
 	if !semver.IsValid(release) {
-		return fmt.Errorf("release %q is no version: write one such as v2.4.2", release)
+		return fmt.Errorf("%q is not a release: name one such as v2.4.2", release)
 	}
 	in := func(s affected.State) []catalogue.Bug {
 		return slices.DeleteFunc(slices.Clone(bugs), func(b catalogue.Bug) bool { return b.Releases.Of(release) != s })

@@ -27,7 +27,7 @@ func buildCommand() *cobra.Command {
 					return prepareError(err)
 				}
 				if !stock && !binaries &&
-					os.Geteuid() == 0 { // A copy of the cache must have everything that cases need.
+					os.Geteuid() == 0 { // So that a copy of the cache has everything that cases need.
 					r := runner.Runner{Log: stderr}
 					if err := r.Prepare(cmd.Context(), spec); err != nil {
 						return prepareError(err)
@@ -40,12 +40,12 @@ func buildCommand() *cobra.Command {
 	}
 	c.Flags().BoolVar(&stock, "stock", false, "build without probes")
 	c.Flags().BoolVar(&binaries, "binaries", false,
-		"build the binaries only: for places without worlds, such as the build of an image")
+		"build only the binaries, if no world can run here, such as in the build of an image")
 	return c
 }
 
-// prepareError gives an error before a case its exit status. A mistake of the user is
-// usage. A failed build, and something that the machine lacks, are invalid.
+// prepareError gives an error during the preparation its exit status: usage for a mistake
+// of the user, or invalid for a failed build and for a machine that lacks something.
 func prepareError(err error) error {
 	var unknown *spelling.UnknownError
 	if errors.As(err, &unknown) {

@@ -27,9 +27,9 @@ Exit status: 0; with --strict 3 if the machine lacks something.`,
 	return c
 }
 
-var errStrict = errors.New("strict: this machine lacks the items above; fix them, or run without STRICT (--strict)")
+var errStrict = errors.New("this machine lacks the items above: fix them, or run without STRICT (--strict) to skip their cases")
 
-// tellLacks prints one line for each item that the machine lacks. In a strict check one
+// tellLacks prints one line for each item that the machine lacks. With strict, a missing
 // item is an error.
 func tellLacks(out io.Writer, lacks []error, strict bool) error {
 	for _, err := range lacks {

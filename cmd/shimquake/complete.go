@@ -11,17 +11,18 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// words returns the completions at one place. A tab separates a word from its meaning.
+// words returns the completions of an argument or a flag. A tab separates a word from its
+// description.
 type words func() []string
 
-// argumentWords are the completions of arguments, by the path of the command. The shell
-// itself completes names of files.
+// argumentWords maps the path of a command to the completions of its arguments. The shell
+// completes file names itself.
 var argumentWords = map[string]words{
 	"run": caseWords, "bisect": caseWords, "show": bugWords, "matrix": bugWords, "repro": bugWords,
 	"build": releaseWords,
 }
 
-// flagWords are the completions of flags. A flag means the same in each command.
+// flagWords maps flags to their completions. A flag has the same meaning in each command.
 var flagWords = map[string]words{
 	"containerd": subjectWords, "releases": subjectWords, "good": releaseWords, "bad": releaseWords,
 	"without": bugWords,

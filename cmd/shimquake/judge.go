@@ -52,13 +52,13 @@ Exit status: 0 all held, 1 one is violated (--changed: one differs), 2 a history
 	return c
 }
 
-// judging judges one history after the other.
+// judging judges histories one after the other, and counts the verdicts.
 type judging struct {
 	out     io.Writer
 	json    bool
 	changed bool
 	tally   map[harness.Outcome]int
-	other   int // The verdicts that differ from the run.
+	other   int // The number of verdicts that differ from the verdict of the run.
 }
 
 // kept judges one history. It also prints an old verdict that differs.
@@ -95,7 +95,7 @@ func (j *judging) status() error {
 	all := j.tally[harness.Held] + j.tally[harness.Violated] + j.tally[harness.Invalid]
 	switch {
 	case all == 0:
-		return statusError{statusInvalid, errors.New("no history was judged: the input has none")}
+		return statusError{statusInvalid, errors.New("no history was judged, because the input has none: name a history, a folder of evidence or a sweep")}
 	case j.changed && j.other > 0:
 		return statusError{status: statusViolated}
 	case j.changed:

@@ -15,7 +15,7 @@ import (
 )
 
 // eachKept visits the histories of an argument: a file, a folder, a sweep, or - for
-// stdin. from is the file of a history with a folder of evidence, or "".
+// stdin. from is the file of a history if that is in a folder of evidence, or "".
 func eachKept(word string, stdin io.Reader, visit func(from string, k harness.Kept) error) error {
 	if word == "-" {
 		return harness.EachKept("stdin", stdin, func(k harness.Kept) error { return visit("", k) })

@@ -62,11 +62,11 @@ func listCommand() *cobra.Command {
 	return c
 }
 
-// mostAbout is the width of a title in columns, beside the name of a case.
+// mostAbout is the maximum width of a title in columns.
 const mostAbout = 62
 
-// aboutCase returns the title of a case's bug. It adds the id if the case has another
-// name.
+// aboutCase returns the title of a case's bug. It adds the bug's id if that is not the
+// name of the case.
 func aboutCase(c harness.Case, b catalogue.Bug) string {
 	text := b.Title
 	if b.ID != c.Name {

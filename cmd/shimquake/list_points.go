@@ -13,22 +13,23 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd"
 )
 
-// pointsQuery chooses points. The zero value chooses the points of every release.
+// pointsQuery has the options of `list points`. The zero value chooses the points that
+// every release has.
 type pointsQuery struct {
-	// containerd adds the statements of this containerd, which is built if the cache lacks
-	// it.
+	// containerd adds the statements of this containerd, which is built if it is not in the
+	// cache.
 	containerd string
 	// match is a regular expression for the name or the place of a point.
 	match string
 }
 
-// refuse returns an error for flags of points if another list is printed.
+// refuse returns an error if a flag of `list points` is set for another list.
 func (q *pointsQuery) refuse(cmd *cobra.Command, what string) error {
 	if cmd.Flags().Changed("match") {
-		return errors.New("--match is for: shimquake list points")
+		return errors.New("--match works only with: shimquake list points")
 	}
 	if cmd.Flags().Changed("containerd") && what != "bugs" {
-		return errors.New("--containerd is for: shimquake list points, and list bugs")
+		return errors.New("--containerd works only with: shimquake list points, and shimquake list bugs")
 	}
 	return nil
 }
@@ -43,8 +44,8 @@ func (q *pointsQuery) flags(c *cobra.Command) {
 	c.Flags().StringVar(&q.match, "match", "", "print only points that match this regular expression, by name or place")
 }
 
-// list writes one line for each point. A statement has its place, and its actions besides
-// crash, pause, delay and panic.
+// list writes one line for each point. The line of a statement has its place, and the
+// actions that not every statement supports.
 func (q *pointsQuery) list(cmd *cobra.Command, w io.Writer) error {
 	match, err := regexp.Compile(q.match)
 	if err != nil {

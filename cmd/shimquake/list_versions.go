@@ -12,7 +12,7 @@ import (
 )
 
 // listVersions writes one line for each release: its version, and whether it is built and
-// tested. Without a network it lists the known releases.
+// tested. Without a network it lists only the releases that this program knows.
 func listVersions(cmd *cobra.Command, w io.Writer) error {
 	all, err := containerd.Available(cmd.Context(), containerd.Options{})
 	if len(all) == 0 {
@@ -32,10 +32,10 @@ func listVersions(cmd *cobra.Command, w io.Writer) error {
 		fmt.Fprintf(w, "%s\t%s\n", r.Version, strings.Join(is, ", "))
 	}
 	if err != nil {
-		fmt.Fprintln(stderr, "shimquake: the list has only the releases that are known here:", quote.Line(err.Error()))
+		fmt.Fprintln(stderr, "shimquake: the list has only the releases that this program knows, because the module proxy could not be asked:", quote.Line(err.Error()))
 		return nil
 	}
-	fmt.Fprintf(stderr, "shimquake: the list has the releases that are known here or to the module proxy; "+
-		"every release since %s can be named\n", containerd.OldestRelease)
+	fmt.Fprintf(stderr, "shimquake: the list has the releases that this program or the module proxy knows; "+
+		"you can use any release since %s\n", containerd.OldestRelease)
 	return nil
 }

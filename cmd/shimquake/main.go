@@ -52,7 +52,7 @@ func main() {
 	c.SetErr(stderr)
 	err := interrupted(ctx, c.ExecuteContext(ctx))
 	if out.isBroken.Load() {
-		os.Exit(128 + int(unix.SIGPIPE)) // without a word, as other programs end
+		os.Exit(128 + int(unix.SIGPIPE)) // no message: other programs also end silently by SIGPIPE
 	}
 	if err == nil {
 		return
@@ -95,7 +95,7 @@ Builds are kept in /var/cache/shimquake (or in SHIMQUAKE_CACHE), and worlds are 
 			_ = gobuild.FindGo(cmd.Context(), cache)
 		},
 	}
-	c.Version = newAbout().Version // For --version; shimquake version prints more.
+	c.Version = newAbout().Version // For --version. `shimquake version` prints more.
 	c.Args = func(_ *cobra.Command, words []string) error { return unknownCommand(c, words) }
 	c.AddCommand(checkCommand(), runCommand(), scriptCommand(), judgeCommand(), buildCommand(), listCommand(),
 		showCommand(),
@@ -106,8 +106,8 @@ Builds are kept in /var/cache/shimquake (or in SHIMQUAKE_CACHE), and worlds are 
 	return c
 }
 
-// runsNothing reports whether a command runs no other program. An audit must not run one.
-// Completion must not wait for the search for Go.
+// runsNothing reports whether a command needs no search for Go, which runs programs. An
+// audit must run no other program, and a completion must be fast.
 func runsNothing(cmd *cobra.Command) bool {
 	if cmd.HasParent() && cmd.Parent().Name() == "completion" {
 		return true
@@ -119,7 +119,7 @@ func runsNothing(cmd *cobra.Command) bool {
 	return false
 }
 
-// tellUsage adds the usage to errors about the number of arguments.
+// tellUsage adds the usage line to errors about the number of arguments.
 func tellUsage(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		tellUsage(sub)
@@ -136,11 +136,12 @@ func tellUsage(c *cobra.Command) {
 	}
 }
 
-// tellDefault describes a default that depends on the machine. So manual pages are the
-// same on all machines.
+// tellDefault replaces a default that depends on the machine by a text, so that the
+// manual pages are the same on all machines.
 func tellDefault(c *cobra.Command, flag, text string) { c.Flags().Lookup(flag).DefValue = text }
 
-// unknownCommand returns the error for an unknown command. cobra's own has four lines.
+// unknownCommand returns an error of one line for an unknown command. cobra's own error
+// has four lines.
 func unknownCommand(c *cobra.Command, words []string) error {
 	if len(words) == 0 {
 		return nil

@@ -21,7 +21,7 @@ func manCommand() *cobra.Command {
 			if text := os.Getenv("SOURCE_DATE_EPOCH"); text != "" {
 				epoch, err := strconv.ParseInt(text, 10, 64)
 				if err != nil {
-					return fmt.Errorf("$SOURCE_DATE_EPOCH is %q: want seconds since 1970", text)
+					return fmt.Errorf("$SOURCE_DATE_EPOCH is %q: it must be a number of seconds since 1970", text)
 				}
 				date := time.Unix(epoch, 0).UTC()
 				header.Date = &date
@@ -30,7 +30,7 @@ func manCommand() *cobra.Command {
 				return err
 			}
 			top := cmd.Root()
-			top.DisableAutoGenTag = true // It is the current time.
+			top.DisableAutoGenTag = true // The tag has the current time, so pages would differ.
 			return doc.GenManTree(top, header, args[0])
 		},
 	}

@@ -63,7 +63,7 @@ Exit status: 0 all cells match the catalogue, 1 a cell differs, 2 wrong usage, 3
 	return c
 }
 
-// newest returns the newest release of each branch that people run.
+// newest returns the newest release of each branch that is in use.
 func newest() []string {
 	return []string{"v1.7.35", "v2.0.14", "v2.1.9", "v2.2.9", "v2.3.7", containerd.DefaultRelease}
 }
@@ -85,7 +85,7 @@ func (f *matrixFlags) run(ctx context.Context, words []string, out io.Writer) er
 		f.releases = slices.Compact(f.releases)
 	}
 	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: filepath.Join(f.out, "evidence"), Log: stderr}
-	for _, release := range f.releases { // One by one, before the clock starts.
+	for _, release := range f.releases { // Builds run one by one, and do not count in the duration.
 		if err := r.Prepare(ctx, release); err != nil {
 			return prepareError(err)
 		}
@@ -135,7 +135,7 @@ func (f *matrixFlags) run(ctx context.Context, words []string, out io.Writer) er
 
 func (f *matrixFlags) bugs(words []string) (bugs []catalogue.Bug, err error) {
 	if f.parallel < 1 || f.runs < 0 || len(f.releases) == 0 {
-		return nil, errors.New("needs --parallel of at least 1, --runs of at least 0 and at least one of --releases")
+		return nil, errors.New("--parallel must be at least 1, --runs must not be negative, and --releases must name a release")
 	}
 	if f.markdown && f.json {
 		return nil, errors.New("use --markdown or --json, not both")
@@ -149,7 +149,7 @@ func (f *matrixFlags) bugs(words []string) (bugs []catalogue.Bug, err error) {
 			return nil, err
 		}
 		if len(b.Cases) == 0 {
-			return nil, fmt.Errorf("%s has no case: shimquake show %s lists the attempts", b.ID, b.ID)
+			return nil, fmt.Errorf("%s has no case to run: shimquake show %s prints what was tried", b.ID, b.ID)
 		}
 		bugs = append(bugs, b)
 	}
@@ -188,7 +188,7 @@ func (f *matrixFlags) print(t matrix.Table, took time.Duration, out io.Writer) e
 // tellCell prints a cell that differs or is invalid.
 func tellCell(ctx context.Context, c matrix.Cell) {
 	if c.Differs() || c.Seen == matrix.Invalid {
-		// The table repeats a line that stderr could not take.
+		// An error of stderr does not matter: the table repeats the line.
 		_ = progress.Interrupt(ctx, func() error {
 			_, err := fmt.Fprintln(stderr, quote.Line(c.String()))
 			return err

@@ -20,12 +20,12 @@ import (
 	"github.com/shimquake/shimquake/sweep/matrix"
 )
 
-// mostSignatures is the limit of a file of signatures in bytes. The catalogue's has 120
-// KB.
+// mostSignatures is the limit of a file of signatures in bytes. The catalogue's file has
+// 120 KB.
 const mostSignatures = 16 << 20
 
-// record writes a signature into f.signatures for each cell that has shown its bug. It
-// keeps the other signatures in the file, and the runs without a fault for the report.
+// record writes a signature into f.signatures for each cell that has shown its bug. The
+// file's other signatures stay. It keeps its runs without the fault for the report.
 func (f *matrixFlags) record(ctx context.Context, t matrix.Table, run runs) error {
 	var all []catalogue.Signature
 	text, err := foreign.ReadFile(f.signatures, mostSignatures)
@@ -35,7 +35,7 @@ func (f *matrixFlags) record(ctx context.Context, t matrix.Table, run runs) erro
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %w", f.signatures, err)
 	}
-	cells := map[string][]matrix.Cell{} // By the name of their run without a fault.
+	cells := map[string][]matrix.Cell{} // By the name of the run without the fault.
 	cases := map[string]harness.Case{}
 	for _, b := range t.Bugs {
 		for _, release := range t.Releases {
@@ -83,10 +83,10 @@ func (f *matrixFlags) record(ctx context.Context, t matrix.Table, run runs) erro
 	return foreign.WriteFile(f.signatures, written.Bytes(), 0o644)
 }
 
-// runs runs a case.
+// runs is a function that runs a case.
 type runs func(context.Context, harness.Case) harness.Verdict
 
-// caseOfCell returns the bug's case that a cell has run, on the cell's release.
+// caseOfCell returns the bug's case that ran in a cell, on the cell's release.
 func caseOfCell(b catalogue.Bug, cell matrix.Cell) (harness.Case, bool) {
 	for _, c := range b.Cases {
 		if c.Name == cell.Case {

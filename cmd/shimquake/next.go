@@ -19,10 +19,11 @@ import (
 	"github.com/shimquake/shimquake/sweep/triage"
 )
 
-// step is a command that the user may type next, with the reason.
+// step is a command that is proposed to the user, with the reason.
 type step struct{ typed, because string }
 
-// self returns this program's name as it was typed, so that printed commands work.
+// self returns this program's name as the user typed it, so that the user can copy
+// printed commands.
 func self() string {
 	if filepath.Base(os.Args[0]) == "shimquake" {
 		return os.Args[0]
@@ -30,7 +31,7 @@ func self() string {
 	return "shimquake"
 }
 
-// asRoot returns the typed name of this program, with sudo if that was typed.
+// asRoot returns self, with sudo before it if the user typed sudo.
 func asRoot() string {
 	if os.Getenv("SUDO_USER") != "" {
 		return "sudo " + self()
@@ -38,15 +39,15 @@ func asRoot() string {
 	return self()
 }
 
-// again returns the command that measures how often a case shows something.
+// again returns the command that runs a case 20 times.
 func again(release, word string) string {
 	return fmt.Sprintf("%s run --containerd %s --count 20 %s", asRoot(), shellWord(release), shellWord(word))
 }
 
 var plainWord = regexp.MustCompile(`^[\w@%+=:,./~^-]+$`)
 
-// shellWord quotes a word for a shell. Other people may have written it into a journal or
-// a file's name.
+// shellWord quotes a word for a shell. The word may come from a file of another person,
+// so it could contain commands.
 func shellWord(word string) string {
 	if plainWord.MatchString(word) {
 		return word
@@ -54,7 +55,7 @@ func shellWord(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// openReport returns a step that opens the page of a folder.
+// openReport returns a step that opens the report.html of a folder.
 func openReport(dir, because string) step {
 	return step{"open " + filepath.Join(dir, report.HTMLFile), because}
 }
@@ -75,7 +76,7 @@ func tellNext(out io.Writer, steps ...step) error {
 	return err
 }
 
-// afterRun returns the steps after a run with this worst verdict. Each case ran count
+// afterRun returns the steps after a run. v is the worst verdict, and each case ran count
 // times.
 func afterRun(v harness.Verdict, word, out string, count int) []step {
 	switch {
@@ -108,8 +109,7 @@ func afterRun(v harness.Verdict, word, out string, count int) []step {
 	return steps
 }
 
-// shownBug returns the bug of the case, if the verdict shows it. If the version should
-// not have the bug, it is a regression.
+// shownBug returns the bug of the case, and reports whether the verdict shows it.
 func shownBug(v harness.Verdict) (catalogue.Bug, bool) {
 	if v.Outcome != harness.Violated { // most cases held
 		return catalogue.Bug{}, false
@@ -137,8 +137,8 @@ func tellBug(b catalogue.Bug, version string) []string {
 	return append(lines, "shimquake show "+b.ID+" has the workaround until you run a fixed release")
 }
 
-// afterSweep returns the steps after a sweep: the report in dir, and the first new or
-// gone finding. asked is the containerd as it was typed; "" is the default release.
+// afterSweep returns the steps after a sweep: to open the report in dir, and to run the
+// first new or gone finding again. asked is --containerd, or "" for the default release.
 func afterSweep(rep triage.Report, asked, dir string) []step {
 	asked = cmp.Or(asked, rep.Version)
 	steps := []step{openReport(dir, "every case, the worst first")}

@@ -10,18 +10,18 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// repeats folds verdicts that say the same.
+// repeats counts verdicts with the same text, so that each text is printed once.
 type repeats struct {
 	mu    sync.Mutex
-	order []string // texts without their numbers
+	order []string // the texts, with their numbers removed
 	heads map[string]string
 	times map[string]int
 }
 
 var numbers = regexp.MustCompile(`[0-9a-f]{8,}|[0-9]+`)
 
-// before reports whether an earlier verdict said the same, apart from numbers: times,
-// pids and names of sockets.
+// before reports whether an earlier verdict had the same text, apart from numbers such as
+// times, pids and names of sockets.
 func (r *repeats) before(v harness.Verdict) bool {
 	v.Evidence = ""
 	text := numbers.ReplaceAllString(v.String(), "N")
@@ -38,12 +38,12 @@ func (r *repeats) before(v harness.Verdict) bool {
 	return false
 }
 
-// tell prints how often verdicts came again.
+// tell prints how often each text was repeated.
 func (r *repeats) tell(out io.Writer) {
 	var b quote.Text
 	for _, text := range r.order {
 		if n := r.times[text] - 1; n > 0 {
-			b.Line("the same, %d times more: %s", n, r.heads[text])
+			b.Line("%d more times the same: %s", n, r.heads[text])
 		}
 	}
 	fmt.Fprint(out, b.String())

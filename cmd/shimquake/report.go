@@ -55,7 +55,7 @@ Exit status: 0 the report is written, also of violated cases, 2 a history cannot
 	return c
 }
 
-// writeReport writes a report of n cases. It reads and judges them meanwhile.
+// writeReport writes a report of n cases. The writing reads and judges their histories.
 func writeReport(ctx context.Context, dir string, d report.Data, n int) error {
 	w := progress.Begin(ctx, "writing the report", n, "cases")
 	defer w.End()
@@ -71,8 +71,8 @@ func writeReport(ctx context.Context, dir string, d report.Data, n int) error {
 	return report.Write(dir, d)
 }
 
-// reportOf returns the data of a command line's arguments and the number of their
-// cases. The arguments are sweeps, a matrix or histories.
+// reportOf returns the data for a report of the arguments, and the number of their cases.
+// The arguments are sweeps, a matrix or histories.
 func reportOf(words []string, stdin io.Reader) (report.Data, int, error) {
 	sweeps, matrices := 0, 0
 	for _, w := range words {
@@ -91,12 +91,12 @@ func reportOf(words []string, stdin io.Reader) (report.Data, int, error) {
 	case matrices == 1 && len(words) == 1:
 		return tabled(words[0])
 	case matrices > 0:
-		return report.Data{}, 0, errors.New("a matrix makes a report of its own: name its folder alone")
+		return report.Data{}, 0, errors.New("the report of a matrix has no other cases: name only the folder of the matrix")
 	}
-	return report.Data{}, 0, errors.New("sweeps and other histories make two reports: name them apart")
+	return report.Data{}, 0, errors.New("sweeps and other histories need two reports: run the command once for each")
 }
 
-// tabled reports on a matrix.
+// tabled returns the data for a report of a matrix.
 func tabled(dir string) (report.Data, int, error) {
 	t, err := matrix.Read(dir)
 	if err != nil {
@@ -111,7 +111,7 @@ func tabled(dir string) (report.Data, int, error) {
 	return d, len(t.Cells), nil
 }
 
-// histories reports on kept histories, each of which is a case.
+// histories returns the data for a report of kept histories. Each history is a case.
 func histories(words []string, stdin io.Reader) (report.Data, int, error) {
 	d := report.Data{Title: "Kept histories", Made: time.Now(), Without: map[string]harness.Verdict{}}
 	var cases []report.Case
@@ -137,8 +137,8 @@ func histories(words []string, stdin io.Reader) (report.Data, int, error) {
 	return d, len(cases), nil
 }
 
-// keptCase returns the case of a verdict with kept evidence. The evidence may have the
-// run without the fault.
+// keptCase returns the case of a kept verdict, with the run without the fault if there is
+// one.
 func keptCase(n int, v harness.Verdict, without map[string]harness.Verdict) (report.Case, error) {
 	c := caseOf(n, v)
 	if v.Outcome == harness.Held || v.Evidence == "" {
@@ -153,7 +153,8 @@ func keptCase(n int, v harness.Verdict, without map[string]harness.Verdict) (rep
 	return c, err
 }
 
-// tellReleases adds the release to each case, if there are several releases.
+// tellReleases adds the release to the text of each case if the cases ran on several
+// releases.
 func tellReleases(cases []report.Case) []report.Case {
 	others := func(c report.Case) bool { return c.Verdict.Version != cases[0].Verdict.Version }
 	if slices.ContainsFunc(cases, others) {
@@ -164,7 +165,7 @@ func tellReleases(cases []report.Case) []report.Case {
 	return cases
 }
 
-// caseOf returns a case that does not belong to a sweep.
+// caseOf returns the case of a verdict that does not belong to a sweep.
 func caseOf(n int, v harness.Verdict) report.Case {
 	c := report.Case{ID: fmt.Sprintf("case-%d", n), Verdict: v, Workload: cmp.Or(string(v.Case.Workload.API), "task"),
 		Replay: report.Replay(v)}
@@ -174,12 +175,12 @@ func caseOf(n int, v harness.Verdict) report.Case {
 	return c
 }
 
-// swept reports on the shards of a sweep.
+// swept returns the data for a report of the shards of a sweep.
 func swept(dirs []string) (report.Data, int, error) {
 	var h journal.Head
 	var results []journal.Result
 	var err error
-	if len(dirs) == 1 { // also of one shard alone
+	if len(dirs) == 1 { // a whole sweep, or one shard
 		h, results, err = journal.Read(dirs[0])
 	} else {
 		h, results, err = journal.Merge(dirs)

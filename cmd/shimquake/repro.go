@@ -58,8 +58,8 @@ input, 3 no bug fits, or its runs show nothing, and the search found nothing.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, words []string) error {
 			if f.runs < 1 || f.fixedRuns < 0 || f.parallel < 1 || f.limit < 0 {
-				return fmt.Errorf("--runs %d --fixed-runs %d --parallel %d --for %s: at least 1, not negative, at least "+
-					"1, not negative",
+				return fmt.Errorf("--runs %d --fixed-runs %d --parallel %d --for %s: --runs and --parallel must be at least 1, "+
+					"and the others must not be negative",
 					f.runs, f.fixedRuns, f.parallel, f.limit)
 			}
 			if err := repro.CheckWithout(catalogue.Bugs(), f.without); err != nil {
@@ -121,7 +121,7 @@ func (f *reproFlags) run(ctx context.Context, word string, in io.Reader, out io.
 	})
 }
 
-// answer runs cases as needed, then writes and prints the result.
+// answer runs the needed cases, writes the report and prints the result.
 func (f *reproFlags) answer(ctx context.Context, word string, o repro.Options, out io.Writer,
 	ask func(repro.Options) (repro.Answer, error)) error {
 	rep, err := newReproReport(f.out)
@@ -131,7 +131,7 @@ func (f *reproFlags) answer(ctx context.Context, word string, o repro.Options, o
 	o.Keep = rep.keep
 	a, err := ask(o)
 	if err != nil {
-		if a.Failed != "" && !f.json { // the finished parts
+		if a.Failed != "" && !f.json { // print the finished parts before the error
 			_, _ = fmt.Fprint(out, a)
 		}
 		return reproError(err)
@@ -146,7 +146,7 @@ func (f *reproFlags) answer(ctx context.Context, word string, o repro.Options, o
 	return f.print(out, a, next...)
 }
 
-// bugNamed returns the bug that a word names. ok is false for a file and for stdin.
+// bugNamed returns the bug with the name word. ok is false if word is a file or stdin.
 func bugNamed(word string) (b catalogue.Bug, ok bool, err error) {
 	if _, err := os.Stat(word); err == nil || word == "-" {
 		return b, false, nil
@@ -166,7 +166,7 @@ func readReport(word string, in io.Reader) (read.Report, error) {
 	if word != "-" {
 		file, err := foreign.OpenTyped(word, mostReport)
 		if errors.Is(err, fs.ErrNotExist) {
-			err = errors.New("no such file: name a text, a bundle of an audit, a bug (shimquake list bugs), or -")
+			err = errors.New("no such file: name a text file, a bundle of an audit, a bug (shimquake list bugs), or - for stdin")
 			return read.Report{}, &harness.InputError{File: word, Err: err}
 		}
 		if err != nil {

@@ -29,7 +29,8 @@ type reproReport struct {
 	err   error
 }
 
-// newReproReport begins a report in a folder and removes its earlier runs.
+// newReproReport begins a report in a folder, and removes the runs of an earlier report
+// there.
 func newReproReport(dir string) (*reproReport, error) {
 	name := filepath.Join(dir, harness.HistoriesFile)
 	err := os.MkdirAll(dir, 0o755)
@@ -53,7 +54,7 @@ func (r *reproReport) keep(v harness.Verdict) {
 	r.cases, r.parts, r.err = append(r.cases, v), append(r.parts, p), errors.Join(r.err, err)
 }
 
-// write writes the report of a result.
+// write writes the report for a result.
 func (r *reproReport) write(ctx context.Context, run *runner.Runner, word string, a repro.Answer) error {
 	if err := errors.Join(r.err, r.file.Close()); err != nil {
 		return err
@@ -107,8 +108,8 @@ func (r *reproReport) read() ([]report.Case, error) {
 	return cases, nil
 }
 
-// reproClusters returns the tried bugs that were reproduced, and the case that a search
-// has found.
+// reproClusters returns a cluster for each reproduced bug, and one for the case that a
+// search has found.
 func reproClusters(a repro.Answer, cases []report.Case) (all []report.Cluster) {
 	if a.Search != nil && a.Search.Found != nil {
 		found := a.Search.Found

@@ -25,7 +25,7 @@ import (
 	"github.com/shimquake/shimquake/sweep/scripts"
 )
 
-// outDir is the folder of what runs write, where --out names none.
+// outDir is the folder for the results of runs without --out.
 const outDir = "out"
 
 // runFlags are the flags of commands that run cases.
@@ -51,7 +51,7 @@ func (f *runFlags) register(c *cobra.Command) {
 		&f.containerd,
 		"containerd",
 		"",
-		"the subject: a release (v1.7.2), bin:DIR or src:DIR (default: the case's own, else the newest release)",
+		"the containerd under test: a release (v1.7.2), bin:DIR or src:DIR (default: the case's own, else the newest release)",
 	)
 	c.Flags().IntVar(&f.count, "count", 1, "the number of runs of each case")
 	c.Flags().IntVar(&f.parallel, "parallel", 2, "the number of worlds that run at once")
@@ -67,12 +67,12 @@ func (f *runFlags) check() error {
 		return fmt.Errorf("--count %d --parallel %d: both must be at least 1", f.count, f.parallel)
 	}
 	if f.scripts < 0 || f.scripts > scripts.Longest {
-		return fmt.Errorf("--scripts %d: 1 to %d steps", f.scripts, scripts.Longest)
+		return fmt.Errorf("--scripts %d: the number of steps must be from 1 to %d", f.scripts, scripts.Longest)
 	}
 	return nil
 }
 
-// enumerated returns the shard of the scripts.
+// enumerated returns the cases of the enumerated scripts in f.shard.
 func (f *runFlags) enumerated() ([]harness.Case, error) {
 	shard, err := plan.ParseShard(f.shard)
 	if err != nil {
@@ -108,7 +108,7 @@ machine cannot run it). The worst of all cases counts.`,
   shimquake run --scripts 3 --parallel 6`,
 		Args: func(_ *cobra.Command, words []string) error {
 			if len(words) == 0 && f.scripts == 0 {
-				return errors.New("no case to run: name one, or give --scripts")
+				return errors.New("no case to run: name one, or use --scripts")
 			}
 			return nil
 		},
@@ -144,19 +144,19 @@ machine cannot run it). The worst of all cases counts.`,
 		"also run all scripts of this many steps, 1 to %d, of a task and of a pod",
 		scripts.Longest))
 	c.Flags().BoolVar(&f.kills, "kills", false,
-		"with --scripts: run the scripts in which containerd or the shim is killed once")
+		"with --scripts: run only the scripts in which containerd or the shim is killed once")
 	c.Flags().BoolVar(&f.known, "known", false,
-		"count a case as held if it shows just the bug that it is known to show (bad)")
+		"count a case as held if its only findings are of its known bug (key bad)")
 	c.Flags().StringVar(&f.shard, "shard", "", "with --scripts: a part of the scripts, such as 1/4")
 	return c
 }
 
-// run runs the cases, prints their verdicts as they come and returns the exit status as
-// an error.
+// run runs the cases, prints each verdict when its run ends, and returns the exit status
+// as an error.
 func (f *runFlags) run(ctx context.Context, cases []harness.Case, words []string, out io.Writer) error {
 	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: filepath.Join(cmp.Or(f.out, outDir), "evidence"),
 		KeepAll: f.keep, Log: stderr}
-	for _, c := range cases { // One by one, before the clock starts.
+	for _, c := range cases { // Builds run one by one, before the first case.
 		steps, _ := c.Workload.Steps() // an error is a problem of the case
 		for _, name := range append(steps.Installed(), c.Containerd) {
 			if err := r.Prepare(ctx, name); err != nil {
@@ -231,8 +231,8 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, words []string
 	return nil
 }
 
-// wordFor returns the word by which a case is run again: the typed word, or the file of
-// an enumerated script in its evidence.
+// wordFor returns the argument that runs a case again: the typed word, or the case.yaml
+// in the evidence of an enumerated script.
 func wordFor(words []string, i int, v harness.Verdict) string {
 	if i < len(words) {
 		return words[i]
@@ -240,7 +240,7 @@ func wordFor(words []string, i int, v harness.Verdict) string {
 	return filepath.Join(v.Evidence, "case.yaml")
 }
 
-// nameOf names cases in a few words.
+// nameOf returns a short text for the cases.
 func nameOf(cases []harness.Case) string {
 	if len(cases) == 1 {
 		return cases[0].Name
@@ -248,7 +248,7 @@ func nameOf(cases []harness.Case) string {
 	return fmt.Sprintf("%s and %d more", cases[0].Name, len(cases)-1)
 }
 
-// worse reports whether outcome a outranks b.
+// worse reports whether outcome a is worse than b.
 func worse(a, b harness.Outcome) bool {
 	order := map[harness.Outcome]int{harness.Held: 1, harness.Invalid: 2, harness.Violated: 3}
 	return order[a] > order[b]
@@ -257,7 +257,7 @@ func worse(a, b harness.Outcome) bool {
 // typedCommand returns the command line as it was typed.
 func typedCommand() string { return "shimquake " + strings.Join(os.Args[1:], " ") }
 
-// begin begins the report of a run.
+// begin creates the report of a run.
 func (f *runFlags) begin(ctx context.Context, r *runner.Runner, cases []harness.Case) (*runReport, error) {
 	names := make([]string, len(cases))
 	for i, c := range cases {

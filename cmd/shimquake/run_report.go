@@ -24,7 +24,7 @@ type runReport struct {
 	plain map[string]func() harness.Verdict // by the name of its run
 }
 
-// end writes the rest of the report, and lists it.
+// end finishes the report, and adds it to the list of reports.
 func (r *runReport) end() error {
 	err := r.End()
 	if r.list != "" {
@@ -34,7 +34,7 @@ func (r *runReport) end() error {
 }
 
 // without runs the workload of a violated case again without the fault, so that the
-// report can show both. Cases with one workload share the run.
+// report can show both. Cases with the same workload share this run.
 func (r *runReport) without(v harness.Verdict) harness.Verdict {
 	if v.Outcome != harness.Violated || v.Case.Faultless() || v.Evidence == "" {
 		return harness.Verdict{}
@@ -50,7 +50,7 @@ func (r *runReport) without(v harness.Verdict) harness.Verdict {
 	return run()
 }
 
-// add adds a case to the report, and its run without the fault, if there is one.
+// add adds a case to the report, and the run without the fault if there is one.
 func (r *runReport) add(v, plain harness.Verdict) error {
 	r.n++
 	c := caseOf(r.n, v)

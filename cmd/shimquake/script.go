@@ -42,7 +42,7 @@ func printScript(out io.Writer, c harness.Case) error {
 		return err
 	}
 	if steps == nil {
-		return errors.New("the case has no script: it has keys that say when its client does something")
+		return errors.New("the case has no script, because its keys set the times of the client's actions")
 	}
 	words, err := stepWords(c.Workload, steps)
 	if err != nil {

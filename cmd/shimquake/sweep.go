@@ -37,14 +37,15 @@ type sweepFlags struct {
 	plan     string
 	planOnly bool
 	json     bool
-	cuts     bool // Print the cuts of an earlier sweep.
+	cuts     bool // Print the results of the cuts of a sweep.
 	replay   int
 	shards   []string // The folders to merge.
 	pairs    []string
 	randoms  randomFlags
 }
 
-// worldsPerCPU is the number of concurrent cases for each processor. Cases often wait.
+// worldsPerCPU is the number of concurrent cases for each processor. It is more than one,
+// because cases often wait.
 const worldsPerCPU = 3
 
 func sweepCommand() *cobra.Command {
@@ -95,12 +96,12 @@ Exit status: 0 nothing new that is reproducible, 1 a new or gone finding, or a v
 	return c
 }
 
-// planning returns the flags that choose the plan. An existing plan would silently ignore
-// them.
+// planning returns the flags that choose the plan. They are refused with an existing
+// plan, which would ignore them.
 func (f *sweepFlags) planning() *pflag.FlagSet {
 	fl := pflag.NewFlagSet("planning", pflag.ContinueOnError)
 	fl.StringVar(&f.Containerd, "containerd", "",
-		"the subject: a release (v1.7.2), bin:DIR or src:DIR (default: the newest release)")
+		"the containerd under test: a release (v1.7.2), bin:DIR or src:DIR (default: the newest release)")
 	fl.AddFlagSet(f.cutting())
 	fl.StringVar(&f.Hits, "hits", "first",
 		"the hits of a point: first (of all), path (the first on each path), all, or a number for each path")
@@ -112,7 +113,7 @@ func (f *sweepFlags) planning() *pflag.FlagSet {
 	return fl
 }
 
-// cutting returns the flags that can also cut the report of a sweep.
+// cutting returns the flags that also select the cases of a sweep's report.
 func (f *sweepFlags) cutting() *pflag.FlagSet {
 	fl := pflag.NewFlagSet("cutting", pflag.ContinueOnError)
 	fl.StringSliceVar(&f.Who, "who", nil, "the process of the points: daemon, shim, both (default both)")
@@ -126,8 +127,8 @@ func (f *sweepFlags) cutting() *pflag.FlagSet {
 	return fl
 }
 
-// refuseIgnored refuses flags that would be ignored. Otherwise a sweep of another release
-// would look like a clean result.
+// refuseIgnored returns an error for flags that the chosen mode ignores. Otherwise a
+// sweep of the wrong release could look like a clean result.
 func refuseIgnored(fl, planning *pflag.FlagSet) error {
 	var plans []string
 	planning.VisitAll(func(f *pflag.Flag) { plans = append(plans, f.Name) })
@@ -143,10 +144,10 @@ func refuseIgnored(fl, planning *pflag.FlagSet) error {
 		return nil
 	}
 	return errors.Join(
-		refuse("plan", "the plan has it already: leave it out, or make another plan (--plan-only)", plans...),
-		refuse("resume", "the sweep continues as it began, in its own folder: leave it out",
+		refuse("plan", "the plan already contains this choice: leave out the flag, or make another plan (--plan-only)", plans...),
+		refuse("resume", "a resumed sweep keeps its options and its folder: leave out the flag",
 			append([]string{"out"}, plans...)...),
-		refuse("random", "random plans use every hit of the traces: leave it out", "hits", "every-workload"),
+		refuse("random", "random plans use every hit of a point: leave out the flag", "hits", "every-workload"),
 	)
 }
 
@@ -161,14 +162,14 @@ func (f *sweepFlags) registerCommon(c *cobra.Command) {
 		"the number of replays of a new or gone finding; 0: it is not minimised either")
 }
 
-// check reports wrong flags before anything runs.
+// check returns an error for invalid flags.
 func (f *sweepFlags) check() error {
 	var errs []error
 	if f.parallel < 1 || f.replay < 0 {
-		errs = append(errs, fmt.Errorf("--parallel %d --replay %d: at least 1, and not negative", f.parallel, f.replay))
+		errs = append(errs, fmt.Errorf("--parallel %d --replay %d: --parallel must be at least 1, and --replay must not be negative", f.parallel, f.replay))
 	}
 	if f.resume != "" && (f.plan != "" || f.planOnly || f.shard != "" || f.Containerd != "") {
-		errs = append(errs, errors.New("--resume continues a sweep as it began: "+
+		errs = append(errs, errors.New("--resume keeps the plan of the sweep: "+
 			"leave out --plan, --plan-only, --shard and --containerd"))
 	}
 	o := f.Options
@@ -178,7 +179,7 @@ func (f *sweepFlags) check() error {
 	}
 	if f.randoms.on && (f.resume != "" || f.planOnly || f.shard != "" || len(f.pairs) > 0) {
 		errs = append(errs, errors.New("--random excludes --resume, --plan-only, --shard and --pairs: "+
-			"each machine needs its own --seed"))
+			"to use several machines, give each its own --seed"))
 	}
 	errs = append(errs, f.randoms.check())
 	re, err := regexp.Compile(f.points)
@@ -211,7 +212,7 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 	s.OnResult = func(res journal.Result) {
 		spec := s.Head.Plan.Specs[res.I]
 		if f.json {
-			// A failure of stdout also fails the line of the report.
+			// If stdout fails, printing the report fails, too.
 			_ = progress.Interrupt(ctx, func() error {
 				return enc.Encode(struct {
 					Spec plan.Spec `json:"spec"`
@@ -243,7 +244,7 @@ func (f *sweepFlags) runner() *runner.Runner {
 	}
 }
 
-// open makes or reads the plan, and begins or resumes the journal.
+// open makes or reads the plan, and creates or resumes the journal.
 func (f *sweepFlags) open(ctx context.Context, r *runner.Runner, s *sweep.Schedule, out io.Writer) (err error) {
 	if f.resume != "" {
 		if s.Journal, s.Head, s.Done, err = journal.Resume(f.resume); err != nil {
@@ -288,7 +289,7 @@ func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, slots sweep.S
 	results []journal.Result, out io.Writer) error {
 	rep := triage.NewReport(h, results, catalogue.Excuses())
 	if len(f.shards) > 0 && f.replay > 0 && len(rep.New)+len(rep.Gone()) > 0 {
-		// Other binaries might not show it again, and nothing would fail.
+		// Replays on other binaries could miss a finding.
 		if err := prepare(ctx, r, h.Plan); err != nil {
 			return statusError{statusInvalid, err}
 		}
@@ -320,8 +321,8 @@ func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, slots sweep.S
 	return f.print(says, out, afterSweep(rep, h.Plan.Containerd, dir)...)
 }
 
-// write writes the files of the report and the results of the cuts into the folder of the
-// finished sweep.
+// write writes the files of the report, and the results of the cuts, into the folder of
+// the finished sweep.
 func (f *sweepFlags) write(ctx context.Context, r *runner.Runner, h journal.Head, results []journal.Result,
 	rep triage.Report, cuts []string) error {
 	dirs := f.shards

@@ -34,8 +34,8 @@ Exit status: that of the whole sweep; 2 folders that are not shards of one plan,
 	return c
 }
 
-// mergeError gives an error of a merge its exit status. A lost shard is invalid, and all
-// other errors are bad input.
+// mergeError gives an error of a merge its exit status: invalid for a lost shard, and
+// usage for all other errors.
 func mergeError(err error) error {
 	var lost *journal.LostError
 	if errors.As(err, &lost) {

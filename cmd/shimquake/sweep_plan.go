@@ -17,7 +17,7 @@ import (
 	"github.com/shimquake/shimquake/sweep/scripts"
 )
 
-// make traces the workloads and plans single faults or pairs.
+// make traces the workloads, and returns a plan of single faults or of pairs.
 func (f *sweepFlags) make(ctx context.Context, r *runner.Runner) (plan.Plan, error) {
 	if err := f.holdPlain(ctx, r, f.Options); err != nil {
 		return plan.Plan{}, err
@@ -32,9 +32,10 @@ func (f *sweepFlags) make(ctx context.Context, r *runner.Runner) (plan.Plan, err
 // some 1,100 scripts.
 const sweptScripts, sweptKills = 3, 2
 
-// holdPlain runs the cases without a fault and the scripts, which must hold. A sweep of
-// some points runs no scripts: they would take longer than the sweep. Nor does a plan,
-// which several machines share. It prints the cases that this machine cannot run.
+// holdPlain runs the cases without a fault, and the scripts. All must hold. It runs no
+// scripts for a sweep of some points, because they would take longer than the sweep, or
+// for a plan that several machines share. It prints the cases that this machine cannot
+// run.
 func (f *sweepFlags) holdPlain(ctx context.Context, r *runner.Runner, o plan.Options) error {
 	var all []harness.Case
 	if o.WithDefaults().Narrowed() == "" && !f.planOnly {
@@ -48,7 +49,7 @@ func (f *sweepFlags) holdPlain(ctx context.Context, r *runner.Runner, o plan.Opt
 	if errors.As(err, &failed) {
 		of := cmp.Or(failed.Verdict.Case.Containerd, failed.Verdict.Version)
 		word := failed.Workload
-		if _, unknown := catalogue.Find(word); unknown != nil { // a script: its file is with the evidence
+		if _, unknown := catalogue.Find(word); unknown != nil { // a script is not in the catalogue, but its file is in the evidence
 			word = filepath.Join(failed.Verdict.Evidence, "case.yaml")
 		}
 		err = fmt.Errorf("%w\nalone: %s", err, again(of, word))
@@ -56,8 +57,8 @@ func (f *sweepFlags) holdPlain(ctx context.Context, r *runner.Runner, o plan.Opt
 	return err
 }
 
-// prepare builds the subject of the plan. Another subject than the plan's own is an
-// error.
+// prepare builds the containerd of the plan. It returns an error if the binaries differ
+// from those of the plan.
 func prepare(ctx context.Context, r *runner.Runner, p plan.Plan) error {
 	if err := r.Prepare(ctx, p.Containerd); err != nil {
 		return prepareError(err)
@@ -65,8 +66,8 @@ func prepare(ctx context.Context, r *runner.Runner, p plan.Plan) error {
 	return p.CheckSubject(ctx)
 }
 
-// sweepError gives an error before the sweep its exit status. A choice of the user is
-// usage. A case that does not hold without a fault has the status of its verdict.
+// sweepError gives an error before the sweep its exit status: usage for a wrong choice of
+// the user, or the status of the verdict for a case that does not hold without a fault.
 func sweepError(err error) error {
 	var trace *plan.TraceError
 	switch {

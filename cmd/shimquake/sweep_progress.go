@@ -15,7 +15,7 @@ import (
 // sweepProgress prints the progress of a sweep and its findings so far.
 type sweepProgress struct {
 	*progress.Work
-	kind map[string]bool // The kinds of findings.
+	kind map[string]bool // The kinds of findings so far.
 	n    map[harness.Outcome]int
 }
 

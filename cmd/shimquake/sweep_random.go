@@ -37,8 +37,8 @@ type randomFlags struct {
 func (f *randomFlags) register(c *cobra.Command) {
 	c.Flags().BoolVar(&f.on, "random", false,
 		"run random plans of up to four faults, until --for or --plans")
-	c.Flags().DurationVar(&f.length, "for", 0, "the time during which random plans are started")
-	c.Flags().IntVar(&f.plans, "plans", 0, "the greatest number of random plans")
+	c.Flags().DurationVar(&f.length, "for", 0, "stop starting random plans after this time")
+	c.Flags().IntVar(&f.plans, "plans", 0, "the maximum number of random plans")
 	c.Flags().Uint64Var(&f.seed, "seed", 0,
 		"the seed of the first random plan; later plans count up from it (default: a new seed, which is printed)")
 }
@@ -46,14 +46,14 @@ func (f *randomFlags) register(c *cobra.Command) {
 func (f *randomFlags) check() error {
 	switch {
 	case !f.on && (f.length != 0 || f.plans != 0 || f.seed != 0):
-		return errors.New("--for, --plans and --seed are for --random")
+		return errors.New("--for, --plans and --seed need --random")
 	case f.on && (f.length <= 0 && f.plans <= 0 || f.length < 0 || f.plans < 0):
 		return errors.New("--random needs an end: --for 30m, or --plans 100")
 	}
 	return nil
 }
 
-// randomPlans adds the default workloads and actions of random plans.
+// randomPlans fills in the default workloads and actions of random plans.
 func randomPlans(o plan.Options) plan.Options {
 	if len(o.Workloads) == 0 {
 		o.Workloads = []string{"task", "two", "grouped", "restart", "cri"}
@@ -138,8 +138,9 @@ func (f *sweepFlags) writeRandom(ctx context.Context, r *runner.Runner, rep rand
 	return writeReport(ctx, f.out, d, len(drawn))
 }
 
-// randomBase returns the plan of single faults behind the random plans. The plan is kept,
-// because a seed gives the same random plans only with the same points.
+// randomBase returns the plan of single faults from which the random plans are drawn. It
+// keeps that plan in a file, because a seed gives the same random plans only with the
+// same points.
 func (f *sweepFlags) randomBase(ctx context.Context, r *runner.Runner, file string) (plan.Plan, error) {
 	if f.plan != "" {
 		p, err := plan.Read(f.plan)

@@ -11,8 +11,8 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// stderr is for all that people read there. Nothing writes to os.Stderr past it, because
-// messages quote what others wrote.
+// stderr escapes control characters in messages, because messages quote texts of other
+// people. All writes to os.Stderr must use it.
 var stderr = quote.NewTerminal(os.Stderr) //nolint:forbidigo // the one place
 
 // printVerdict prints a verdict. Its first word has the colour of the outcome if out is a
@@ -31,7 +31,7 @@ func printVerdict(out io.Writer, v harness.Verdict) error {
 	return err
 }
 
-// terminal returns out if colours may be used on it, or nil.
+// terminal returns out if it is a terminal that may have colours, or nil.
 func terminal(out io.Writer) *quote.Terminal {
 	t, ok := out.(*quote.Terminal)
 	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {

@@ -12,10 +12,11 @@ import (
 	"github.com/shimquake/shimquake/fixtures/source"
 )
 
-// Set by scripts/build. After go install, Go itself knows the version.
+// scripts/build sets these variables. After go install, the version comes from Go's build
+// information.
 var version, commit string
 
-// about describes the command.
+// about is the output of `shimquake version`.
 type about struct {
 	Version    string   `json:"version"`
 	Commit     string   `json:"commit,omitempty"`
@@ -51,9 +52,9 @@ func (a about) String() string {
 	}
 	text += fmt.Sprintf("go          %s %s\ncontainerd  %s by default\n", a.Go, a.Platform, a.Containerd)
 	if len(a.Programs) > 0 {
-		return text + "programs    embedded: --containerd bin:DIR needs no Go\n"
+		return text + "programs    embedded, so --containerd bin:DIR needs no Go\n"
 	}
-	return text + "programs    built when needed, with Go\n"
+	return text + "programs    not embedded: built with Go when needed\n"
 }
 
 func versionCommand() *cobra.Command {

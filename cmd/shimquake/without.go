@@ -17,10 +17,10 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// runWithout runs cases without their faults, unless the folder has those runs already.
-// It returns all such runs of the folder for the report. The keys of todo are the names
-// of the runs. An interrupt, or a machine that cannot run them, is no error: the report
-// does without them.
+// runWithout runs cases without their faults. The keys of todo are the names of the runs.
+// It skips runs that the folder already has, and returns all runs of the folder for the
+// report. An interrupt, or a machine that cannot run a case, is no error: the report then
+// lacks that run.
 func runWithout(ctx context.Context, r *runner.Runner, todo map[string]harness.Case,
 	dir string) (map[string]harness.Verdict, error) {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(todo)), func(name string) bool {
@@ -47,11 +47,11 @@ func runWithout(ctx context.Context, r *runner.Runner, todo map[string]harness.C
 	return report.SweptWithout(dir)
 }
 
-// withoutFile returns the path of a run without a fault, in the folder of a sweep or a
+// withoutFile returns the path of a run without a fault below the folder of a sweep or a
 // matrix.
 func withoutFile(name string) string { return filepath.Join(report.WithoutDir, name+".json") }
 
-// violatedWorkloads returns one case for each workload that has a violated case.
+// violatedWorkloads returns a violated case for each workload that has one.
 func violatedWorkloads(p plan.Plan, results []journal.Result) (map[string]harness.Case, error) {
 	todo := map[string]harness.Case{}
 	for _, res := range results {
@@ -68,7 +68,8 @@ func violatedWorkloads(p plan.Plan, results []journal.Result) (map[string]harnes
 	return todo, nil
 }
 
-// violatedCells returns the violated cases of a matrix, one for each run without a fault.
+// violatedCells returns the violated cases of a matrix, by the names of their runs
+// without the fault.
 func violatedCells(t matrix.Table) map[string]harness.Case {
 	todo := map[string]harness.Case{}
 	for _, b := range t.Bugs {
