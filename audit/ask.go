@@ -33,8 +33,8 @@ type asker struct {
 	timeout   time.Duration
 	listening []scan.UnixSocket
 	table     *processTable
-	at        func(what string)  // as of processTable
-	conns     []*grpc.ClientConn // by the index of View.Daemons; nil where there is none
+	at        func(what string)  // notes the next step, for the report of a read that hangs
+	conns     []*grpc.ClientConn // by the index in View.Daemons; nil without a connection
 }
 
 func newKnown() Known {
@@ -82,8 +82,8 @@ func (k *Known) add(more Known) {
 	maps.Copy(k.CRIContainers, more.CRIContainers)
 }
 
-// one asks a containerd. The lengths of its lists are limited: a broken containerd may
-// list anything.
+// one asks a containerd. It limits the lengths of the lists, because a broken containerd
+// may list anything.
 func (a *asker) one(ctx context.Context, i int, d *Daemon, known *Known) error {
 	conn, err := a.connect(d)
 	if err != nil {
@@ -96,7 +96,7 @@ func (a *asker) one(ctx context.Context, i int, d *Daemon, known *Known) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("it does not return its version: %w", err)
+		return fmt.Errorf("it did not return its version: %w", err)
 	}
 	if v := release(version.Version); v != "" {
 		d.Version = v
@@ -107,14 +107,14 @@ func (a *asker) one(ctx context.Context, i int, d *Daemon, known *Known) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("it does not list its namespaces: %w", err)
+		return fmt.Errorf("it did not list its namespaces: %w", err)
 	}
 	if n := len(all.Namespaces); n > mostNamespaces {
 		return fmt.Errorf("it lists %d namespaces, and the limit is %d", n, mostNamespaces)
 	}
 	for _, ns := range all.Namespaces {
 		if !isName(ns.Name) {
-			return fmt.Errorf("it lists an invalid namespace: %q", cut(ns.Name))
+			return fmt.Errorf("it listed an invalid namespace: %q", cut(ns.Name))
 		}
 		known.Namespaces = append(known.Namespaces, ns.Name)
 		if err := a.namespace(ctx, conn, ns.Name, known); err != nil {
@@ -124,17 +124,17 @@ func (a *asker) one(ctx context.Context, i int, d *Daemon, known *Known) error {
 	return a.cri(ctx, conn, d, known)
 }
 
-// The lengths of the lists of one containerd. Nodes have a few namespaces and some
-// hundred containers.
+// The limits of the lists of one containerd. Nodes have a few namespaces and some hundred
+// containers.
 const (
 	mostNamespaces = 1000
 	mostKnown      = 100_000
 )
 
-// check returns an error for an invalid id, or if a containerd lists too many.
+// check returns an error if an id is invalid, or if a containerd lists too many objects.
 func (k *Known) check(id string) error {
 	if !isName(id) {
-		return fmt.Errorf("it lists an invalid id: %q", cut(id))
+		return fmt.Errorf("it listed an invalid id: %q", cut(id))
 	}
 	if len(k.Containers)+len(k.Tasks)+len(k.Sandboxes)+len(k.Pods)+len(k.CRIContainers) >= mostKnown {
 		return fmt.Errorf("it lists more than %d containers, tasks and pods", mostKnown)
@@ -170,8 +170,9 @@ func (a *asker) namespace(ctx context.Context, conn *grpc.ClientConn, ns string,
 		}
 		return err
 	})
-	// containerd asks each shim, for up to 2 s. If several do not respond, its list takes
-	// longer than the timeout. Then confirm asks for each task by itself.
+	// For the list, containerd asks each shim for up to 2 s. If several shims do not
+	// respond, the list takes longer than the timeout. Then confirm asks for each task
+	// separately.
 	if err != nil && status.Code(err) != codes.DeadlineExceeded {
 		return fmt.Errorf("list tasks: %w", err)
 	}
@@ -222,8 +223,8 @@ func containers(ctx context.Context, conn *grpc.ClientConn, ns string, known *Kn
 	}
 }
 
-// netnsPath is the network namespace that a container's specification names. The rest of
-// it, with the workload's environment and command line, is not kept.
+// netnsPath returns the path of the network namespace in a container's specification. The
+// audit does not keep the rest, which has the workload's environment and command line.
 func netnsPath(spec []byte) string {
 	var s struct {
 		Linux struct {
@@ -279,12 +280,12 @@ func (a *asker) cri(ctx context.Context, conn *grpc.ClientConn, d *Daemon, known
 	return nil
 }
 
-// asks limits the concurrent calls for tasks.
+// asks is the maximum number of concurrent calls for tasks.
 const asks = 16
 
-// confirm asks by name for each task that is not in the list, but has traces on the
-// node. The list leaves out a task with a shim that does not respond: that shim is no
-// leak. "Not found" proves that containerd does not know the task.
+// confirm asks for each task that is not in the list, but has objects on the node. The
+// list leaves out a task if its shim does not respond, and such a shim is no leak. Only
+// NotFound proves that containerd does not know the task.
 func (a *asker) confirm(ctx context.Context, v *View) {
 	want := map[Key]bool{}
 	add := func(k Key) {
@@ -336,8 +337,8 @@ func (a *asker) confirm(ctx context.Context, v *View) {
 	}
 }
 
-// get asks every containerd of the view for a task. A status of "" means that none has
-// it.
+// get asks every containerd of the view for a task. The status is "" if none has the
+// task.
 func (a *asker) get(ctx context.Context, v *View, k Key) (Task, error) {
 	for i, conn := range a.conns {
 		if conn == nil || !v.Daemons[i].Answered {

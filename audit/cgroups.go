@@ -20,11 +20,11 @@ const cgroupDepth = 12
 // mostCgroups limits the groups of a hierarchy that are read.
 const mostCgroups = 50_000
 
-// hierarchy is a mount of a cgroup hierarchy.
+// hierarchy is a mounted cgroup hierarchy.
 type hierarchy struct {
 	point string
 	dev   string // the same for all mounts of one hierarchy
-	top   string // the group that is mounted, as the auditor sees it
+	top   string // the path of the mounted group, as the auditor sees it
 }
 
 func hierarchyOf(m *mountinfo.Info) hierarchy {
@@ -32,8 +32,8 @@ func hierarchyOf(m *mountinfo.Info) hierarchy {
 }
 
 // territory notes which groups may belong to containerds of other views. A group belongs
-// to the containerd with the nearest top above the group. A containerd with the top of
-// this view is a peer: any group of the view may be its own.
+// to the containerd whose top is its nearest ancestor. Another containerd with the same
+// top is a peer, because it may own any group of this view.
 func (w *viewing) territory(own []hierarchy) {
 	for _, c := range w.table.candidates {
 		if c.p.notRoots != "" || slices.ContainsFunc(w.group.daemons, func(own candidate) bool { return own.p == c.p }) {
@@ -41,7 +41,7 @@ func (w *viewing) territory(own []hierarchy) {
 		}
 		infos, err := mountsOf(filepath.Join(w.Proc, itoa(c.p.PID)))
 		if err != nil {
-			continue // it has ended
+			continue // the process has exited
 		}
 		peer := false
 		for _, m := range infos {
@@ -63,7 +63,7 @@ func (w *viewing) territory(own []hierarchy) {
 }
 
 // cgroups lists the groups of a hierarchy that have the name of a container. It skips the
-// groups below them, because a container that is a node has containers of its own. It
+// groups below them, because a container that is a node (kind) has its own containers. It
 // also skips the groups that root has delegated to a user.
 func (w *viewing) cgroups(h hierarchy) {
 	namespaces := namespacesOf(w.View)
@@ -72,7 +72,7 @@ func (w *viewing) cgroups(h hierarchy) {
 	walk = func(rel string, depth int) {
 		entries, err := w.tree.List(path.Join(h.point, rel))
 		if err != nil || depth > cgroupDepth {
-			return // removed meanwhile
+			return // the group was removed during the scan
 		}
 		for _, e := range entries {
 			name := path.Join(rel, e.Name())
@@ -94,14 +94,15 @@ func (w *viewing) cgroups(h hierarchy) {
 	}
 	walk("", 0)
 	if left < 0 {
-		w.Notes = append(w.Notes, fmt.Sprintf("%s has more than %d groups: the others were not read", h.point,
+		w.Notes = append(w.Notes, fmt.Sprintf("%s has more than %d groups, and the others were not read", h.point,
 			mostCgroups))
 	}
 }
 
-// cgroupKey returns the container of a group, by one of three forms. ctr has
-// NAMESPACE/ID at the top. systemd has cri-containerd-ID.scope, docker-ID.scope and
-// nerdctl-ID.scope. CRI and docker use a name of 64 hexadecimal digits.
+// cgroupKey returns the container of a group, from one of three forms of its path. ctr
+// uses NAMESPACE/ID at the top. With systemd, the name is cri-containerd-ID.scope,
+// docker-ID.scope or nerdctl-ID.scope. Without systemd, CRI and docker use an id of 64
+// hexadecimal digits.
 func cgroupKey(rel string, namespaces []string) (Key, bool) {
 	parent, base := path.Split(rel)
 	parent = strings.Trim(parent, "/")
@@ -139,11 +140,11 @@ func namespacesOf(v *View) []string {
 // mostProcs limits the size of a group's list of processes, in bytes.
 const mostProcs = 1 << 20
 
-// procsIn returns the processes in a group and in the groups below it, as the reader of
-// the file sees them.
+// procsIn returns the processes in a group and in the groups below it. The pids are those
+// of the auditor's PID namespace.
 func procsIn(t *scan.Tree, dir string, depth int) []int {
 	var out []int
-	text, _ := t.ReadFile(path.Join(dir, "cgroup.procs"), mostProcs) // removed meanwhile, or the begin
+	text, _ := t.ReadFile(path.Join(dir, "cgroup.procs"), mostProcs) // "" if the group was removed; cut if the list is too long
 	for line := range strings.Lines(string(text)) {
 		if pid, err := strconv.Atoi(strings.TrimSpace(line)); err == nil && pid > 0 {
 			out = append(out, pid)

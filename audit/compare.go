@@ -8,7 +8,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// The statuses of tasks, and values of facts, as the catalogue has them.
+// The statuses of tasks and the values of facts, in the words of the catalogue.
 const (
 	stopped  = "STOPPED"
 	unknown  = "UNKNOWN"
@@ -55,25 +55,25 @@ func Compare(n *Node) []Suspect {
 	return fold(out)
 }
 
-// comparison is a view with indexes.
+// comparison has a view, and indexes of its objects.
 type comparison struct {
 	*View
 	taken    time.Time
 	anywhere map[string]bool // the ids of tasks and sandboxes of any containerd on the node
-	// peersAnswered is set if all containerds have responded that may have made a cgroup
-	// of this view.
+	// peersAnswered is set if all peers have responded: the other containerds that may have
+	// made a cgroup of this view.
 	peersAnswered bool
 	ids           map[string]bool // of tasks, sandboxes, containers and pods of this view
 	byPID         map[int]*Process
 	byInner       map[int]*Process
 	shimOf        map[Key]*Process
-	byAddress     map[string]*Process // shims by the socket on which they listen
+	byAddress     map[string]*Process // shims, by the sockets on which they listen
 	bundleOf      map[Key]*Bundle
-	addressOf     map[string]Key // bundles in the state directory by their shim's address
+	addressOf     map[string]Key // bundles in the state directory, by the address of their shim
 	files         map[string]bool
-	// busy are the shims with a task of another id: a shim can serve a whole pod.
+	// busy has the shims that serve a task with another id, as the shim of a pod does.
 	busy map[int]bool
-	// helped has the containers with a shim that is being started, or cleaned up after.
+	// helped has the containers for which a helper (shim start, shim delete) runs.
 	helped map[Key]bool
 }
 
@@ -139,8 +139,8 @@ func socketKey(address string) string {
 	return strings.Trim(address, "@\x00")
 }
 
-// server returns the shim that serves a task. It is the shim with the task's id, the
-// shim with the socket that the bundle names, or the parent of the process.
+// server returns the shim that serves a task. It is the shim with the task's id, the shim
+// that listens on the bundle's address, or the parent of the task's process.
 func (c *comparison) server(k Key, t Task) *Process {
 	if p := c.shimOf[k]; p != nil {
 		return p
@@ -158,7 +158,7 @@ func (c *comparison) server(k Key, t Task) *Process {
 	return nil
 }
 
-// task returns the fact of a task's status, as containerd reports it.
+// task returns the value of the fact task: the status that containerd reports, or none.
 func (c *comparison) task(k Key) string {
 	t, ok := c.Known.Tasks[k]
 	switch {
@@ -172,7 +172,7 @@ func (c *comparison) task(k Key) string {
 	return none
 }
 
-// suspect returns a suspect with the version of its containerd.
+// suspect returns a new suspect with the view and the version of its containerd.
 func (c *comparison) suspect(kind Kind, k Key) Suspect {
 	s := Suspect{Kind: kind, Sure: Likely, Namespace: k.Namespace, ID: k.ID, View: c.Name, Bugs: []string{}}
 	if c.Complete {
@@ -194,7 +194,7 @@ func (c *comparison) addressOfShim(k Key) string {
 	return ""
 }
 
-// facts joins keys and values: facts("task", none, "bundle", "gone").
+// facts joins pairs of keys and values: facts("task", none) returns "task=none".
 func facts(pairs ...string) []string {
 	var out []string
 	for i := 0; i+1 < len(pairs); i += 2 {

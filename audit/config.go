@@ -10,7 +10,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// settings has the part of a config.toml that the audit needs.
+// settings has the keys of a config.toml that the audit needs.
 type settings struct {
 	State   string   `toml:"state"`
 	Root    string   `toml:"root"`
@@ -20,7 +20,7 @@ type settings struct {
 	} `toml:"grpc"`
 }
 
-// configFiles reads configurations: a scan.Tree.
+// configFiles reads configuration files. A scan.Tree implements it.
 type configFiles interface {
 	ReadLinked(name string, most int64) ([]byte, error)
 	Glob(pattern string) ([]string, error)
@@ -29,13 +29,13 @@ type configFiles interface {
 // mostConfigs limits the files of one configuration, because imports may form a cycle.
 const mostConfigs = 100
 
-// mostConfig limits the size of a configuration file. containerd's defaults take 20
-// KiB, and the decoder's stack grows with the depth of its input.
+// mostConfig limits the size of a configuration file, because the decoder's stack grows
+// with the depth of the file. containerd's default configuration takes 20 KiB.
 const mostConfig = 256 << 10
 
-// configured reads a config.toml and its imports. The last import takes precedence, as
-// in containerd's LoadConfig (cmd/containerd/server/config). A file that is missing, or
-// is no TOML, has no settings. The error names other files that could not be read.
+// configured reads a config.toml and its imports. The last import takes precedence, as in
+// containerd's LoadConfig (cmd/containerd/server/config). It ignores a file that is
+// missing, or is no TOML. The error names other files that could not be read.
 func configured(files configFiles, name string) (places, error) {
 	var p places
 	var errs []error

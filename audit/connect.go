@@ -32,23 +32,24 @@ var mayAsk = []string{
 
 var errMayNotAsk = errors.New("an audit does not call this method")
 
-// connect opens containerd's socket. containerd's own process must listen on it. The
-// path is resolved inside the view's root, because a link could lead elsewhere.
+// connect opens containerd's socket. It checks that containerd's own process listens on
+// the socket. It resolves the path inside the view's root, because a symbolic link could
+// lead out of that root.
 func (a *asker) connect(d *Daemon) (*grpc.ClientConn, error) {
 	address := strings.TrimPrefix(d.Address, "unix://")
-	own := sockets(filepath.Join(a.table.proc, itoa(d.PID))) // it may listen only now
+	own := sockets(filepath.Join(a.table.proc, itoa(d.PID))) // read again, because containerd may have begun to listen since the first read
 	if !slices.ContainsFunc(a.listening, func(s scan.UnixSocket) bool {
 		return path.Base(s.Path) == path.Base(address) && slices.Contains(own, s.Inode)
 	}) {
-		return nil, fmt.Errorf("process %d does not listen on %s: it is starting, or its configuration was changed"+
-			" since it was started", d.PID, d.Address)
+		return nil, fmt.Errorf("process %d does not listen on %s: containerd is starting, or its configuration was changed"+
+			" after its start", d.PID, d.Address)
 	}
 	dial := func(ctx context.Context, _ string) (net.Conn, error) {
 		f, err := a.tree.Open(address, unix.O_PATH)
 		if err != nil {
 			return nil, err
 		}
-		defer f.Close() //nolint:errcheck // a name, and no file
+		defer f.Close() //nolint:errcheck // O_PATH
 		conn, err := (&net.Dialer{}).DialContext(ctx, "unix", fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
 		if err != nil {
 			return nil, err
@@ -82,8 +83,7 @@ func (a *asker) connect(d *Daemon) (*grpc.ClientConn, error) {
 // mostAnswer limits the size of a response, in bytes: containerd's own limit.
 const mostAnswer = 16 << 20
 
-// peer returns an error if another user than the owner of the containerd listens on a
-// socket.
+// peer returns an error if the listener of a socket is not the user of containerd.
 func (a *asker) peer(conn net.Conn) error {
 	unixConn, ok := conn.(*net.UnixConn)
 	if !ok {
@@ -99,7 +99,7 @@ func (a *asker) peer(conn net.Conn) error {
 		return err
 	}
 	if int(peer.Uid) != a.uid {
-		return fmt.Errorf("uid %d listens on the socket, not uid %d", peer.Uid, a.uid)
+		return fmt.Errorf("uid %d listens on the socket, and not uid %d, which runs containerd", peer.Uid, a.uid)
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func (a *asker) peer(conn net.Conn) error {
 func (a *asker) close() {
 	for _, c := range a.conns {
 		if c != nil {
-			_ = c.Close() // nothing was sent that could be lost
+			_ = c.Close() // an error cannot lose data
 		}
 	}
 }

@@ -26,7 +26,7 @@ func (w *viewing) daemon(c candidate) {
 		}
 		version, is := build(filepath.Join(own, "exe"))
 		if !is && path.Base(exe) != "containerd" {
-			return // another program under that name: every user can start sudo by it
+			return // another program with this name: every user can start sudo with the name containerd
 		}
 		d.Version = version
 	}
@@ -54,7 +54,7 @@ func (w *viewing) daemon(c candidate) {
 	w.Daemons = append(w.Daemons, d)
 }
 
-// refusal is a candidate that is not trusted, and the reason.
+// refusal is a candidate that the audit does not trust, with the reason.
 type refusal struct {
 	candidate
 	why string
@@ -65,11 +65,11 @@ func (w *viewing) refuse(c candidate, why error) {
 	if w.View.Untrusted != 0 {
 		return
 	}
-	w.Notes = append(w.Notes, fmt.Sprintf("containerd (process %d) is not believed, because %v", c.p.PID, why))
+	w.Notes = append(w.Notes, fmt.Sprintf("containerd (process %d) is not trusted, because %v", c.p.PID, why))
 }
 
-// owned returns an error for a file of another user, and at the end of a walk. A
-// missing file is no error.
+// owned returns an error if a file belongs to another user, or if the walk has reached
+// its limits. A missing file is no error.
 func (w *viewing) owned(name string) error {
 	f, err := w.tree.Open(name, unix.O_PATH)
 	if err == nil {
@@ -81,12 +81,13 @@ func (w *viewing) owned(name string) error {
 	return nil
 }
 
-// checkBinary returns an error if other users may write or replace a program. own is
-// the process's directory in /proc. After an upgrade the path leads to the new program.
+// checkBinary returns an error if other users may write or replace a program. own is the
+// directory of its process in /proc. After an upgrade, exe is the path of the new
+// program.
 func (w *viewing) checkBinary(own, exe string) error {
 	var st unix.Stat_t
 	if err := unix.Stat(filepath.Join(own, "exe"), &st); err != nil {
-		return fmt.Errorf("its binary cannot be read: %w", err)
+		return fmt.Errorf("its binary could not be read: %w", err)
 	}
 	if st.Uid != 0 || st.Mode&unix.S_IWOTH != 0 || st.Mode&unix.S_IWGRP != 0 && st.Gid != 0 {
 		return fmt.Errorf("users other than root may write its binary (uid %d, gid %d, mode %o)",

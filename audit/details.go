@@ -15,8 +15,8 @@ func changed(info fs.FileInfo) time.Time {
 }
 
 // details reads more about the objects without a task: their age, the processes of a
-// cgroup, the init of a container. On a healthy node there are few of them. It does not
-// touch a mount, because the file system may hang.
+// cgroup, and the init of a container. A healthy node has few such objects. It does not
+// access mounts, because their file systems may hang.
 func (w *viewing) details() error {
 	t, v := w.tree, w.View
 	ids := map[string]bool{}

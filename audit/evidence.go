@@ -17,9 +17,9 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// ofProcess are the files that are kept for each process of a suspect. The environment
-// is not among them. The command line is kept for a shim, which has no secrets, or on
-// request.
+// ofProcess are the files of /proc/PID that the evidence has for each process of a
+// suspect. They have no secrets. The command line is added for a shim, whose arguments
+// have no secrets, or on request.
 var ofProcess = []string{"status", "stat", "wchan", "stack", "syscall", "cgroup", "limits", "mountinfo"}
 
 // The limits of the evidence.
@@ -30,11 +30,11 @@ const (
 	evidenceTime  = 10 * time.Second
 )
 
-// Evidence writes a tar.gz with the report and the last look. It has the kernel's files
-// of the suspects' processes, and the kernel's list of unix sockets. With workloads, it
-// has the command lines, the environment and config.json of containers: they may hold
-// secrets. Text of the node is quoted, line by line.
-// It ends with the context, and its files with evidenceTime: those left out are named.
+// Evidence writes a tar.gz with the report and the last Node. It adds the /proc files of
+// the suspects' processes, and the kernel's list of unix sockets. With workloads, it adds
+// the command lines, the environment and config.json of containers, which may have
+// secrets. Text of the node is quoted line by line. It stops when the context ends.
+// Reading all files takes at most evidenceTime, and cut.txt says if files are missing.
 func (r *Report) Evidence(ctx context.Context, w io.Writer, o Options, workloads bool) error {
 	o = o.withDefaults()
 	short, cancel := context.WithTimeout(ctx, evidenceTime)
@@ -60,24 +60,24 @@ func (r *Report) Evidence(ctx context.Context, w io.Writer, o Options, workloads
 		for _, name := range []string{"net/unix", "mountinfo"} {
 			e.file(dir+"/"+filepath.Base(name), filepath.Join(filepath.Dir(v.Root), name))
 		}
-		if v.Untrusted == 0 { // root must not publish a user's files
+		if v.Untrusted == 0 { // files of an untrusted user must not get into the evidence
 			e.bundles(dir, v, r.Suspects)
 		}
 	}
 	if short.Err() != nil {
-		e.put("cut.txt", fmt.Appendf(nil, "not all files were kept: they took more than %s\n", evidenceTime))
+		e.put("cut.txt", fmt.Appendf(nil, "some files are missing here, because reading all files took more than %s\n", evidenceTime))
 	}
 	return errors.Join(ctx.Err(), e.err, e.tar.Close(), zip.Close())
 }
 
 type evidence struct {
-	ctx       context.Context // ends the reading of files
+	ctx       context.Context // stops the reading of files
 	tar       *tar.Writer
 	at        time.Time
 	workloads bool
 	limit     time.Duration // the timeout of one file
-	hangs     int           // the number of files that took longer
-	err       error         // the first
+	hangs     int           // the number of reads that hung
+	err       error         // the first error
 }
 
 func (e *evidence) put(name string, text []byte) {
@@ -90,14 +90,14 @@ func (e *evidence) put(name string, text []byte) {
 	}
 }
 
-// mostHangs is the number of hanging files after which no more are read.
+// mostHangs is the number of hung reads after which no more files are read.
 const mostHangs = 3
 
-// file keeps a file of /proc, or the error of reading it. A user can make some of these
-// files hang.
+// file adds a file of /proc, or the error of reading it. A user can make the reading of
+// some of these files hang.
 func (e *evidence) file(name, from string) {
 	if e.hangs >= mostHangs {
-		e.put(name, []byte("not read: others hang\n"))
+		e.put(name, []byte("not read, because the reading of other files hangs\n"))
 		return
 	}
 	if e.ctx.Err() != nil {
@@ -125,7 +125,8 @@ func readAtMost(name string) string {
 	return string(text)
 }
 
-// quoted returns the quoted lines of a text. The words of a command line end with a NUL.
+// quoted returns the quoted lines of a text. Each NUL ends a line, because the words of a
+// command line end with a NUL.
 func quoted(text string) string {
 	var t quote.Text
 	text = strings.TrimRight(text, "\n\x00")
@@ -151,24 +152,24 @@ func (e *evidence) process(proc string, pid int, ours bool) {
 		return
 	}
 	defer f.Close()                             //nolint:errcheck // read-only
-	names, _ := f.Readdirnames(mostDescriptors) // it has ended
+	names, _ := f.Readdirnames(mostDescriptors) // an error means that the process has exited
 	var t quote.Text
 	for _, name := range names {
 		if e.ctx.Err() != nil {
 			return
 		}
-		to, _ := os.Readlink(filepath.Join(from, "fd", name)) // closed meanwhile
+		to, _ := os.Readlink(filepath.Join(from, "fd", name)) // "" if it was closed
 		t.Line("%s -> %s", name, to)
 	}
 	e.put(dir+"/fd", []byte(t.String()))
 }
 
-// bundles keeps the small files of suspects' bundles with the shim's address. They
-// belong to root, and it follows no links.
+// bundles adds the small files of suspects' bundles, such as the shim's address. It reads
+// only root's files, and follows no links.
 func (e *evidence) bundles(dir string, v *View, suspects []Suspect) {
 	tree, err := scan.OpenTree(v.Root)
 	if err != nil {
-		return // its last process has ended since
+		return // the last process with this root has exited
 	}
 	defer tree.Close()
 	until, _ := e.ctx.Deadline()
@@ -189,7 +190,7 @@ func (e *evidence) bundles(dir string, v *View, suspects []Suspect) {
 		if left--; left < 0 || e.ctx.Err() != nil {
 			return
 		}
-		entries, _ := t.List(b.Path) // gone meanwhile
+		entries, _ := t.List(b.Path) // empty if the bundle was removed
 		var list quote.Text
 		for _, f := range entries {
 			list.Line("%s %s", f.Type(), f.Name())

@@ -20,8 +20,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// otherPlaces are the state and root directories of k3s, rke2 and docker. They are also
-// read if that containerd is down.
+// otherPlaces are the state and root directories of k3s, rke2 and docker. The audit reads
+// them even if no containerd uses them at the moment.
 var otherPlaces = []places{
 	{state: defaults.state, root: defaults.root},
 	{state: "/run/k3s/containerd", root: "/var/lib/rancher/k3s/agent/containerd"},
@@ -53,8 +53,8 @@ func (w *viewing) files(listening []scan.UnixSocket) error {
 	return nil
 }
 
-// orNote notes files that do not belong to the owner. They are not read. The end of a
-// walk has its own note (walk).
+// orNote turns the error about files of another user into a note. Such files are not
+// read. For a walk that has reached its limits, walk adds the note.
 func (w *viewing) orNote(err error) error {
 	if errors.As(err, new(*scan.CutError)) {
 		return nil
@@ -66,8 +66,8 @@ func (w *viewing) orNote(err error) error {
 	return err
 }
 
-// statesOf returns the existing state and root directories of a view. Each is listed
-// once, by its path without symbolic links: /var/run is usually /run.
+// statesOf returns the existing state and root directories of a view. It resolves
+// symbolic links, because /var/run is usually /run, so each directory is listed once.
 func (w *viewing) statesOf() []places {
 	var out []places
 	var seen []fs.FileInfo
@@ -91,8 +91,8 @@ func (w *viewing) statesOf() []places {
 	return out
 }
 
-// real returns a path without symbolic links, and its file information, or nil if it
-// does not exist.
+// real returns a path with its symbolic links resolved, and its file information. That is
+// nil if the file does not exist.
 func (w *viewing) real(name string) (string, fs.FileInfo) {
 	f, err := w.tree.Open(name, unix.O_PATH)
 	if err != nil {
@@ -136,8 +136,8 @@ func (w *viewing) sockets(listening []scan.UnixSocket) error {
 	return nil
 }
 
-// held reports whether a process of root holds a socket. A line of the kernel's list
-// alone may be forged (listening).
+// held reports whether a process of root holds a socket. A line in the kernel's list is
+// no proof, because a user can forge it (see listening).
 func (w *viewing) held(inode uint64) bool {
 	if w.View.Untrusted != 0 || len(w.table.denied) > 0 || w.Blind {
 		return true
@@ -148,7 +148,7 @@ func (w *viewing) held(inode uint64) bool {
 			w.hold(p.sockets)
 		}
 	}
-	if !w.holds[inode] && !w.heldByAll { // a shim may have rewritten its command line
+	if !w.holds[inode] && !w.heldByAll { // a shim may have rewritten its command line, so all processes are read
 		w.heldByAll = true
 		for _, p := range w.table.byPID {
 			if p.notRoots == "" && p.Shim == nil {
@@ -165,9 +165,9 @@ func (w *viewing) hold(inodes []uint64) {
 	}
 }
 
-// mounts keeps the mounts of containers and of network namespaces, and returns the cgroup
-// hierarchies. A container's mount lies in containerd's directories: a user can mount a
-// file system of its own elsewhere (fusermount).
+// mounts adds the mounts of containers and of network namespaces to the view, and returns
+// the cgroup hierarchies. It counts a container's mount only in containerd's directories,
+// because a user can mount elsewhere (fusermount).
 func (w *viewing) mounts() ([]hierarchy, error) {
 	infos, err := mountsOf(filepath.Dir(w.Root))
 	if err != nil {
@@ -199,7 +199,7 @@ func (w *viewing) inDirs(name string) bool {
 // mostMountinfo limits the size of a list of mounts. A mount takes some 200 bytes.
 const mostMountinfo = 16 << 20
 
-// mountsOf reads the mounts of a process; own is its directory in /proc.
+// mountsOf returns the mounts of a process. own is its directory in /proc.
 func mountsOf(own string) ([]*mountinfo.Info, error) {
 	f, err := os.Open(filepath.Join(own, "mountinfo")) //nolint:forbidigo // of /proc
 	if err != nil {
@@ -217,7 +217,8 @@ func mountsOf(own string) ([]*mountinfo.Info, error) {
 // configuration.
 const mostState = 4 << 20
 
-// runcInit reads the pid and the start of a container's init from runc's state.json.
+// runcInit returns the pid and the start time of a container's init, from runc's
+// state.json.
 func runcInit(t *scan.Tree, dir string) (pid int, start uint64) {
 	var state struct {
 		PID   int    `json:"init_process_pid"`
@@ -230,7 +231,7 @@ func runcInit(t *scan.Tree, dir string) (pid int, start uint64) {
 	return state.PID, state.Start
 }
 
-// name sets the containers of the socket files. The name of a shim's socket is a hash of
+// name finds the containers of the socket files. The name of a shim's socket is a hash of
 // containerd's address, the namespace and the id (pkg/shim in containerd).
 func name(v *View) {
 	of := map[string]Key{}

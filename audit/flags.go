@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// places has containerd's paths from its command line and configuration.
+// places has the paths in containerd's command line and configuration.
 type places struct {
 	config, address, state, root string
 }
 
-// daemonFlags reads containerd's command line: `containerd --config FILE --address
-// SOCKET --state DIR --root DIR`, also `-c FILE`, `-a SOCKET` and --flag=value. It
-// reports false for a command that does not serve: `containerd publish`, `containerd
-// config dump`, `containerd --version`.
+// daemonFlags reads containerd's command line: `containerd --config FILE --address SOCKET
+// --state DIR --root DIR`, also `-c FILE`, `-a SOCKET` and --flag=value. It returns false
+// for a command that does not run the daemon: `containerd publish`, `containerd config
+// dump`, `containerd --version`.
 func daemonFlags(argv []string) (places, bool) {
 	var p places
 	into := map[string]*string{
@@ -31,7 +31,7 @@ func daemonFlags(argv []string) (places, bool) {
 			return p, false
 		}
 		if !hasValue {
-			i++ // all its other flags take a value
+			i++ // every other flag of containerd has a value
 			if i < len(argv) {
 				value = argv[i]
 			}
@@ -43,8 +43,9 @@ func daemonFlags(argv []string) (places, bool) {
 	return p, len(argv) > 0
 }
 
-// isContainerd reports whether a process may be a containerd that serves. k3s and rke2
-// are one binary of many names, so the first word of the command line counts, too.
+// isContainerd reports whether a process may be a containerd daemon. k3s and rke2 run one
+// binary under several names, so isContainerd also checks the first word of the command
+// line.
 func isContainerd(exe string, argv []string) (places, bool) {
 	if len(argv) == 0 {
 		return places{}, false
@@ -56,21 +57,22 @@ func isContainerd(exe string, argv []string) (places, bool) {
 	return daemonFlags(argv)
 }
 
-// isName reports whether a namespace or a container may have this name. containerd's
-// own rule (pkg/identifiers) is narrower. This is runc's rule (`validateID` of
-// `libcontainer`). A name that forges a row, a path or a command does not fit.
+// isName reports whether a text is a possible name of a namespace or a container. It has
+// runc's rule (`validateID` of `libcontainer`), because containerd's own rule
+// (pkg/identifiers) is stricter. Under this rule, a name cannot forge a row, a path or a
+// command.
 func isName(name string) bool {
 	return len(name) <= mostName && name != "." && name != ".." && named.MatchString(name)
 }
 
 var named = regexp.MustCompile(`^[A-Za-z0-9_+.-]+$`)
 
-const mostName = 255 // NAME_MAX: it is a directory
+const mostName = 255 // NAME_MAX, because a directory has this name
 
 // deleted is the kernel's suffix of a link to a file that was removed or replaced.
 const deleted = " (deleted)"
 
-// or fills the missing paths of p from q.
+// or returns p, with its missing paths from q.
 func (p places) or(q places) places {
 	for _, pair := range []struct{ mine, theirs *string }{
 		{&p.config, &q.config}, {&p.address, &q.address}, {&p.state, &q.state}, {&p.root, &q.root},

@@ -11,28 +11,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// group are the processes of one view: containerds, and shims. Their containerd may be
-// down.
+// group has the containerds and the shims of one view. There may be shims without a
+// running containerd.
 type group struct {
 	place
 	anchor  int      // a process that has the view's root
 	user    *Process // an untrusted containerd, with a view of its own, or nil
 	daemons []candidate
 	shims   []*Process
-	// sharing are containerds that have the same root in another PID namespace: their
-	// shims are not here, and their files are.
+	// sharing are containerds with the same root in another PID namespace. Their files are
+	// in this view, and their shims are not.
 	sharing []int
 }
 
-// place is a root in a PID namespace. Two roots are the same if they have the same /run,
-// where containerd has its state and shims have their sockets.
+// place is a root directory in a PID namespace. Two roots count as the same if they have
+// the same /run, because containerd's state and the shims' sockets are there.
 type place struct{ pidns, root string }
 
-// mostUsers limits the examined containerds of users.
+// mostUsers is the maximum number of users' containerds that are examined.
 const mostUsers = 20
 
-// groups sorts the containerds and shims of root by their place. Processes of users are
-// in none of these groups.
+// groups returns the containerds and shims of root, grouped by place. Processes of other
+// users are in no group.
 func (l *look) groups(ctx context.Context) ([]*group, error) {
 	if err := l.checkPID(); err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (l *look) groups(ctx context.Context) ([]*group, error) {
 		}
 	}
 	for _, p := range l.table.byPID {
-		if p.Shim != nil && p.notRoots == "" && !p.Zombie() && p.pidns != "" { // else it has just ended
+		if p.Shim != nil && p.notRoots == "" && !p.Zombie() && p.pidns != "" { // without pidns, it has just exited
 			g := put(p)
 			g.shims = append(g.shims, p)
 		}
@@ -83,7 +83,7 @@ func (l *look) groups(ctx context.Context) ([]*group, error) {
 			out = append(out, g)
 		}
 	}
-	if len(out) == 0 { // containerd is down and has left no shim: its files are still there
+	if len(out) == 0 { // no containerd and no shim runs, but there may be files
 		out = append(out, &group{place: placeOf(anchor), anchor: anchor})
 	}
 	slices.SortFunc(out, func(a, b *group) int { return cmp.Compare(a.anchor, b.anchor) })
@@ -98,17 +98,16 @@ func (l *look) checkPID() error {
 	p := l.table.byPID[l.PID]
 	switch {
 	case p == nil:
-		return fmt.Errorf("there is no process %d: --pid needs a running process, such as containerd's", l.PID)
+		return fmt.Errorf("process %d does not exist: --pid needs the pid of a running process, such as containerd's", l.PID)
 	case p.notRoots == unreadable:
-		return fmt.Errorf("process %d may not be read: %s", l.PID, privileges)
+		return fmt.Errorf("this user may not read process %d: %s", l.PID, privileges)
 	case p.notRoots != "" && !l.Untrusted:
 		return fmt.Errorf("process %d does not belong to root (%s): add --untrusted to examine it", l.PID, p.notRoots)
 	}
 	return nil
 }
 
-// users returns the containerds of users, each in a group of its own, with the shims of
-// the same user.
+// users returns a group for each containerd of a user, with the shims of the same user.
 func (l *look) users(placeOf func(pid int) place) []*group {
 	if !l.Untrusted {
 		return nil

@@ -233,9 +233,9 @@ func TestAnExaminedContainerdOfAUser(t *testing.T) {
 			if slices.ContainsFunc(of.Suspects, func(s audit.Suspect) bool { return s.ID == "lost" }) {
 				t.Errorf("--pid examines another:\n%v", of)
 			}
-			head := "examined, but not believed: process "
+			head := "examined, but not trusted: process "
 			if strings.Contains(of.String(), "was not examined") { // of no file that it may read
-				head = "not believed, and not examined: process "
+				head = "not trusted, and not examined: process "
 			}
 			if !strings.Contains(of.String(), head+strconv.Itoa(o.PID)) {
 				t.Errorf("want %s%d:\n%v", head, o.PID, of)
@@ -312,7 +312,7 @@ func TestABrokenContainerd(t *testing.T) {
 	}
 }
 
-// Files that others than root may write are not believed, whoever runs the containerd.
+// Files that others than root may write are not trusted, whoever runs the containerd.
 // The report says so, and examines them on request.
 func TestAContainerdOfRootsThatOthersMayWrite(t *testing.T) {
 	n := hostileNode(t)
@@ -341,7 +341,7 @@ func TestAContainerdOfRootsThatOthersMayWrite(t *testing.T) {
 			r := n.reports(t, audit.Options{})
 			if len(r.Daemons) != 1 || len(r.Untrusted) != 1 || !strings.Contains(r.Untrusted[0].Why, test.want) ||
 				len(r.Partial) != 1 {
-				t.Errorf("want one that is not believed because %q:\n%v", test.want, r)
+				t.Errorf("want one that is not trusted because %q:\n%v", test.want, r)
 			}
 			examined := n.reports(t, audit.Options{Untrusted: true})
 			if len(examined.Untrusted) != 1 || len(examined.Daemons) != 2 {

@@ -8,11 +8,12 @@ import (
 	"time"
 )
 
-// mostHung limits the attempts that hang. Each holds a thread that cannot be ended.
+// mostHung is the maximum number of attempts that hang. Each blocks a thread that cannot
+// be ended.
 const mostHung = 100
 
-// attempts has the reads that hang in the kernel, by name. Without it, a watch would
-// begin another one each minute, and add a thread each time.
+// attempts has the reads that hang in the kernel, by name. Without this record, `audit
+// --watch` would begin another hanging read each minute, and block another thread.
 type attempts struct {
 	mu   sync.Mutex
 	hung map[string]<-chan struct{} // closed when the read returns
@@ -30,9 +31,10 @@ func (e *hangError) Error() string {
 	return fmt.Sprintf("reading %s hangs in the kernel: see wchan and stack of that process", e.what)
 }
 
-var errStillReading = errors.New("an earlier read has not returned: it hangs in the kernel, or is slow")
+var errStillReading = errors.New("an earlier read has not returned, because it is slow or hangs in the kernel")
 
-// begin returns why an attempt must not begin.
+// begin returns an error if an earlier attempt with this name hangs, or if too many
+// others hang.
 func (a *attempts) begin(name string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -63,9 +65,9 @@ func (a *attempts) abandon(name string, ended <-chan struct{}) {
 	a.hung[name] = ended
 }
 
-// attempt runs f. It abandons f after a limit without a step, or when the context ends.
-// f then keeps running, so it must write no shared data. There is one attempt for a
-// name at a time.
+// attempt runs f, which calls at before each step. It abandons f if a step takes longer
+// than the limit, or if the context ends. An abandoned f keeps running, so f must not
+// write shared data. Only one attempt with the same name runs at a time.
 func attempt[T any](ctx context.Context, name string, limit time.Duration, f func(at func(string)) T) (T, error) {
 	var none T
 	if err := hung.begin(name); err != nil {
@@ -92,7 +94,7 @@ func attempt[T any](ctx context.Context, name string, limit time.Duration, f fun
 			}
 			hung.abandon(name, ended)
 			what, _ := p.last()
-			return none, fmt.Errorf("reading was cut at %s: %w", what, ctx.Err())
+			return none, fmt.Errorf("reading was stopped at %s: %w", what, ctx.Err())
 		case <-timer.C:
 			what, idle := p.last()
 			if idle >= limit {
@@ -104,7 +106,7 @@ func attempt[T any](ctx context.Context, name string, limit time.Duration, f fun
 	}
 }
 
-// progress is the step of an attempt, and its beginning.
+// progress is the current step of an attempt, with the time at which the step began.
 type progress struct {
 	mu    sync.Mutex
 	what  string

@@ -29,15 +29,15 @@ var directoryKind = kind{
 	find: (*comparison).bundles,
 	do: func(s Suspect) string {
 		if s.has("task=not-asked") {
-			return "start containerd: it removes a bundle without a shim"
+			return "start containerd, which removes bundles without a shim"
 		}
 		return fmt.Sprintf("if `ctr -n %s task ls` does not show it: umount %s where it is mounted, then remove the"+
 			" directory", s.Namespace, path.Join(s.Path, "rootfs"))
 	},
 }
 
-// bundles returns bundles without a shim, partly removed bundles, and work directories
-// without a bundle.
+// bundles returns the bundles without a shim, the partly removed bundles, and the work
+// directories without a bundle.
 func (c *comparison) bundles() []Suspect {
 	var out []Suspect
 	for i := range c.Bundles {
@@ -53,20 +53,20 @@ func (c *comparison) bundles() []Suspect {
 		at := "there"
 		switch {
 		case c.Blind && !b.Hidden:
-			continue // the shim may be among the unread processes
+			continue // an unread process may be its shim
 		case b.Hidden:
-			at, s.Sure = "hidden", Certain // its name begins with a dot, so containerd ignores it
+			at, s.Sure = "hidden", Certain // containerd ignores a name that begins with a dot
 			s.Missing = []string{"end of its removal"}
 		case task || c.Known.Sandboxes[k] || shim != nil || c.helped[k]:
 			continue
 		case b.Work && c.bundleOf[k] != nil:
-			continue // reported with its bundle
+			continue // it is reported with its bundle
 		case b.Work:
 			at = "gone"
 			s.Missing = []string{"bundle"}
 		default:
 			if n := c.taken.Sub(b.Changed); n < helperTime && !b.Changed.IsZero() {
-				s.Sure = Likely // its shim may be about to be started
+				s.Sure = Likely // containerd may be about to start the shim
 			}
 			s.Missing = []string{"shim"}
 			if c.Complete {

@@ -7,19 +7,18 @@ var groupKind = kind{
 	name: Group,
 	find: (*comparison).cgroups,
 	do: func(_ Suspect) string {
-		return "rmdir it: the kernel refuses while anything is in it"
+		return "rmdir it (safe: the kernel refuses if a process is in it)"
 	},
 }
 
-// isUnowned reports whether no containerd has the container of a cgroup. Two
-// containerds may have the same namespaces, so that the path does not identify the
-// owner.
+// isUnowned reports whether no containerd knows the container of a cgroup. It checks all
+// containerds, because the path of a cgroup does not identify its containerd.
 func (c *comparison) isUnowned(g Cgroup) bool {
 	return c.Complete && c.peersAnswered && c.Untrusted == 0 && !c.anywhere[g.Key.ID]
 }
 
-// cgroups returns empty cgroups of containers without a task. On cgroup v1 a container
-// has a group in each hierarchy, and is reported once.
+// cgroups returns the empty cgroups of containers without a task. On cgroup v1 a
+// container has a group in each hierarchy, but cgroups returns only one of them.
 func (c *comparison) cgroups() []Suspect {
 	var out []Suspect
 	reported := map[Key]bool{}
@@ -32,7 +31,7 @@ func (c *comparison) cgroups() []Suspect {
 		s.Path = g.Path
 		s.Facts, s.Missing = facts("task", none, "procs", none), []string{"task"}
 		if g.Key.Namespace == "" {
-			s.Sure = Likely // only its name links it to a container
+			s.Sure = Likely // only the name of the cgroup shows that it is a container's
 		}
 		out = append(out, s)
 	}

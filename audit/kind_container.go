@@ -4,7 +4,8 @@ import (
 	"slices"
 )
 
-// InCRI is a container that CRI and containerd do not agree on.
+// InCRI is a container of CRI that CRI does not list, or that CRI reports as running
+// without a task.
 const InCRI Kind = "container"
 
 var inCRIKind = kind{
@@ -16,7 +17,7 @@ var inCRIKind = kind{
 	},
 }
 
-// inCRI returns the containers that CRI and containerd do not agree on.
+// inCRI returns the containers about which CRI and containerd disagree.
 func (c *comparison) inCRI() []Suspect {
 	if c.Known.Pods == nil || !c.Complete {
 		return nil

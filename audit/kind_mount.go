@@ -12,7 +12,7 @@ var mountedKind = kind{
 	name: Mounted,
 	find: (*comparison).mounts,
 	do: func(_ Suspect) string {
-		return "umount it: it refuses while it is in use"
+		return "umount it (safe: the kernel refuses while it is in use)"
 	},
 }
 
@@ -31,7 +31,7 @@ func (c *comparison) mounts() []Suspect {
 		k := mountKey(m.Point)
 		if m.NetNS != "" {
 			if used[path.Base(m.Point)] || !strings.HasPrefix(path.Base(m.Point), "cni-") {
-				continue // other network namespaces do not come from CNI, but for example from `ip netns add`
+				continue // others do not come from CNI, but for example from `ip netns add`
 			}
 		} else if c.mountUsed(m, k) {
 			continue
@@ -54,7 +54,7 @@ func (c *comparison) mountUsed(m Mount, k Key) bool {
 		return true
 	}
 	inBundle := path.Base(m.Point) == "rootfs"
-	return !inBundle && c.ids[k.ID] // CRI keeps a pod's mounts while there is the pod
+	return !inBundle && c.ids[k.ID] // CRI keeps a pod's mounts as long as the pod exists
 }
 
 func (c *comparison) bundleAt(k Key) string {

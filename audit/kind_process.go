@@ -5,7 +5,8 @@ import (
 	"path"
 )
 
-// Forgotten is a container's process that containerd does not know, or a zombie.
+// Forgotten is a process of a container that containerd does not know, or a zombie below
+// a shim.
 const Forgotten Kind = "process"
 
 var forgottenKind = kind{
@@ -64,7 +65,7 @@ func (c *comparison) forgotten() []Suspect {
 	return out
 }
 
-// parentOf returns the value of the fact parent (oracle/fact) for a process.
+// parentOf returns the value of the fact parent for a process (see oracle/fact).
 func (c *comparison) parentOf(p *Process) string {
 	parent := c.byPID[p.Parent]
 	switch {
@@ -76,7 +77,7 @@ func (c *comparison) parentOf(p *Process) string {
 	return "process"
 }
 
-// zombies returns the children that a shim does not reap.
+// zombies returns the zombies that their shim does not reap.
 func (c *comparison) zombies() []Suspect {
 	var out []Suspect
 	for i := range c.Processes {

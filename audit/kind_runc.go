@@ -48,5 +48,5 @@ func (c *comparison) runcStates() []Suspect {
 	return out
 }
 
-// runcRoots are the folders for runc's state: the default of shims, and docker's.
+// runcRoots are the default folders for runc's state of shims and of docker.
 var runcRoots = []string{"/run/containerd/runc", "/run/docker/runtime-runc"}

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Shim is a shim without a task, or a helper of a shim that does not end.
+// Shim is a shim without a task, or a helper (shim start, shim delete) that does not
+// exit.
 const Shim Kind = "shim"
 
 var shimKind = kind{
@@ -18,11 +19,11 @@ var shimKind = kind{
 		case s.has("state=stopped"):
 			return fmt.Sprintf("kill -CONT %d, and audit again", s.PID)
 		case s.has("state=uninterruptible"):
-			return fmt.Sprintf("read /proc/%d/stack to see what it waits for; until then no signal ends it", s.PID)
+			return fmt.Sprintf("the kernel blocks it, so no signal can end it: read /proc/%d/stack to see what it waits for", s.PID)
 		case s.has("children=some"):
-			return fmt.Sprintf("its processes still run: end them first (pgrep -P %d), then kill %d", s.PID, s.PID)
+			return fmt.Sprintf("it still has child processes: end them first (pgrep -P %d lists them), then kill %d", s.PID, s.PID)
 		}
-		return fmt.Sprintf("it has no task: keep evidence (--bundle), then kill %d; SIGKILL if it still runs after 10 s",
+		return fmt.Sprintf("it has no task: keep evidence (--bundle), then kill %d, with SIGKILL if it still runs after 10 s",
 			s.PID)
 	},
 }
@@ -52,8 +53,8 @@ func (c *comparison) shims() []Suspect {
 	return out
 }
 
-// helperTime is how long a helper of a shim (start, delete) may run. containerd waits
-// for it for at most 10 s (cleanup), or as long as the request lasts (start).
+// helperTime is the maximum time of a helper (shim start, shim delete). containerd waits
+// at most 10 s for `delete`, and for `start` as long as the request lasts.
 const helperTime = time.Minute
 
 func (c *comparison) hasTask(p *Process, k Key) bool {
@@ -63,9 +64,9 @@ func (c *comparison) hasTask(p *Process, k Key) bool {
 	return c.Known.Sandboxes[k] || c.busy[p.PID]
 }
 
-// lonelyShim returns a suspect for a shim without a task. If containerd cannot be
-// asked, it reports only a shim without a bundle: containerd finds shims by their
-// bundles, so it never finds this one.
+// lonelyShim returns a suspect for a shim without a task. If containerd could not be
+// asked, it reports only a shim without a bundle. containerd finds shims by their
+// bundles, so it can never find such a shim.
 func (c *comparison) lonelyShim(p *Process, k Key) (Suspect, bool) {
 	bundle := "gone"
 	_, there := c.bundleOf[k]
@@ -95,7 +96,7 @@ func (c *comparison) lonelyShim(p *Process, k Key) (Suspect, bool) {
 	if bundle == "gone" {
 		s.Missing, s.Sure = append(s.Missing, "bundle"), Certain
 	} else if p.Age < helperTime {
-		s.Sure = Likely // a Create may take long on a busy disk
+		s.Sure = Likely // a Create may be in progress, which takes long on a busy disk
 	}
 	if socket == none {
 		s.Missing = append(s.Missing, "socket")
@@ -118,7 +119,7 @@ func some(n int) string {
 	return "some"
 }
 
-// stateOf returns the fact of a state in which a process cannot end.
+// stateOf returns the value of the fact state: zombie, stopped or uninterruptible, or "".
 func stateOf(p *Process) string {
 	switch p.State {
 	case "Z", "X":

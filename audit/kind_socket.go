@@ -11,8 +11,8 @@ var listenerKind = kind{
 	},
 }
 
-// sockets returns the sockets of shims without a listener. They are harmless, and show
-// that a shim was killed or not cleaned up after.
+// sockets returns the shims' sockets without a listener. They are harmless, but they show
+// that a shim was killed or was not cleaned up.
 func (c *comparison) sockets() []Suspect {
 	var out []Suspect
 	for _, socket := range c.Sockets {
@@ -34,9 +34,8 @@ func (c *comparison) sockets() []Suspect {
 	return out
 }
 
-// inMotion reports whether the shim of a container still runs, or is being cleaned up
-// after. On a starved machine its socket has no listener for seconds before its
-// removal.
+// inMotion reports whether the shim of a container still runs, or is being cleaned up. On
+// a busy machine, its socket then has no listener for some seconds before its removal.
 func (c *comparison) inMotion(of Key) bool {
 	return of != Key{} && (c.helped[of] || c.shimOf[of] != nil)
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// LostTask is a task with a status that is not true.
+// LostTask is a task with a wrong status.
 const LostTask Kind = "task"
 
 var lostTaskKind = kind{
@@ -29,7 +29,7 @@ var lostTaskKind = kind{
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// sorted returns the keys of a map in order, so that the rows of a report have a fixed
+// sorted returns the sorted keys of a map, so that the rows of a report have a fixed
 // order.
 func sorted[T any](m map[Key]T) []Key {
 	out := make([]Key, 0, len(m))
@@ -42,12 +42,12 @@ func sorted[T any](m map[Key]T) []Key {
 	return out
 }
 
-// tasks returns the tasks with a status that is not true. They are running without a
-// process, or have no shim, or a shim that does not respond.
+// tasks returns the tasks with a wrong status. Such a task is running without a process,
+// or it has no shim, or its shim does not respond.
 func (c *comparison) tasks() []Suspect {
 	var out []Suspect
 	if c.Blind {
-		return nil // its process or its shim may be among the unread processes
+		return nil // an unread process may be a task's process or shim
 	}
 	for _, k := range sorted(c.Known.Tasks) {
 		t := c.Known.Tasks[k]
@@ -63,7 +63,7 @@ func (c *comparison) tasks() []Suspect {
 				s.Facts = append(s.Facts, "state=stopped")
 			}
 		case shim == nil && (c.remote(k) || t.Status != NoAnswer && t.Status != unknown):
-			continue // a shim has just reported its status, which is newer than the list of processes
+			continue // the status is newer than the list of processes
 		case shim == nil:
 			s.Facts = append(s.Facts, "shim=none")
 			s.Missing = []string{"shim"}
@@ -79,8 +79,8 @@ func (c *comparison) tasks() []Suspect {
 	return out
 }
 
-// remote reports whether a task's shim has no Unix socket, because it runs in a virtual
-// machine or on another host.
+// remote reports whether a task's shim has no Unix socket. Such a shim may run in a
+// virtual machine or on another host.
 func (c *comparison) remote(k Key) bool {
 	b := c.bundleOf[k]
 	return b != nil && strings.Contains(b.Address, "://") && !strings.HasPrefix(b.Address, "unix://")

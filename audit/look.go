@@ -19,8 +19,8 @@ import (
 type Options struct {
 	// Proc is the procfs. Default: /proc.
 	Proc string
-	// PID limits the audit to the root and the PID namespace of a process. That is a
-	// containerd, or process 1 of a container that is a node.
+	// PID limits the audit to the root directory and the PID namespace of a process, such as
+	// a containerd, or process 1 of a container that is a node (kind).
 	PID int
 	// Timeout is the timeout of one call to containerd. Default: 5 s.
 	Timeout time.Duration
@@ -45,9 +45,9 @@ func (o Options) withDefaults() Options {
 // the kernel and cannot be ended, so the audit continues without it.
 const hangs = 5 * time.Second
 
-// A look asks each containerd for its lists for at most timeoutsOfLists times
-// Options.Timeout, and then for single tasks for timeoutsOfTasks times. All other work
-// has ownTime. The containerds of users share userTime.
+// The time limits of a look. The lists of each containerd take at most timeoutsOfLists
+// times Options.Timeout, and the calls for single tasks take at most timeoutsOfTasks
+// times. All other work has ownTime. The containerds of users share userTime.
 const (
 	timeoutsOfLists = 3
 	timeoutsOfTasks = 2
@@ -58,8 +58,8 @@ const (
 // privileges tells an operator how to let the audit read everything.
 const privileges = "run the audit as root, in a container with hostPID and the capability SYS_PTRACE"
 
-// Look takes a Node. It notes everything that it could not read in time. It returns an
-// error if it could read nothing.
+// Look reads the state of the node. The notes name everything that it could not read in
+// time. It returns an error if it could read nothing.
 func Look(ctx context.Context, o Options) (*Node, error) {
 	o = o.withDefaults()
 	l := &look{Options: o, now: time.Now()}
@@ -72,7 +72,8 @@ func Look(ctx context.Context, o Options) (*Node, error) {
 	return node, err
 }
 
-// look is one look. The table is complete before the first view, and only read by views.
+// look is the state of Look. The table is complete before the first view, and views only
+// read it.
 type look struct {
 	Options
 	now   time.Time
@@ -98,10 +99,10 @@ func (l *look) take(ctx context.Context) (*Node, error) {
 	late := l.views(ctx, groups, n)
 	n.Notes = append(n.Notes, table.unread...)
 	if d := table.denied; len(d) > 0 {
-		n.Notes = append(n.Notes, fmt.Sprintf("processes %s may not be read: %s", firstPIDs(d), privileges))
+		n.Notes = append(n.Notes, fmt.Sprintf("processes %s could not be read: %s", firstPIDs(d), privileges))
 	}
 	if len(n.Views) == 0 && len(n.Notes) > 0 && !late {
-		if len(table.candidates) == 0 { // so it was the root of process 1, or of --pid
+		if len(table.candidates) == 0 { // the view was then of the root of process 1 or --pid
 			return n, fmt.Errorf("no containerd runs here, and its files could not be searched: %s,"+
 				" or name a process that you may read: --pid %d", n.Notes[0], os.Getppid())
 		}
@@ -110,13 +111,13 @@ func (l *look) take(ctx context.Context) (*Node, error) {
 	return n, nil
 }
 
-// viewsAtOnce limits the views that are taken concurrently. A slow containerd must not
-// block the other views.
+// viewsAtOnce is the number of views that are taken concurrently, so that a slow
+// containerd does not block the others.
 const viewsAtOnce = 8
 
-// views takes the views of root's containerds. With Options.Untrusted it then takes the
-// views of users, and one for each refused containerd of root. It reports whether a
-// view of root took too long.
+// views takes the views of root's containerds. With Options.Untrusted, it then takes the
+// views of users' containerds, and a view for each refused containerd of root. It reports
+// whether a view of root took too long.
 func (l *look) views(ctx context.Context, groups []*group, n *Node) (late bool) {
 	users := slices.IndexFunc(groups, func(g *group) bool { return g.user != nil })
 	if users < 0 {
@@ -168,8 +169,8 @@ func (l *look) viewsOf(ctx context.Context, groups []*group, n *Node) (refused [
 	return refused, late
 }
 
-// anyView looks from the first process of a group that still runs. It returns an error
-// if all have exited.
+// anyView takes the view through the first process of a group that still runs. It returns
+// an error if all have exited.
 func (l *look) anyView(ctx context.Context, g *group) (*View, error) {
 	anchors := []int{g.anchor}
 	for _, p := range g.shims {
@@ -198,12 +199,12 @@ func (l *look) anyView(ctx context.Context, g *group) (*View, error) {
 		anchors[0])
 }
 
-// graceTime is the time of a view after the end of its context. A view that the context
-// has cut off is reported as far as it is complete.
+// graceTime is the time after the end of the context in which a view may return its
+// finished part.
 const graceTime = 2 * time.Second
 
-// afterwards returns a context that ends graceTime after the deadline of another one, or
-// when the other one is cancelled.
+// afterwards returns a context that ends graceTime after the deadline of ctx, or when ctx
+// is cancelled.
 func afterwards(ctx context.Context) (context.Context, context.CancelFunc) {
 	end, ok := ctx.Deadline()
 	if !ok {
@@ -218,7 +219,7 @@ func afterwards(ctx context.Context) (context.Context, context.CancelFunc) {
 	return later, func() { stop(); cancel() }
 }
 
-// notAskedPeers notes the peers of views that Options.PID leaves out.
+// notAskedPeers returns notes about the peers that Options.PID leaves out.
 func (l *look) notAskedPeers(views []*View) []string {
 	var notes []string
 	asked := map[int]bool{}

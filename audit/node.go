@@ -11,26 +11,27 @@ import (
 type Node struct {
 	Taken time.Time `json:"taken"`
 	Views []*View   `json:"views"`
-	// Untrusted are the containerds that the audit does not trust.
+	// Untrusted are the processes that the audit does not trust as containerds.
 	Untrusted []Untrusted `json:"untrusted,omitempty"`
 	// Notes name the parts that could not be read, with the reasons.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Untrusted is a process that looks like a containerd of root, but is none.
+// Untrusted is a process that looks like a containerd, but that a user of the node may
+// control.
 type Untrusted struct {
 	PID int    `json:"pid"`
 	Why string `json:"why"` // "uid 1000"
-	// Examined is set if it has a view in spite of that (Options.Untrusted).
+	// Examined is set if it has a view because of Options.Untrusted.
 	Examined bool `json:"examined,omitempty"`
 }
 
-// View is one root with one PID namespace, and the containerds and shims in them. It is
-// the node itself, or a container that is a node (kind, docker in docker).
+// View is one root directory with one PID namespace, and their containerds and shims. It
+// is the node itself, or a container that is a node (kind, docker in docker).
 type View struct {
-	// Root is the root's path for the auditor: /proc/1234/root.
+	// Root is the path of the root directory for the auditor, such as /proc/1234/root.
 	Root string `json:"root"`
-	// PIDNS names its PID namespace: pid:[4026531836].
+	// PIDNS is the PID namespace, such as pid:[4026531836].
 	PIDNS      string    `json:"pidNamespace"`
 	Daemons    []Daemon  `json:"containerds,omitempty"`
 	Processes  []Process `json:"processes,omitempty"`
@@ -39,20 +40,20 @@ type View struct {
 	RuncStates []State   `json:"runcStates,omitempty"`
 	Mounts     []Mount   `json:"mounts,omitempty"`
 	Cgroups    []Cgroup  `json:"cgroups,omitempty"`
-	// Known merges the responses of its containerds.
+	// Known has the merged responses of its containerds.
 	Known Known `json:"known"`
-	// Complete is set if every containerd of the view has responded, and if every shim has
-	// one. An object that is not in Known is then a leak.
+	// Complete is set if every containerd of the view has responded, and every shim has a
+	// running containerd. An object that is not in Known is then a leak.
 	Complete bool `json:"complete"`
-	// Blind is set if a process of root could not be read. An object without a process is
-	// then not reported.
+	// Blind is set if a process of root could not be read. A missing process is then no
+	// proof, so objects without a process are not reported.
 	Blind bool `json:"blind,omitempty"`
-	// Peers are containerds of other views that may have made any cgroup of this one.
+	// Peers are the containerds of other views that may have made cgroups in this view.
 	Peers []int `json:"peers,omitempty"`
-	// Untrusted is the user's containerd that this view comes from, or 0 for root's
+	// Untrusted is the pid of the user's containerd of this view, or 0 for root's
 	// containerds.
 	Untrusted int `json:"untrusted,omitempty"`
-	// Notes name the parts that could not be read here.
+	// Notes name the parts of this view that could not be read.
 	Notes []string `json:"notes,omitempty"`
 
 	// Name is the name of the view in reports, or "" for the node itself.
@@ -70,11 +71,10 @@ type Daemon struct {
 	State   string        `json:"state"`
 	Root    string        `json:"root"`
 	Version string        `json:"version"` // "v2.3.7"; "" if it is not known
-	// Replaced is set if its binary is no longer the file on the disk, after an upgrade
+	// Replaced is set if the binary on the disk is another file, because of an upgrade
 	// without a restart.
 	Replaced bool `json:"replaced,omitempty"`
-	// Answered is set if it has responded to every call. Otherwise Error names the failed
-	// call.
+	// Answered is set if it responded to every call. Otherwise Error names the failed call.
 	Answered bool   `json:"answered"`
 	Error    string `json:"error,omitempty"`
 	CRI      bool   `json:"cri,omitempty"`
@@ -84,27 +84,27 @@ type Daemon struct {
 type Process struct {
 	PID     int            `json:"pid"`             // as the auditor sees it
 	Inner   int            `json:"inner,omitempty"` // as its containerd sees it
-	UID     int            `json:"uid"`             // the real one; of a zombie 0
+	UID     int            `json:"uid"`             // the real uid; 0 for a zombie
 	Parent  int            `json:"parent"`
 	Start   uint64         `json:"start"` // clock ticks since boot
 	State   string         `json:"state"` // the letter of proc_pid_stat(5)
 	Comm    string         `json:"comm"`
 	Age     time.Duration  `json:"ageNs"`
 	Shim    *scan.ShimArgs `json:"shim,omitempty"`
-	Address string         `json:"address,omitempty"` // of a shim: its containerd's
-	Program string         `json:"program,omitempty"` // of a shim: its binary
-	// Listens are the sockets that a shim listens on, also if the file is gone.
+	Address string         `json:"address,omitempty"` // for a shim: the address of its containerd
+	Program string         `json:"program,omitempty"` // for a shim: its binary
+	// Listens are the sockets on which a shim listens, even if the file is gone.
 	Listens []string `json:"listens,omitempty"`
 	// Cwd is a shim's working directory: its bundle. The kernel adds " (deleted)" if it is
 	// gone.
 	Cwd      string `json:"cwd,omitempty"`
 	Children []int  `json:"children,omitempty"`
 
-	notRoots string // why it does not belong to this node's root; "" if it does
-	pids     []int  // from the auditor's PID namespace to its own
+	notRoots string // why it does not count as a process of root; "" if it does
+	pids     []int  // its pids, from the auditor's PID namespace to its own
 	pidns    string
 	argv     []string
-	sockets  []uint64 // of a shim or a containerd: inodes
+	sockets  []uint64 // for a shim or a containerd: the inodes of its sockets
 }
 
 // Serves reports whether it is a running shim, and not a short-lived helper.
@@ -137,11 +137,11 @@ type Socket struct {
 	Listening bool      `json:"listening"`
 	Inode     uint64    `json:"inode,omitempty"`
 	Changed   time.Time `json:"changed,omitzero"`
-	// Of is the container that the name of the file belongs to, if it is known.
+	// Of is the container for which the socket was made, if it is known.
 	Of Key `json:"of,omitzero"`
 }
 
-// Bundle is a bundle, or its twin in containerd's root directory.
+// Bundle is a bundle, or its work directory in containerd's root directory.
 type Bundle struct {
 	scan.Bundle
 	Changed time.Time `json:"changed,omitzero"`
@@ -151,8 +151,8 @@ type Bundle struct {
 type State struct {
 	scan.RuncState
 	Changed time.Time `json:"changed,omitzero"`
-	// PID and Start identify the container's init, from runc's state.json, or are 0 if it
-	// cannot be read.
+	// PID and Start identify the container's init, from runc's state.json. They are 0 if
+	// that file cannot be read.
 	PID   int    `json:"pid,omitempty"`
 	Start uint64 `json:"start,omitempty"`
 }
@@ -164,10 +164,11 @@ type Mount struct {
 	NetNS string `json:"netns,omitempty"` // for a bind mount of a network namespace: net:[4026532008]
 }
 
-// Cgroup is a directory with the name of a container. The kernel does not keep its age.
+// Cgroup is a cgroup with the name of a container. It has no age, because the kernel does
+// not keep one.
 type Cgroup struct {
-	Path  string `json:"path"` // below the hierarchy
-	Key   Key    `json:"key"`  // the namespace is "" if the path does not have it
+	Path  string `json:"path"` // relative to the root of the hierarchy
+	Key   Key    `json:"key"`  // the namespace is "" if the path does not name it
 	Procs []int  `json:"procs,omitempty"`
 }
 

@@ -20,21 +20,22 @@ import (
 // userHz is USER_HZ, the unit of start times in /proc: 100 on every Linux that Go has.
 const userHz = 100
 
-// processTable reads /proc, without kernel threads and processes that end meanwhile. Of a
-// user's process it reads only stat and status. The user can make the other files hang (a
-// command line in memory that a FUSE server backs), and can write anything into them.
+// processTable has the processes in /proc, without kernel threads and without processes
+// that exit during the scan. It reads only stat and status of a user's process. The user
+// can make reads of the other files hang (a command line in memory that a FUSE server
+// backs), or fill them with any text.
 type processTable struct {
 	proc   string // "/proc"
 	uptime float64
 	byPID  map[int]*Process
 	// candidates are the processes that may be containerds.
 	candidates []candidate
-	// denied are the processes that the auditor may not read.
+	// denied are the pids of processes that the auditor may not read.
 	denied []int
 	// unread are the reasons why processes of root were left out.
 	unread []string
 	userNS string // the auditor's user namespace
-	all    bool   // processes of other users are read, too
+	all    bool   // also read all files of users' processes
 	buffer []byte
 }
 
@@ -86,9 +87,9 @@ func readProcesses(ctx context.Context, o Options) (*processTable, error) {
 func (t *processTable) add(ctx context.Context, pid int, limit time.Duration) {
 	r := reader{table: t, pid: pid, dir: filepath.Join(t.proc, strconv.Itoa(pid)), buffer: t.buffer}
 	if r.buffer == nil {
-		r.buffer = make([]byte, 16<<10) // a longer command line is cut: a shim's is not
+		r.buffer = make([]byte, 16<<10) // longer command lines are cut, but a shim's is shorter
 	}
-	t.buffer = nil // a hanging attempt still owns its buffer
+	t.buffer = nil // a hanging attempt may still write to its buffer
 	e, err := attempt(ctx, r.dir, limit, func(func(string)) entry { return r.read() })
 	if err != nil {
 		t.unread = append(t.unread, err.Error())
@@ -127,7 +128,7 @@ type reader struct {
 	table  *processTable // it is only read
 	pid    int
 	dir    string
-	fd     int // of dir: it never leads to another process that gets the same pid
+	fd     int // of dir; it stays with this process, even if its pid is used again
 	buffer []byte
 	denied bool
 }
@@ -157,8 +158,7 @@ func (r *reader) read() entry {
 	}
 	c := r.program(p)
 	if was := p.notRoots; c != nil || p.Shim != nil {
-		// The process may have changed to a user between the two reads, as a child of sudo or
-		// of a login does.
+		// A child of sudo or of a login may have changed its user between the two reads.
 		if !r.identify(p) || p.notRoots != was {
 			p.Shim = nil
 			return entry{p: p}
@@ -178,9 +178,9 @@ func (r *reader) identify(p *Process) bool {
 	return true
 }
 
-// notRoots returns why a process does not belong to the root of this node, or "".
-// containerd and shims can mount. The root of a pod without privileges, or of another
-// user namespace, counts as a user.
+// notRoots returns why a process does not count as a process of root, or "". Root without
+// CAP_SYS_ADMIN (an unprivileged pod), or in another user namespace, counts as a user:
+// containerd and shims need to mount.
 func (r *reader) notRoots(s identity) string {
 	switch {
 	case s.uid != 0:
@@ -228,7 +228,7 @@ func (r *reader) program(p *Process) *candidate {
 		return nil
 	}
 	if p.Comm != "containerd" && (len(p.argv) == 0 || path.Base(p.argv[0]) != "containerd") {
-		return nil // a readlink for each process is dear
+		return nil // a readlink for each process would be slow
 	}
 	exe := r.link("exe")
 	where, ok := isContainerd(exe, p.argv)
@@ -239,8 +239,9 @@ func (r *reader) program(p *Process) *candidate {
 	return &candidate{p, exe, where}
 }
 
-// file reads a small file of /proc, in half of the system calls of os.ReadFile: there are
-// three for each process of the node. The text is valid until the next call.
+// file reads a small file of /proc. It needs half of the system calls of os.ReadFile,
+// because the audit reads three files of each process. The text is valid until the next
+// call.
 func (r *reader) file(name string) ([]byte, error) {
 	fd, err := unix.Openat(r.fd, name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -276,7 +277,7 @@ func (r *reader) link(name string) string {
 }
 
 func (t *processTable) link(pid int, name string) string {
-	to, _ := os.Readlink(filepath.Join(t.proc, strconv.Itoa(pid), name)) // it has ended, or was denied before
+	to, _ := os.Readlink(filepath.Join(t.proc, strconv.Itoa(pid), name)) // "" if it has exited, or may not be read
 	return to
 }
 
@@ -305,8 +306,8 @@ func sockets(dir string) []uint64 {
 	return out
 }
 
-// inner returns a process's pid in a PID namespace that is depth namespaces below the
-// auditor's, or 0 if it has none.
+// inner returns a process's pid in the PID namespace that is depth levels below the
+// auditor's, or 0 if it has no pid there.
 func (t *processTable) inner(pid, depth int) int {
 	if depth == 0 {
 		return pid
@@ -317,7 +318,8 @@ func (t *processTable) inner(pid, depth int) int {
 	return 0
 }
 
-// depth returns how many PID namespaces a process is below the auditor's.
+// depth returns the number of levels from the auditor's PID namespace down to the
+// process's own.
 func (t *processTable) depth(pid int) int {
 	if p := t.byPID[pid]; p != nil {
 		return max(len(p.pids)-1, 0)
@@ -332,7 +334,7 @@ func (t *processTable) family(pid int) []*Process {
 	seen := map[int]bool{}
 	add = func(pid int) {
 		p := t.byPID[pid]
-		if p == nil || seen[pid] { // a pid may have been reused during the read
+		if p == nil || seen[pid] { // a pid that was reused during the scan may make a cycle
 			return
 		}
 		seen[pid] = true

@@ -19,7 +19,7 @@ func (r *Report) Metrics(w io.Writer) error {
 	head("shimquake_audit_suspects", "Objects of containerd without an owner, seen twice.")
 	type series struct{ kind, sure, ns, bug string }
 	counts := map[series]int{}
-	for _, k := range Kinds() { // a series that comes and goes cannot be alerted on
+	for _, k := range Kinds() { // zeros, because an alert needs a series that always exists
 		counts[series{string(k), string(Certain), "", ""}] = 0
 	}
 	for _, s := range r.Suspects {

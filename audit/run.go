@@ -16,20 +16,20 @@ type Report struct {
 	Took     Millis    `json:"tookMs"`
 	Looks    int       `json:"looks"` // 1 if the first look found no suspect
 	Suspects []Suspect `json:"suspects"`
-	// Untrusted are the processes that look like a containerd of root, but are none.
+	// Untrusted are the processes that the audit does not trust as containerds.
 	Untrusted []Untrusted `json:"untrusted,omitempty"`
 	// Shims is the number of shims, with and without a task.
 	Shims   int      `json:"shims"`
 	Daemons []Daemon `json:"containerds"`
-	// Partial are the reasons why a leak may have been missed: a containerd that does not
-	// respond, a file that cannot be read.
+	// Partial are the reasons why the audit may have missed a leak, such as a containerd
+	// that did not respond, or a file that could not be read.
 	Partial []string `json:"partial,omitempty"`
 
 	last      *Node
 	untrusted bool // Options.Untrusted
 }
 
-// Millis is a duration that is reported in milliseconds.
+// Millis is a duration that JSON has in milliseconds.
 type Millis time.Duration
 
 // MarshalJSON returns the milliseconds as a number.
@@ -37,7 +37,7 @@ func (m Millis) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(nil, "%d", time.Duration(m).Milliseconds()), nil
 }
 
-// UnmarshalJSON reads that number.
+// UnmarshalJSON reads a number of milliseconds.
 func (m *Millis) UnmarshalJSON(text []byte) error {
 	var n int64
 	if err := json.Unmarshal(text, &n); err != nil {
@@ -47,8 +47,9 @@ func (m *Millis) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Run looks at the node. If there are suspects, it looks again after Options.Settle,
-// and reports the suspects of both looks. It returns an error if it could read nothing.
+// Run looks at the node. If there are suspects, it looks again after Options.Settle, and
+// reports only the suspects that both looks have. It returns an error if it could read
+// nothing.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	o = o.withDefaults()
 	begun := time.Now()
@@ -88,8 +89,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return r, nil
 }
 
-// both returns the suspects of the second look that the first look also had. A
-// container may have lost more objects in between, so both compares only the heads.
+// both returns the suspects of the second look that the first look also had. It compares
+// only the heads, because more objects of the same container may have become suspects in
+// between.
 func both(before, after []Suspect) []Suspect {
 	was := map[string]Certainty{}
 	for _, s := range before {
@@ -116,7 +118,7 @@ const (
 	mostNotes     = 100
 )
 
-// tell adds the facts of the node that are no suspects. Notes about containerds come
+// tell adds the rest of the node's state to the report. Notes about containerds come
 // first, because a user can cause a flood of other notes.
 func (r *Report) tell(n *Node) {
 	r.Taken, r.Untrusted = n.Taken, n.Untrusted
@@ -131,11 +133,11 @@ func (r *Report) tell(n *Node) {
 		for _, d := range v.Daemons {
 			if !d.Answered {
 				r.Partial = append(r.Partial, fmt.Sprintf(
-					"containerd (process %d) was not asked, checked kernel state only: %s", d.PID, d.Error))
+					"containerd (process %d) was not asked, so the audit checked kernel state only: %s", d.PID, d.Error))
 			}
 		}
 		if address := orphaned(v); address != "" {
-			r.Partial = append(r.Partial, fmt.Sprintf("there are shims of a containerd at %s, which is not running:"+
+			r.Partial = append(r.Partial, fmt.Sprintf("shims belong to a containerd at %s that is not running:"+
 				" checked kernel state only", address))
 		}
 		notes = append(notes, v.Notes...)
@@ -156,7 +158,7 @@ func (r *Report) tell(n *Node) {
 	}
 }
 
-// orphaned returns the address of a missing containerd with running shims.
+// orphaned returns the address of a containerd that does not run but has running shims.
 func orphaned(v *View) string {
 	for _, p := range v.Processes {
 		if !p.Serves() || p.Address == "" || len(v.Daemons) == 0 {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// stat has the required fields of /proc/PID/stat (proc_pid_stat(5)).
+// stat has the fields of /proc/PID/stat that the audit needs (proc_pid_stat(5)).
 type stat struct {
 	pid, parent int
 	comm, state string
@@ -20,7 +20,8 @@ const kernelThread = 0x00200000
 
 var errStat = errors.New("not a line of /proc/PID/stat")
 
-// parseStat reads a stat. The name is in parentheses and may hold any byte, also ") R 1".
+// parseStat parses a stat. The name is in parentheses and may contain any text, even ") R
+// 1".
 func parseStat(text string) (stat, error) {
 	var s stat
 	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
@@ -58,14 +59,15 @@ func parseCmdline(text []byte) []string {
 	return strings.Split(string(text), "\x00")
 }
 
-// identity has the required fields of /proc/PID/status (proc_pid_status(5)).
+// identity has the fields of /proc/PID/status that the audit needs (proc_pid_status(5)).
 type identity struct {
-	uid          int    // the real one, in the reader's user namespace; -1 if it is missing
-	capabilities uint64 // the effective ones
-	pids         []int  // from the reader's PID namespace to the process's own
+	uid          int    // the real uid, in the auditor's user namespace; -1 if it is missing
+	capabilities uint64 // the effective capabilities
+	pids         []int  // from the auditor's PID namespace to the process's own
 }
 
-// parseStatus reads an identity. The kernel escapes line breaks in the name.
+// parseStatus parses an identity. A name cannot forge a line, because the kernel escapes
+// line breaks in it.
 func parseStatus(text string) identity {
 	s := identity{uid: -1}
 	for line := range strings.Lines(text) {

@@ -11,19 +11,19 @@ import (
 // Kind is the kind of a suspect: a class of the catalogue.
 type Kind string
 
-// kind finds the suspects of a kind. Each has a file of its own.
+// kind has the functions that find the suspects of a Kind. Each kind has its own file.
 type kind struct {
 	name Kind
-	// read reads its objects on the disk into the view. It is nil if another kind or
+	// read reads the kind's objects on the disk into the view. It is nil if another kind or
 	// look.go reads them.
 	read func(*viewing) error
 	find func(*comparison) []Suspect
-	// do returns one line of advice for a careful operator. The audit does none of it.
+	// do returns a line of advice for the operator. The audit itself changes nothing.
 	do func(Suspect) string
 }
 
-// kinds has all kinds, in their order in reports. The first kind of a container's
-// remains is the head of its suspect.
+// kinds has all kinds, in the order of reports. If several objects of a container are
+// suspects, the object with the first kind is the head, and With lists the others.
 var kinds = []kind{
 	shimKind, forgottenKind, lostTaskKind, inCRIKind, directoryKind, runcStateKind, groupKind, mountedKind, listenerKind,
 }
@@ -39,8 +39,8 @@ func Kinds() (names []Kind) {
 // Certainty is the certainty of a suspicion.
 type Certainty string
 
-// Certain: containerd does not know the object, or cannot use it again. Likely: not
-// every containerd could be asked, or there is a harmless explanation.
+// Certain means that containerd does not know the object, or cannot use it again. Likely
+// means that not every containerd responded, or that there may be a harmless explanation.
 const (
 	Certain Certainty = "certain"
 	Likely  Certainty = "likely"
@@ -56,27 +56,27 @@ type Suspect struct {
 	Start     uint64        `json:"start,omitempty"`
 	Path      string        `json:"path,omitempty"`
 	Age       time.Duration `json:"ageNs,omitempty"`
-	// Changed is the time of the file's last change. Its age counts from then.
+	// Changed is the time of the file's last change, from which its age is computed.
 	Changed time.Time `json:"changed,omitzero"`
-	// Missing names the missing parts in words: "task", "bundle".
+	// Missing names the missing objects: "task", "bundle".
 	Missing []string `json:"missing"`
 	// Facts are its facts, in the words of the catalogue: "task=none".
 	Facts []string `json:"facts"`
-	// With lists other remains of the same container.
+	// With lists the other leaked objects of the same container.
 	With []string `json:"with,omitempty"`
 	// View and Version identify its containerd.
 	View    string `json:"view,omitempty"`
 	Version string `json:"version,omitempty"`
-	// Bugs are the bugs of the catalogue that fit this version, the best first.
+	// Bugs are the known bugs of this version that leave such an object, the best match
+	// first.
 	Bugs []string `json:"bugs"`
-	// MayBe are bugs with the same remains that are untested on this version.
+	// MayBe are bugs that leave such an object, and that are untested on this version.
 	MayBe []string `json:"mayBe,omitempty"`
 	Do    string   `json:"do"`
 }
 
-// key identifies the suspect in both looks. It contains the start of a process, and the
-// time of a file's last change. Otherwise an id that is used again and again would
-// count as one leak.
+// key identifies the suspect in both looks. It contains the start time of a process, and
+// the time of a file's last change. So a new object with the same id is another suspect.
 func (s Suspect) key() string {
 	return fmt.Sprint(s.Kind, s.View, s.Namespace, s.ID, s.PID, s.Start, s.Path, s.Changed.UnixNano())
 }
@@ -96,11 +96,11 @@ func order(all []Suspect) {
 	})
 }
 
-// fold merges the suspects of each container into the first, which lists the others in
-// With.
+// fold merges the suspects of each container: the first is the head, and its With lists
+// the others.
 func fold(all []Suspect) []Suspect {
 	order(all)
-	heads := map[string]int{} // by view, and namespace/id or id alone
+	heads := map[string]int{} // indexes in out, by view and namespace/id, or by view and id
 	var out []Suspect
 	for _, s := range all {
 		name := s.View + "\n" + s.ID
@@ -122,7 +122,7 @@ func sameNamespace(a, b Suspect) bool {
 
 func (s Suspect) has(fact string) bool { return slices.Contains(s.Facts, fact) }
 
-// The method what returns the name of the object.
+// The method what returns the kind and the path or the pid of the object.
 func (s Suspect) what() string {
 	switch {
 	case s.Path != "":

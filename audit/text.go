@@ -9,8 +9,8 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// String returns the report for people, in 100 columns. Users of the node may have
-// chosen names and paths, so quote.Text keeps each in its line.
+// String returns the report as text with 100 columns. Users of the node may have chosen
+// names and paths, so quote.Text escapes line breaks in them.
 func (r *Report) String() string {
 	var t quote.Text
 	head := fmt.Sprintf("%s on %s: %s, %s", count(len(r.Suspects), "suspect"), r.Node, count(r.Shims, "shim"),
@@ -22,15 +22,15 @@ func (r *Report) String() string {
 	for _, d := range r.Daemons {
 		t.Line("  containerd %s, process %d, %s%s", cmp.Or(d.Version, "of an unknown version"), d.PID, d.Address, d.state())
 	}
-	head = "not believed (--untrusted examines them)"
+	head = "not trusted (--untrusted examines them)"
 	if r.untrusted {
-		head = "not believed, and not examined"
+		head = "not trusted, and not examined"
 	}
 	if names := notBelieved(r.Untrusted, false); names != "" {
 		t.Line("  %s: %s", head, names)
 	}
 	if names := notBelieved(r.Untrusted, true); names != "" {
-		t.Line("  examined, but not believed: %s", names)
+		t.Line("  examined, but not trusted: %s", names)
 	}
 	for _, p := range r.Partial {
 		t.Line("  note: %s", p)
@@ -46,8 +46,8 @@ func suspectsText(all []Suspect) string {
 	return b.String()
 }
 
-// notBelieved names the first of the fake containerds that were examined, or that were
-// not.
+// notBelieved names the first untrusted containerds: those that were examined, or those
+// that were not.
 func notBelieved(all []Untrusted, examined bool) string {
 	var names []string
 	for _, u := range all {
@@ -58,7 +58,7 @@ func notBelieved(all []Untrusted, examined bool) string {
 	return strings.Join(names[:min(len(names), mostNamed)], ", ") + more(len(names))
 }
 
-// mostNamed limits the names in a line.
+// mostNamed is the maximum number of names in a line.
 const mostNamed = 5
 
 func more(n int) string {
@@ -68,7 +68,7 @@ func more(n int) string {
 	return fmt.Sprintf(" and %d more", n-mostNamed)
 }
 
-// firstPIDs names the first of several processes.
+// firstPIDs returns the first of several pids, and the number of the others.
 func firstPIDs(pids []int) string {
 	return fmt.Sprint(pids[:min(len(pids), mostNamed)]) + more(len(pids))
 }
@@ -84,7 +84,7 @@ func cut(text string) string {
 
 func (d Daemon) state() string {
 	if d.Replaced {
-		return "; its binary was replaced since: an upgrade without a restart"
+		return "; its binary on disk was replaced (an upgrade without a restart)"
 	}
 	return ""
 }
@@ -118,7 +118,8 @@ func (s Suspect) String() string {
 	return t.String()
 }
 
-// bugs names the known bugs of this version, or else the bugs that are untested on it.
+// bugs names the matching bugs of this version, or else the matching bugs that are
+// untested on it.
 func bugs(s Suspect) string {
 	switch {
 	case len(s.Bugs) > 0:
@@ -129,7 +130,7 @@ func bugs(s Suspect) string {
 	return "none known"
 }
 
-// firstOf names the first three.
+// firstOf returns the first three names, and the number of the others.
 func firstOf(all []string) string {
 	const most = 3
 	text := strings.Join(all[:min(len(all), most)], ", ")

@@ -9,10 +9,9 @@ import (
 // versionFlag matches the linker flag with which containerd's Makefile sets the version.
 var versionFlag = regexp.MustCompile(`containerd(?:/v2)?/version\.Version=([^\s'"]+)`)
 
-// build reports whether a binary contains containerd, and returns its version, from the
-// binary's build information. The version comes from the linker's flag or from the main
-// module. In k3s and rke2 it comes from the replacement of containerd's module. It is
-// "" if there is none.
+// build reports whether a binary contains containerd, and returns containerd's version,
+// or "". Both come from Go's build information: the linker's flag, the version of the
+// main module, or in k3s and rke2 the replacement of containerd's module.
 func build(exe string) (version string, isContainerd bool) {
 	info, err := buildinfo.ReadFile(exe)
 	if err != nil {
@@ -50,11 +49,11 @@ func isModule(path string) bool {
 	return path == "github.com/containerd/containerd" || path == "github.com/containerd/containerd/v2"
 }
 
-// versionLike matches the versions that containerds report: 1.7.2, v2.3.7-5-gabc.m,
+// versionLike matches the forms of containerd's version: 1.7.2, v2.3.7-5-gabc.m,
 // 1.6.20~ds1.
 var versionLike = regexp.MustCompile(`^v?[0-9][A-Za-z0-9.~:+_-]{0,100}$`)
 
-// release returns a version as the name of a release, with its v, or "" for other text.
+// release returns a version with its v, such as v1.7.2, or "" if the text is no version.
 func release(version string) string {
 	version = strings.TrimSpace(version)
 	if !versionLike.MatchString(version) {

@@ -19,14 +19,14 @@ type viewing struct {
 	*View
 	group *group
 	at    func(what string) // notes the next step
-	whole *scan.Tree        // the owner's files
-	tree  *scan.Tree        // the same files, within the limits of a walk
+	whole *scan.Tree        // the files of the view's owner
+	tree  *scan.Tree        // the same files, for a walk with limits
 	owner scan.Owner
 	dirs  []places // the existing state and root directories
 
-	holds     map[uint64]bool // sockets of root's processes, read when needed
-	heldByAll bool            // holds has the sockets of all of root's processes
-	others    []string        // the tops of the cgroups of other containerds
+	holds     map[uint64]bool // the inodes of sockets of root's processes, read when needed
+	heldByAll bool            // holds has the sockets of all processes of root
+	others    []string        // the top cgroups of other containerds (territory)
 
 	// cut is set if a walk has reached its limits.
 	cut bool
@@ -67,8 +67,8 @@ func (w *viewing) take(ctx context.Context, anchor int) error {
 		return nil
 	}
 	w.processes(anchor, depth, sockets)
-	// containerd is asked before the disk is read. A container that ends in between is
-	// then known but gone, and does not look like a leak.
+	// The audit asks containerd before it reads the disk. A container that is removed in
+	// between is then known without objects, which does not look like a leak.
 	w.Known = newKnown()
 	asker := asker{tree: w.whole, uid: w.owner.UID, timeout: w.Timeout, listening: sockets, table: w.table, at: w.at}
 	defer asker.close()
@@ -83,16 +83,16 @@ func (w *viewing) take(ctx context.Context, anchor int) error {
 	return nil
 }
 
-// The limits of a walk through the files of a view. There are three walks:
-// configurations, state folders with cgroups, and objects without a task. A node has
-// some hundred containers.
+// The limits of a walk through the files of a view. A view has three walks: for
+// configurations, for state folders and cgroups, and for details of objects without a
+// task. A node has some hundred containers.
 const (
 	walkTime   = 10 * time.Second
 	mostWalked = 20_000
 )
 
-// walk reads files within limits. Unread files are no error: a note reports them, and
-// no suspect of the view is certain.
+// walk reads files within limits. If it reaches a limit, it adds a note, and no suspect
+// of the view is certain. That is no error.
 func (w *viewing) walk(ctx context.Context, read func() error) error {
 	until := time.Now().Add(walkTime)
 	if end, ok := ctx.Deadline(); ok && end.Before(until) {
@@ -103,12 +103,13 @@ func (w *viewing) walk(ctx context.Context, read func() error) error {
 	err := read()
 	if cut := budget.Cut(); cut != nil {
 		w.cut, w.Complete = true, false
-		w.Notes = append(w.Notes, fmt.Sprintf("not all files were read, also of running containers: %v", cut))
+		w.Notes = append(w.Notes, fmt.Sprintf("some files were not read, perhaps of running containers: %v", cut))
 	}
 	return err
 }
 
-// complete reports whether every containerd has responded, and whether each shim has one.
+// complete reports whether every containerd has responded, and every shim has a running
+// containerd.
 func (w *viewing) complete() bool {
 	addresses := map[string]bool{}
 	for _, d := range w.Daemons {
@@ -130,21 +131,21 @@ func (w *viewing) complete() bool {
 }
 
 // listening returns the listening sockets of the view's network namespace. The kernel
-// does not escape a line break in a socket's name, so a user can forge a line of its
-// list. The inode of a socket then appears twice.
+// does not escape a line break in a socket's name, so a user can forge a line in the
+// kernel's list. The inode of a socket then appears twice, and a note reports it.
 func (w *viewing) listening(anchor int) ([]scan.UnixSocket, error) {
 	sockets, err := scan.Listeners(w.Proc, anchor)
 	if err != nil {
 		return nil, err
 	}
 	if n := repeated(sockets); n > 0 {
-		w.Notes = append(w.Notes, fmt.Sprintf("%s lists %s again, so it has forged lines",
+		w.Notes = append(w.Notes, fmt.Sprintf("%s lists %s twice, so a user has forged lines in it",
 			filepath.Join(w.Proc, itoa(anchor), "net/unix"), count(n, "socket")))
 	}
 	return sockets, nil
 }
 
-// repeated returns how many entries have the inode of an earlier one.
+// repeated returns the number of entries with the inode of an earlier entry.
 func repeated(sockets []scan.UnixSocket) int {
 	seen := make(map[uint64]bool, len(sockets))
 	for _, s := range sockets {
@@ -153,7 +154,7 @@ func repeated(sockets []scan.UnixSocket) int {
 	return len(sockets) - len(seen)
 }
 
-// processes adds the processes of the view, without the shims of other groups.
+// processes adds the processes of the view, except for the shims of other groups.
 func (w *viewing) processes(anchor, depth int, listening []scan.UnixSocket) {
 	names := make(map[uint64]string, len(listening))
 	for _, s := range listening {
@@ -170,7 +171,7 @@ func (w *viewing) processes(anchor, depth int, listening []scan.UnixSocket) {
 	for _, known := range family {
 		p := *known
 		if p.Shim != nil && !slices.Contains(w.group.shims, known) {
-			continue // of another containerd
+			continue // a shim of another group
 		}
 		p.Inner = w.table.inner(p.PID, depth)
 		for _, inode := range p.sockets {
@@ -186,8 +187,8 @@ func (w *viewing) processes(anchor, depth int, listening []scan.UnixSocket) {
 	slices.SortFunc(w.Processes, func(a, b Process) int { return cmp.Compare(a.PID, b.PID) })
 }
 
-// isShim reports whether a process with a shim's command line is a shim. A shim runs in
-// its bundle, has a shim's socket, or is a child of containerd.
+// isShim reports whether a process with a shim's command line is really a shim: it runs
+// in its bundle, has a shim's socket, or is a child of containerd.
 func (w *viewing) isShim(p Process) bool {
 	cwd, _ := strings.CutSuffix(p.Cwd, deleted)
 	for _, at := range w.dirs {
@@ -205,10 +206,11 @@ func (w *viewing) isShim(p Process) bool {
 	return slices.ContainsFunc(w.Daemons, func(d Daemon) bool { return d.PID == p.Parent })
 }
 
-// abstractSockets is the prefix of the names of shims' sockets in containerd before 1.4.
+// abstractSockets is the prefix of the abstract sockets of shims before containerd 1.4.
 const abstractSockets = "@/containerd-shim/"
 
-// isSocketOfShim reports whether a socket has the path or the name of a shim's socket.
+// isSocketOfShim reports whether a name is the path or the abstract name of a shim's
+// socket.
 func (w *viewing) isSocketOfShim(name string) bool {
 	if strings.HasPrefix(name, abstractSockets) {
 		return true
@@ -228,8 +230,8 @@ func (w *viewing) isSocketOfShim(name string) bool {
 	return false
 }
 
-// socketDirs returns the directories of shims' sockets: one for each state directory of
-// containerd, and in some releases the state directory itself.
+// socketDirs returns the directories that may have shims' sockets. They are the directory
+// s in each state directory, and for some releases the state directory itself.
 func (w *viewing) socketDirs() []string {
 	if w.View.Untrusted != 0 {
 		return []string{path.Join(w.Daemons[0].State, "s")}
