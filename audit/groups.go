@@ -59,7 +59,7 @@ func (l *look) groups(ctx context.Context) ([]*group, error) {
 		}
 	}
 	for _, p := range l.table.byPID {
-		if p.Shim != nil && p.notRoots == "" && !p.Zombie() && p.pidns != "" { // without pidns, it has just exited
+		if p.Shim != nil && p.notRoots == "" && !p.Zombie() && p.pidns != "" { // otherwise it has just exited
 			g := put(p)
 			g.shims = append(g.shims, p)
 		}

@@ -19,8 +19,8 @@ import (
 type Options struct {
 	// Proc is the procfs. Default: /proc.
 	Proc string
-	// PID limits the audit to the root directory and the PID namespace of a process, such as
-	// a containerd, or process 1 of a container that is a node (kind).
+	// PID limits the audit to the root directory and the PID namespace of a process. That
+	// can be a containerd, or process 1 of a container that is a node (kind).
 	PID int
 	// Timeout is the timeout of one call to containerd. Default: 5 s.
 	Timeout time.Duration

@@ -22,8 +22,8 @@ const userHz = 100
 
 // processTable has the processes in /proc, without kernel threads and without processes
 // that exit during the scan. It reads only stat and status of a user's process. The user
-// can make reads of the other files hang (a command line in memory that a FUSE server
-// backs), or fill them with any text.
+// could fill the other files with any text, or make their reads hang (with a command line
+// in a FUSE file).
 type processTable struct {
 	proc   string // "/proc"
 	uptime float64

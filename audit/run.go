@@ -21,8 +21,8 @@ type Report struct {
 	// Shims is the number of shims, with and without a task.
 	Shims   int      `json:"shims"`
 	Daemons []Daemon `json:"containerds"`
-	// Partial are the reasons why the audit may have missed a leak, such as a containerd
-	// that did not respond, or a file that could not be read.
+	// Partial are the reasons why the audit may have missed a leak. A containerd may not
+	// have responded, or a file could not be read.
 	Partial []string `json:"partial,omitempty"`
 
 	last      *Node

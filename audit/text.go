@@ -46,8 +46,8 @@ func suspectsText(all []Suspect) string {
 	return b.String()
 }
 
-// notBelieved names the first untrusted containerds: those that were examined, or those
-// that were not.
+// notBelieved names the first untrusted containerds that were examined, or the first that
+// were not.
 func notBelieved(all []Untrusted, examined bool) string {
 	var names []string
 	for _, u := range all {

@@ -24,7 +24,7 @@ type viewing struct {
 	owner scan.Owner
 	dirs  []places // the existing state and root directories
 
-	holds     map[uint64]bool // the inodes of sockets of root's processes, read when needed
+	holds     map[uint64]bool // the sockets of root's processes, read when needed
 	heldByAll bool            // holds has the sockets of all processes of root
 	others    []string        // the top cgroups of other containerds (territory)
 
@@ -83,9 +83,9 @@ func (w *viewing) take(ctx context.Context, anchor int) error {
 	return nil
 }
 
-// The limits of a walk through the files of a view. A view has three walks: for
-// configurations, for state folders and cgroups, and for details of objects without a
-// task. A node has some hundred containers.
+// The limits of a walk through the files of a view. A view has three walks:
+// configurations, state folders with cgroups, and details of objects without a task. A
+// node has some hundred containers.
 const (
 	walkTime   = 10 * time.Second
 	mostWalked = 20_000
@@ -187,8 +187,8 @@ func (w *viewing) processes(anchor, depth int, listening []scan.UnixSocket) {
 	slices.SortFunc(w.Processes, func(a, b Process) int { return cmp.Compare(a.PID, b.PID) })
 }
 
-// isShim reports whether a process with a shim's command line is really a shim: it runs
-// in its bundle, has a shim's socket, or is a child of containerd.
+// isShim reports whether a process with a shim's command line is really a shim. A shim
+// runs in its bundle, has a shim's socket, or is a child of containerd.
 func (w *viewing) isShim(p Process) bool {
 	cwd, _ := strings.CutSuffix(p.Cwd, deleted)
 	for _, at := range w.dirs {

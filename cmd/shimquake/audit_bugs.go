@@ -20,8 +20,8 @@ var notSeen = []fact.Key{
 	fact.Served,
 }
 
-// nameBugs adds the matching bugs of the catalogue to each suspect: to Bugs if they are
-// known on its version, and to MayBe if they are untested on it. They have the order of
+// nameBugs adds the matching bugs of the catalogue to each suspect. A bug that is known
+// on its version is in Bugs, and an untested bug is in MayBe. They have the order of
 // shimquake repro.
 func nameBugs(r *audit.Report) {
 	ofVersion := map[string][]rank.Fit{}

@@ -60,8 +60,8 @@ func (f *bisectFlags) tryHere(ctx context.Context, word string, out io.Writer) e
 	return nil
 }
 
-// lookedFor returns the findings that count as the bug: those of --by, or else those that
-// the case declares for the release. If there are none, each violation counts.
+// lookedFor returns the findings that count as the bug. They come from --by, or else from
+// the case's entry for the release. If there are none, each violation counts.
 func lookedFor(c harness.Case, v harness.Verdict, by []finding.Match) []finding.Match {
 	if by != nil {
 		return by

@@ -44,8 +44,8 @@ func buildCommand() *cobra.Command {
 	return c
 }
 
-// prepareError gives an error during the preparation its exit status: usage for a mistake
-// of the user, or invalid for a failed build and for a machine that lacks something.
+// prepareError gives an error during the preparation its exit status. A mistake of the
+// user is usage. A failed build, or a machine that lacks something, is invalid.
 func prepareError(err error) error {
 	var unknown *spelling.UnknownError
 	if errors.As(err, &unknown) {

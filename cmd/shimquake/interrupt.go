@@ -23,7 +23,7 @@ func untilSignal(parent context.Context, w io.Writer) (context.Context, context.
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, unix.SIGINT, unix.SIGTERM)
-	if !signal.Ignored(unix.SIGHUP) { // nohup ignores it
+	if !signal.Ignored(unix.SIGHUP) { // `nohup` makes it ignored
 		signal.Notify(signals, unix.SIGHUP) // an ssh session has ended
 	}
 	go func() {

@@ -33,9 +33,9 @@ func (f *sweepFlags) make(ctx context.Context, r *runner.Runner) (plan.Plan, err
 const sweptScripts, sweptKills = 3, 2
 
 // holdPlain runs the cases without a fault, and the scripts. All must hold. It runs no
-// scripts for a sweep of some points, because they would take longer than the sweep, or
-// for a plan that several machines share. It prints the cases that this machine cannot
-// run.
+// scripts for a sweep of some points, because the scripts would take longer. It also runs
+// none for a plan that several machines share. It prints the cases that this machine
+// cannot run.
 func (f *sweepFlags) holdPlain(ctx context.Context, r *runner.Runner, o plan.Options) error {
 	var all []harness.Case
 	if o.WithDefaults().Narrowed() == "" && !f.planOnly {
@@ -58,7 +58,7 @@ func (f *sweepFlags) holdPlain(ctx context.Context, r *runner.Runner, o plan.Opt
 }
 
 // prepare builds the containerd of the plan. It returns an error if the binaries differ
-// from those of the plan.
+// from the binaries of the plan.
 func prepare(ctx context.Context, r *runner.Runner, p plan.Plan) error {
 	if err := r.Prepare(ctx, p.Containerd); err != nil {
 		return prepareError(err)
@@ -66,8 +66,8 @@ func prepare(ctx context.Context, r *runner.Runner, p plan.Plan) error {
 	return p.CheckSubject(ctx)
 }
 
-// sweepError gives an error before the sweep its exit status: usage for a wrong choice of
-// the user, or the status of the verdict for a case that does not hold without a fault.
+// sweepError gives an error before the sweep its exit status. A wrong choice of the user
+// is usage. A case that does not hold without a fault has the status of its verdict.
 func sweepError(err error) error {
 	var trace *plan.TraceError
 	switch {
