@@ -165,7 +165,7 @@ func (p Params) measure(ctx context.Context, bad int, a *Result) (Trial, error) 
 	}
 	a.Odds = p.Learn(t.Tally)
 	if a.Odds.Shown == 0 {
-		return t, fmt.Errorf("the bad end is %w: in %d runs nothing of what is looked for showed: %s", ErrEnd,
+		return t, fmt.Errorf("the bad end is %w: none of %d runs showed the bug that is looked for: %s", ErrEnd,
 			t.Tally.Runs(), t.Tally)
 	}
 	t.Mark = Bad

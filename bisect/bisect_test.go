@@ -139,10 +139,10 @@ func TestEndsThatAreNotAsSaid(t *testing.T) {
 		skip   map[int]error
 		want   string
 	}{
-		"the wrong way round": {change: true, odds: 1, want: badEnd + ": in 120 runs"},
+		"the wrong way round": {change: true, odds: 1, want: badEnd + ": none of 120 runs showed"},
 		"no bug":              {odds: 0, want: badEnd},
 		"another bug": {odds: 0, other: map[int]bool{0: true},
-			want: "in 12 runs nothing of what is looked for showed: violated otherwise 12"},
+			want: "none of 12 runs showed the bug that is looked for: violated otherwise 12"},
 		"the bad end does not build":     {odds: 1, skip: map[int]error{0: broken}, want: broken.Error()},
 		"the good end does not build":    {odds: 1, skip: map[int]error{9: broken}, want: broken.Error()},
 		"another bug at the good end":    {odds: 1, other: map[int]bool{9: true}, want: goodEnd},

@@ -2,7 +2,7 @@ package bisect
 
 import "math"
 
-// Odds is how often a bug has shown.
+// Odds is how often a bug has shown, and in how many runs.
 type Odds struct {
 	Shown int `json:"shown"`
 	Runs  int `json:"runs"`

@@ -1,7 +1,7 @@
-// Package bisect finds the first revision at which a bug appears or disappears. It is
-// pure: it gets the number of revisions and a function that runs a case at one of them.
-// It decides which revision to run next, how often, and how sure the result is. A bug
-// that does not show each time is first measured at the bad end.
+// Package bisect finds the first revision at which a bug appears or disappears. It starts
+// no program: it gets the number of revisions and a function that runs a case at one of
+// them. It decides which revision to run next, how often, and how sure the result is. A
+// bug that does not show each time is first measured at the bad end.
 package bisect
 
 // Mark is the state of a revision.

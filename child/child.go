@@ -31,13 +31,13 @@ func Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// ErrOutput reports a program that prints more than its caller reads.
-var ErrOutput = errors.New("it prints more than is read of it")
+// ErrOutput reports a program whose output is longer than its caller reads.
+var ErrOutput = errors.New("its output is longer than the limit")
 
-// Output runs a program that is not ours and returns its standard output, of at most so
+// Output runs a program that is not ours and returns its standard output, of at most that
 // many bytes. It ends a program that prints more. As root it leaves no process behind:
-// the program is the init of a PID namespace, and the kernel kills the rest with it. The
-// program ends with this one, too. It has a session of its own: a signal that it sends to
+// the program is the init of a PID namespace, and the kernel kills the rest with it. If
+// this process ends, the program ends, too. The program has its own session. A signal to
 // its process group does not reach this process.
 func Output(ctx context.Context, most int, name string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -6,9 +6,9 @@ import (
 )
 
 // Bypass disables all faults, counts and records of hits until the returned function is
-// called. That function keeps the counts and hits as they were. Bypass first waits until
-// the earlier hits have arrived. A frozen process never acknowledges, so the wait ends
-// after the timeout.
+// called. The counts and hits from before the call of Bypass stay. Bypass first waits
+// until the earlier hits have arrived. It waits no longer than the timeout, because a
+// frozen process never acknowledges.
 func (c *Controller) Bypass(timeout time.Duration) (end func()) {
 	c.Flush(timeout)
 	c.setBypass(true)
@@ -28,7 +28,7 @@ func (c *Controller) setBypass(is bool) {
 
 // IgnoreIDs excludes containers and their shims from the case. Hits of these shims, and
 // calls with these ids, meet no fault and are neither counted nor recorded. A statement
-// has no id: the statements that containerd runs for these containers still count.
+// has no id, so the statements that containerd runs for these containers still count.
 func (c *Controller) IgnoreIDs(ids ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

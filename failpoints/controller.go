@@ -104,9 +104,9 @@ func (c *Controller) Trace() {
 	c.announce()
 }
 
-// Flush returns when all hits of the time before the call have arrived. Of an ended
-// process, the connection must have been read to its end. A frozen process (SIGSTOP)
-// never acknowledges, so Flush returns after the timeout.
+// Flush returns when all hits of the time before the call have arrived. If a process has
+// ended, Flush waits until its connection has been read to the end. A frozen process
+// (SIGSTOP) never acknowledges, so Flush returns after the timeout.
 func (c *Controller) Flush(timeout time.Duration) {
 	late := time.NewTimer(timeout)
 	defer late.Stop()
@@ -132,9 +132,10 @@ func (c *Controller) Flush(timeout time.Duration) {
 	}
 }
 
-// Arm replaces the plan in every connected process, with all counts at zero. It returns
-// when all processes have acknowledged. It does not wait for an empty plan: no fault acts
-// at a point that is no longer armed. A frozen process (SIGSTOP) would never acknowledge.
+// Arm replaces the plan in every connected process, and sets all counts to zero. It
+// returns when all processes have acknowledged. For an empty plan it does not wait,
+// because no fault acts at a point that is no longer armed. A frozen process (SIGSTOP)
+// would never acknowledge.
 func (c *Controller) Arm(plan Plan) {
 	c.setPlan(plan)
 	if len(plan) > 0 {
@@ -162,7 +163,7 @@ func (c *Controller) awaitAcks() {
 func (c *Controller) setPlan(plan Plan) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.plan, c.counts = slices.Clone(plan), make([]int, len(plan)) // hello adds to it
+	c.plan, c.counts = slices.Clone(plan), make([]int, len(plan)) // a copy, because hello adds the faults of processes
 	c.announce()
 }
 
@@ -214,8 +215,8 @@ func (c *Controller) Hits() []Hit {
 }
 
 // Fired returns how often the i-th fault of a plan has acted since Listen; Arm(nil) keeps
-// this count. It is 0 for faults of kinds that are not Probed, which are not decided
-// here.
+// this count. It returns 0 if the fault's kind is not Probed, because the Controller does
+// not decide such faults.
 func (c *Controller) Fired(i int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -360,7 +361,8 @@ func (c *Controller) hit(s *session, ph probe.Hit) {
 	}
 	at := len(c.hits)
 	if at == mostHits {
-		c.keepError(fmt.Errorf("processes have passed points more than %d times", mostHits))
+		c.keepError(fmt.Errorf("processes have reached failpoints more than %d times: later hits are not recorded",
+			mostHits))
 		_ = s.conn.Close() // its reader ends the session
 		return
 	}

@@ -45,8 +45,8 @@ func (p Plan) OfNode() bool {
 	return slices.ContainsFunc(p, func(f Fault) bool { return f.At.Who == "node" })
 }
 
-// Check reports whether the point can do what the term asks, and whether the steps have a
-// pause to run in.
+// Check returns an error if the point does not support the term's actions, or if the
+// fault has only one of steps and a pause.
 func (f Fault) Check() error {
 	takes := f.At.Kind.Actions()
 	pauses := false
@@ -132,7 +132,8 @@ func PauseNth(at string, n int, steps ...Step) Fault {
 	return f
 }
 
-// Kill sends SIGKILL to a process (proc point) when the workload reaches that state.
+// Kill sends SIGKILL to a process (proc point) when the workload reaches the point's
+// state.
 func Kill(at string) Fault { return once(at, term.Clause{Action: term.Kill}) }
 
 // SlowSyscall delays every call of a sys point by d.

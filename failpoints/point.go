@@ -15,13 +15,14 @@ import (
 	"github.com/shimquake/shimquake/spelling"
 )
 
-// Kind is the mechanism by which a point is reached.
+// Kind is the mechanism of a fault: what a process reaches, and how the fault is
+// injected.
 type Kind string
 
 // The kinds of points.
 const (
 	RPC  Kind = "rpc"  // a ttrpc method, by a probe
-	Proc Kind = "proc" // a state of the workload, when a process is signalled
+	Proc Kind = "proc" // a state of the workload, in which a process gets a signal
 	Sys  Kind = "sys"  // a system call of a process.
 	IO   Kind = "io"   // writes to a filesystem
 	Stmt Kind = "stmt" // a statement of containerd or of its shim, by a probe
@@ -57,8 +58,8 @@ func (p *Point) UnmarshalText(text []byte) (err error) {
 }
 
 // States are the states of a workload at which a process can be signalled or pressure can
-// begin, in their order. At deleted the client has made its last call, and the oracle has
-// not looked yet.
+// begin, in their order. At deleted the client has made its last call, and the check for
+// leaks has not begun.
 var States = []string{"created", "running", "exited", "deleted"}
 
 // Methods are the ttrpc methods between containerd and its shims in all releases, without
@@ -77,7 +78,7 @@ var Methods = []string{
 // Syscalls are the system calls that slowsys delays.
 var Syscalls = []string{"umount2", "mount", "unlinkat", "rmdir", "fsync"}
 
-// rule lists the parts of a kind's points. Package term has the actions.
+// rule lists the allowed parts of the points of a kind. Package term has the actions.
 type rule struct {
 	kind             Kind
 	who, what, where []string // nil: only a build knows the values
@@ -114,10 +115,10 @@ func ruleOf(k Kind) rule {
 	return rules[i]
 }
 
-// Actions returns the actions that points of the kind take.
+// Actions returns the actions that points of the kind support.
 func (k Kind) Actions() []term.Action { return term.Actions(string(k)) }
 
-// Probed reports whether probes in the processes report and decide the hits of the kind.
+// Probed reports whether probes in the processes report the hits of the kind's points.
 func (k Kind) Probed() bool { return ruleOf(k).who != nil && ruleOf(k).begins == nil }
 
 // ParsePoint parses a point's name. Its error names the unknown part and the nearest
@@ -167,8 +168,8 @@ func (r rule) example() Point {
 	return p
 }
 
-// State returns the state of the workload at which a fault at the point begins, or "" if
-// a probe decides.
+// State returns the state of the workload at which a fault at the point begins. It
+// returns "" if the fault begins at the hit of a probe.
 func (p Point) State() string {
 	if begins := ruleOf(p.Kind).begins; begins != nil {
 		return begins(p)

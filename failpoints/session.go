@@ -29,9 +29,9 @@ type session struct {
 	acked int64
 }
 
-// The writes of a session are made with the controller's lock held. A failed write means
-// that the process has gone. Its last hits are still read, and its reader ends the
-// session. A process that does not read is disconnected: it must not block the others.
+// The controller's lock is held while it writes to a session. A failed write means that
+// the process has gone. Its last hits are still read, and its reader ends the session. A
+// process that does not read is disconnected: it must not block the others.
 
 func (s *session) send(m probe.FromController) {
 	_ = s.conn.SetWriteDeadline(time.Now().Add(sendTimeout)) // on a closed connection the write fails, too

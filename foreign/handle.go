@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// handle stands for an entry of any kind. It neither reads nor waits (O_PATH), because
-// opening a device can already do something.
+// handle stands for an entry of any kind. It is opened with O_PATH, because opening a
+// device for reading can already have an effect, and opening a FIFO waits.
 type handle struct {
 	*os.File
 	fs.FileInfo

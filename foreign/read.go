@@ -49,8 +49,8 @@ func (h *handle) read(most int64) (*File, error) {
 	return &File{file: f, left: most, most: most}, nil
 }
 
-// Read reads the next bytes. A file that has nothing to read yet is an error: /proc/kmsg
-// says that it is regular, and waits.
+// Read reads the next bytes. It returns an error if the file has nothing to read yet.
+// /proc/kmsg, for example, says that it is a regular file, but a read of it waits.
 func (f *File) Read(p []byte) (n int, err error) {
 	if len(p) == 0 {
 		return 0, nil

@@ -8,7 +8,8 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// Work is work that takes long. A nil Work reports nothing: its context has no Reporter.
+// Work is work that takes long. A nil Work, of a context without a Reporter, reports
+// nothing.
 type Work struct {
 	reporter *Reporter
 	state
@@ -45,7 +46,8 @@ func (w *Work) Step(says string) { w.change(func(s *state) { s.done, s.says = s.
 // Say sets the current step of the work.
 func (w *Work) Say(says string) { w.change(func(s *state) { s.says = says }) }
 
-// Left sets how many units are still to be done, if that is known only during the work.
+// Left sets how many units are still to be done. It is for work whose size becomes known
+// only during the work.
 func (w *Work) Left(units int) { w.change(func(s *state) { s.total = s.done + units }) }
 
 // End reports that the work is over.

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Error returns the text of an error. Line ends of the program stay. Each path that the
-// error wraps, and each of the words (for example of a command line), is part of one
-// line, whatever it contains.
+// Error returns the text of an error. The line ends of the message itself stay. Each path
+// that the error wraps, and each of the words (for example of a command line), is part of
+// one line, whatever it contains.
 func Error(err error, words ...string) string {
 	foreign := append(paths(err), words...)
 	// A word may contain another word.

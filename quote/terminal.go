@@ -7,8 +7,8 @@ import (
 )
 
 // Terminal is a writer for people: a terminal, or a file that is shown on one. It escapes
-// all that cannot be printed but newlines and tabs. Only Paint writes other control
-// characters.
+// all that cannot be printed, except for newlines and tabs. Only Paint writes other
+// control characters.
 type Terminal struct {
 	to io.Writer
 
@@ -22,8 +22,8 @@ func NewTerminal(to io.Writer) *Terminal { return &Terminal{to: to} }
 // Unwrap returns the writer beneath, to ask whether it is a terminal.
 func (t *Terminal) Unwrap() io.Writer { return t.to }
 
-// Write writes the text escaped. The count is that of the text as it was given. A rune
-// may come in two writes.
+// Write writes the text escaped. It returns the length of the text without the escapes. A
+// rune may come in two writes.
 func (t *Terminal) Write(text []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

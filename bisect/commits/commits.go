@@ -1,5 +1,5 @@
-// Package commits checks out one commit after the other of a git repository without
-// touching it. It uses a clone of its own, which shares the objects.
+// Package commits checks out one commit after the other of a git repository, and leaves
+// the repository as it is. It uses its own clone, which shares the repository's objects.
 package commits
 
 import (
@@ -64,7 +64,7 @@ func (c *Clone) Close() error {
 }
 
 // Between returns the commits from one to another, both included, the oldest first. It
-// follows the first parents: of a merged branch it returns the merge. aIsOld reports
+// follows only first parents, so a merged branch appears as its merge. aIsOld reports
 // whether a is the older one.
 func (c *Clone) Between(ctx context.Context, a, b string) (all []Commit, aIsOld bool, err error) {
 	var hashes [2]string

@@ -1,6 +1,7 @@
 // Package iopressure injects the fault "the host is under IO pressure" with real writes.
 // The filesystem under containerd's root is slow to write to, and another process has
-// dirtied it. An umount2 of an overlay on it then takes seconds (containerd#7496).
+// dirtied pages of it. An umount2 of an overlay on it then takes seconds
+// (containerd#7496).
 //
 //	disk, _ := NewDisk(ctx, dir, 256)         // a loop device with an ext4
 //	...the world mounts disk.Path...          // then disk.Close()
@@ -9,9 +10,10 @@
 //	stalls, _ := Watch(ctx, "/proc", shim)    // proof: umount2 took 5 s in the shim
 //	_ = throttle.Lift()
 //
-// Why umount2 waits: overlayfs syncs the whole filesystem of its upper layer when it
-// is unmounted (ovl_sync_fs), the neighbour's pages too. An overlay mounted "volatile"
-// does not, and a filesystem without a backing device (tmpfs) has nothing to write.
+// Why umount2 waits: overlayfs syncs the whole filesystem of its upper layer when it is
+// unmounted (ovl_sync_fs), with the pages of other processes. An overlay mounted
+// "volatile" does not sync it, and a filesystem without a backing device (tmpfs) has
+// nothing to write.
 package iopressure
 
 import (
@@ -79,7 +81,7 @@ func choose(mounts []*mountinfo.Info, controllers func(file string) ([]string, e
 		}
 		switch {
 		case m.Root != "/":
-			why = append(why, fmt.Sprintf("%s shows the group %s and not the root group, which alone is charged with"+
+			why = append(why, fmt.Sprintf("%s shows only the group %s, and on v1 the root group alone is charged with"+
 				" writeback on v1: run on the host, not in a container", m.Mountpoint, m.Root))
 		case filepath.Base(m.Mountpoint) != "blkio":
 			// The cgroups library and runc expect this name.

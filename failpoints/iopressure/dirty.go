@@ -9,11 +9,12 @@ import (
 	"strconv"
 )
 
-// Dirty writes a new file of mib MiB at path and does not sync it: these are the dirty
-// pages of a neighbour. An existing file is replaced, not overwritten: on cgroup v2 an
-// inode stays with the group that first wrote to it. An inode of an unlimited process, or
-// from before the limit, is flushed at full speed (seen on 6.1). The kernel may throttle
-// the writer itself when very much is dirty. ctx is checked after each MiB.
+// Dirty writes a new file of mib MiB at path and does not sync it, as another program on
+// the node may do. It replaces an existing file and does not overwrite it: on cgroup v2
+// an inode stays with the group that first wrote to it. The kernel flushes an inode of an
+// unlimited process, or from before the limit, at full speed (seen on 6.1). It may
+// throttle the writer itself when there are many dirty pages. Dirty checks ctx after each
+// MiB.
 //
 // On cgroup v2 the pages are charged to the group of the calling process, so Dirty must
 // run in the limited group. Run DirtyArgs in the world instead.

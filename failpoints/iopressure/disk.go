@@ -63,8 +63,8 @@ func NewDisk(ctx context.Context, dir string, sizeMiB int) (_ *Disk, err error) 
 	return d, nil
 }
 
-// Close closes the device, which stays if it is mounted and is detached otherwise. A
-// second Close does nothing.
+// Close closes the device. The kernel detaches it, or keeps it until the unmount if it is
+// mounted. A second Close does nothing.
 func (d *Disk) Close() error {
 	err := d.file.Close()
 	if errors.Is(err, os.ErrClosed) {
@@ -74,8 +74,8 @@ func (d *Disk) Close() error {
 }
 
 // liftOldLimit lifts a limit that an earlier, SIGKILLed owner left on a loop device. V1
-// keeps limits by device number. V2 keeps them with the group, and each world has its
-// own.
+// keeps limits by device number. V2 keeps them with the group, and each world has a group
+// of its own.
 func liftOldLimit(dev string) error {
 	h, err := detect()
 	if err != nil || h.mode != V1 {

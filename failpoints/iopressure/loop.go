@@ -20,8 +20,8 @@ const tries = 64
 
 // attach puts file behind a free loop device and returns the open device. The kernel
 // detaches it at the last close or umount (LO_FLAGS_AUTOCLEAR, loop(4)). LOOP_CONFIGURE
-// (Linux 5.8) does both in one step, so a SIGKILL never leaves a device that is not
-// cleared.
+// (Linux 5.8) attaches the file and sets that flag in one step, so a SIGKILL never leaves
+// a device behind.
 func attach(file *os.File) (*os.File, error) {
 	ctl, err := openControl()
 	if err != nil {
@@ -54,7 +54,7 @@ func attach(file *os.File) (*os.File, error) {
 		}
 	}
 	return nil, fmt.Errorf(
-		"%w: %d times in a row another process was quicker: try again with fewer at a time",
+		"%w: another process took the free device %d times in a row: run fewer cases at a time",
 		ErrNoLoop,
 		tries,
 	)

@@ -14,7 +14,7 @@ import (
 // sample is the state of one thread at one time.
 type sample struct {
 	state sampleState
-	call  string // identifies the very call as far as /proc can: its line there
+	call  string // the call's line in /proc, which is the best identification of one call
 	arg   uint64 // address of the path to unmount; 0 when not known
 }
 
@@ -23,7 +23,7 @@ type sampleState int
 const (
 	elsewhere sampleState = iota // in no umount2
 	inside                       // waiting in umount2
-	unknown                      // on a CPU, which /proc does not look into
+	unknown                      // on a CPU: /proc does not show its call
 )
 
 // sampler returns the state of the thread tid; task is /proc/PID/task.
@@ -32,7 +32,7 @@ type sampler func(task *os.Root, tid string) (sample, error)
 // pickSampler returns the best sampler that the kernel offers for this process.
 //
 //   - /proc/TID/syscall has the number and the arguments of the system call in which a
-//     thread waits. It shows umount2 also on the way back to user mode (task work:
+//     thread waits. It shows umount2 also on the return to user mode (task work:
 //     cleanup_mnt, ovl_sync_fs): the saved registers still hold the number. Measured on
 //     6.18; it needs CONFIG_HAVE_ARCH_TRACEHOOK.
 //   - /proc/TID/stack has the kernel functions; root only, CONFIG_STACKTRACE.
@@ -46,7 +46,7 @@ func pickSampler(task *os.Root, tid string) (sampler, error) {
 		return byStack, nil
 	}
 	return nil, fmt.Errorf(
-		"cannot see what its threads wait for: run as root (CAP_SYS_PTRACE): %w",
+		"cannot see in which system calls its threads wait: run as root (CAP_SYS_PTRACE): %w",
 		errors.Join(err, err2),
 	)
 }

@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// interval is the time between two samples of a process. The length of a stall is known
-// to twice this time, and a shorter stall may be missed.
+// interval is the time between two samples of a process. The measured length of a stall
+// is wrong by at most twice this time, and a shorter stall may be missed.
 const interval = 20 * time.Millisecond
 
 // Stall is one wait of a thread in umount2.
 type Stall struct {
-	PID   int       `json:"pid"` // as the procfs that was watched numbers them
+	PID   int       `json:"pid"` // in the PID namespace of the procfs that was watched
 	TID   int       `json:"tid"`
 	Path  string    `json:"path,omitempty"` // the mount point, if it could be read
 	Start time.Time `json:"start"`          // the first sample in umount2
@@ -131,8 +131,8 @@ func (s *Stalls) run(ctx context.Context) {
 	}
 }
 
-// finish takes a last sample, so that stalls that have ended are marked so. It takes a
-// few more while a thread is on a CPU, because /proc does not show where.
+// finish takes a last sample, to mark the stalls that have ended. It takes a few more
+// while a thread is on a CPU, because /proc does not show its call then.
 func (s *Stalls) finish() {
 	tick := time.NewTicker(interval / 10)
 	defer tick.Stop()

@@ -14,7 +14,8 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// minBPS is the smallest limit that io.max accepts on every kernel: all refuse 0, some 1.
+// minBPS is the smallest limit that io.max accepts on every kernel: every kernel refuses
+// 0, and some refuse 1.
 const minBPS = 2
 
 // Target names the device to slow down, and the limit.
@@ -38,8 +39,8 @@ type Throttle struct{ rec Record }
 
 // Limit limits the writes to a device. It returns ErrNoController if the host cannot do
 // so; on V2 every group above the target must enable the io and memory controllers. The
-// limit outlives this process: store its Record (Target.Keep), so that Undo can lift it
-// then.
+// limit outlives this process: store its Record (Target.Keep), so that another process
+// can lift it by Undo.
 func Limit(ctx context.Context, t Target) (*Throttle, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("throttle %s: %w", t.Dev, context.Cause(ctx))
@@ -74,8 +75,8 @@ func Limit(ctx context.Context, t Target) (*Throttle, error) {
 	if err := rec.write(dev, t.BPS); err != nil {
 		return nil, fmt.Errorf("throttle %s to %d bytes/s: %w", t.Dev, t.BPS, err)
 	}
-	// Read the limit back: if the kernel had not taken it, the verdict "held" would prove
-	// nothing.
+	// Read the limit back: if the kernel had not taken the limit, the verdict "held"
+	// would prove nothing.
 	if now, err := rec.inForce(); err != nil || now != t.BPS {
 		return nil, errors.Join(fmt.Errorf("throttle %s: asked for %d bytes/s, and %s says %d (0: none)",
 			t.Dev, t.BPS, rec.file(), now), err)

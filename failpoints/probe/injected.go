@@ -18,14 +18,14 @@ var Status func(code uint32, text string) error
 // the real one:
 //
 //   - DeadlineExceeded and Canceled: the errors of package context. ttrpc's client
-//     returns them so, its server makes statuses of them (convertCode in services.go,
-//     v1.1.0 to v1.2.10), containerd compares with ==
+//     returns these errors, and its server makes statuses of them (convertCode in
+//     services.go, v1.1.0 to v1.2.10). containerd compares with ==
 //     (cri/server/podsandbox/sandbox_stop.go).
 //   - Any other code: a status if callers expect one (asStatus), for errdefs' FromGRPC
 //     and errgrpc's ToNative. It crosses ttrpc with its code (unaryCall in services.go).
-//     Elsewhere it is an error like the errors of errdefs.
-//   - An errno: itself, as containerd compares with == (unix.EBUSY in mount.unmount).
-//     asOS wraps it where package os would.
+//     For other callers: an error like the errors of errdefs.
+//   - An errno: the errno itself, because containerd compares with == (unix.EBUSY in
+//     mount.unmount). asOS wraps it where package os would.
 //   - Anything else: an error with that text.
 func injected(c term.Clause, asStatus bool) error {
 	if errno, ok := c.Errno(); ok {
@@ -52,15 +52,15 @@ func injected(c term.Clause, asStatus bool) error {
 //
 //   - containerd's own package (1.5.18, 1.7.4), and the module errdefs v0.1.0 (1.6.36):
 //     errors.Is(err, ErrNotFound), a variable that errors.New made.
-//   - errdefs v0.3.0 (1.7.35) to v1.0.0 (2.x): the same with a value of an own type, or
-//     by a method NotFound(). Resolve, for ToGRPC, asks methods, then Unwrap, then Is.
+//   - errdefs v0.3.0 (1.7.35) to v1.0.0 (2.x): the same with a value of its own type, or
+//     a method NotFound(). Resolve, for ToGRPC, tries the methods, then Unwrap, then Is.
 //
-// So Is serves all of them, and an Unwrap would hide it from Resolve. containerd never
-// compares these errors with ==.
+// So a method Is serves all versions. A method Unwrap would hide Is from Resolve.
+// containerd never compares these errors with ==.
 type classError struct{ text string }
 
-// Error ends with the class's text, as real errors do: FromGRPC and ToNative cut it off,
-// and put it back.
+// Error ends with the class's text, as real errors do: FromGRPC and ToNative cut this
+// text off, and put it back.
 func (e *classError) Error() string { return term.Clause{}.Text() + ": " + e.text }
 
 // Is recognizes errdefs' errors by their texts. Errors of the standard library with the

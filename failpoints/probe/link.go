@@ -19,7 +19,7 @@ type link struct {
 	seq     int64
 	waiting map[int64]chan Decision
 	gone    bool
-	ready   bool // the link is the process's decider
+	ready   bool // it decides the process's hits
 	wanted  map[string]bool
 	trace   bool
 }
@@ -80,8 +80,8 @@ func (l *link) receive(r *bufio.Reader) error {
 	return l.send(FromProcess{Ack: m.Generation})
 }
 
-// arm forwards the armed points to the statements. The first list arrives before the
-// process has the link.
+// arm forwards the armed points to the statements. The first list arrives before the link
+// decides the process's hits.
 func (l *link) arm(points map[string]bool, trace bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

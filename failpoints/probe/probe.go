@@ -1,10 +1,10 @@
 // Package probe is linked into each process under test. It reports every point that the
 // process reaches to a controller, and takes the action that the controller decides.
 //
-// It is used in three ways. The package weave puts calls of Serve and Call into the ttrpc
-// module of a release. So they reach each ttrpc method of its daemon and its shim. It
-// also puts At, AtCtx, Fn and Request into the code of the lifecycle itself. The third
-// user is shims/fakeshim, with calls of Serve.
+// Three callers use it. Package weave puts calls of Serve and Call into the ttrpc module
+// of a release, around each ttrpc method of its daemon and its shim. It also puts At,
+// AtCtx, Fn and Request into the code of the lifecycle itself. shims/fakeshim calls
+// Serve.
 //
 // The environment decides what a process does:
 //
@@ -41,7 +41,7 @@ type decider interface {
 	// ask returns the decision for an armed hit. It waits for the decision.
 	ask(Hit) Decision
 	armed(point string) bool
-	// begin is called once the process's hits go to this decider.
+	// begin is called once this decider decides the process's hits.
 	begin()
 }
 
@@ -59,7 +59,7 @@ func init() {
 	}
 }
 
-// self is "containerd" or "shim": the process that this process's points belong to.
+// self is "containerd" or "shim": the process in the names of this process's points.
 var self string
 
 func connect(role string) decider {

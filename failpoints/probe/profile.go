@@ -28,7 +28,7 @@ func profile() (text string, collected bool) {
 }
 
 // collect reports whether the garbage was collected, and finalizers and cleanups have
-// run. Each of the two has its queue, so it waits for one of each.
+// run. Finalizers and cleanups have separate queues, so collect waits for one of each.
 func collect() bool {
 	finalized, cleaned := make(chan struct{}), make(chan struct{})
 	runtime.SetFinalizer(&[16]byte{}, func(*[16]byte) { close(finalized) })

@@ -17,9 +17,8 @@ const (
 )
 
 // Request returns the context of a woven function. The outermost call in a goroutine
-// wraps the context, so that a fault can end it for all derived contexts. It ends as if
-// the client had gone away. A context from context.WithoutCancel does not end: that is
-// its purpose.
+// wraps the context. A fault can then end it and all derived contexts, as if the client
+// had gone away. A context from context.WithoutCancel does not end: that is its purpose.
 func Request(ctx context.Context) context.Context {
 	if statements.Load() == nil || ctx == nil || ctx.Done() == nil || ctx.Err() != nil {
 		return ctx // cannot end, or has ended

@@ -18,9 +18,9 @@ func Method(full string) string {
 	return service[strings.LastIndexByte(service, '.')+1:] + "." + method
 }
 
-// Serve surrounds a handler with its entry and exit point. next runs the handler. It
-// calls decoded with the request before the handler sees it, and there is the entry
-// point. closeConns closes the server's connections.
+// Serve surrounds a handler with its entry and exit point. next runs the handler. Before
+// that, next calls decoded with the request: this call is the entry point. closeConns
+// closes the server's connections.
 func Serve(ctx context.Context, fullMethod string, closeConns func(),
 	next func(ctx context.Context, decoded func(any) error) (any, error)) (any, error) {
 	d := current.Load()
@@ -129,8 +129,8 @@ func (c *call) do(a Decision, where string) error {
 	case term.Close:
 		c.close()
 	case term.Pause:
-		// The pause is over. A request whose caller has gone away meanwhile is dropped,
-		// as by a server that waits for a lock with its request's context.
+		// The pause is over. The call fails if its context has ended meanwhile, as in a
+		// server that waits for a lock with its request's context.
 		return c.ctx.Err()
 	}
 	return nil

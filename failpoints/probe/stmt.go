@@ -12,7 +12,8 @@ import (
 
 // Statement points. The package weave numbers the statements of a build. It puts At or
 // AtCtx before each and Fn around calls that can fail, and makes every woven package
-// register its names. While nothing is armed, each of them is one atomic load.
+// register its names. A call of these functions costs one atomic load while no point is
+// armed.
 
 // statements has the actions for this process's statements; nil: nothing is armed.
 var statements atomic.Pointer[statementTable]
@@ -80,7 +81,8 @@ func (t *statementTable) pass(n int, ctx context.Context) { //nolint:revive // a
 	}
 }
 
-// end ends a request, and reports whether the context at hand has ended with it.
+// end ends the context of a request. It tells the decider whether the statement's own
+// context has ended with it.
 func (t *statementTable) end(ctx context.Context, h Hit, root *rootContext, err error) {
 	root.end(err)
 	settle(ctx)
@@ -88,8 +90,8 @@ func (t *statementTable) end(ctx context.Context, h Hit, root *rootContext, err 
 	t.decider.seen(h)
 }
 
-// settle waits until the context at hand has ended, too. A goroutine passes the end on to
-// contexts of context.WithValue. A context of context.WithoutCancel never ends.
+// settle waits until the statement's own context has ended, too. A goroutine passes the
+// end on to contexts of context.WithValue. A context of context.WithoutCancel never ends.
 func settle(ctx context.Context) {
 	if ctx.Done() == nil {
 		return
@@ -140,10 +142,10 @@ func armStatements(points map[string]bool, trace bool) {
 // own returns the prefix of the names of this process's statements.
 func own() string { return "stmt:" + self + ":" }
 
-// rebuild makes the table of modes anew, after a change of the numbers in [from, to).
-// registry is locked. Packages register one by one at the start of each process, so it
-// copies the rest. If daemon and shim both link a package, only the process to which a
-// point belongs reports it.
+// rebuild makes a new table of modes after a change of the numbers in [from, to). It
+// copies the other modes, because packages register one by one at the start of each
+// process. registry is locked. If daemon and shim both link a package, only the process
+// to which a point belongs reports it.
 func rebuild(from, to int) {
 	d := current.Load()
 	if d == nil || len(registry.functions) == 0 && !registry.trace {

@@ -39,8 +39,8 @@ type Hit struct {
 	// Ctx is ByCaller or ByTimeout: the way in which the context at a statement can end;
 	// "" if it cannot.
 	Ctx string `json:"ctx,omitempty"`
-	// Ended is set in a second hit of a statement at which a request was ended: the
-	// context at hand has ended with it.
+	// Ended is set in a second hit of a statement at which a request was ended, if the
+	// statement's own context has ended with it.
 	Ended bool `json:"ended,omitempty"`
 }
 

@@ -1,10 +1,10 @@
 // Package signal injects the fault "this process was killed, stopped or continued",
 // and proves that it happened.
 //
-// A process is held by a pidfd (pidfd_open(2), Linux 5.3). A signal therefore never
-// reaches another process: the start time shows whether the pid was reused before the
-// pidfd was opened. The kernel makes a pidfd readable when the whole process has ended,
-// before its parent reaps it: that is the proof, and the time.
+// A Handle holds its process by a pidfd (pidfd_open(2), Linux 5.3), so its signals never
+// reach another process. The start time shows whether the pid was reused before the pidfd
+// was opened. The kernel makes a pidfd readable when the whole process has ended, before
+// its parent reaps it: that is the proof, and the time.
 package signal
 
 import (

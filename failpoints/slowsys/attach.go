@@ -72,9 +72,9 @@ func (in *Injection) start() error {
 	return <-started
 }
 
-// own starts strace, reads its output, and reaps it. The parent-death signal is tied to
-// the thread that started strace, so that thread stays. If the harness is SIGKILLed,
-// strace ends with it, and the traced process continues without delays.
+// own starts strace, reads its output, and reaps it. It keeps its thread, because the
+// parent-death signal is sent when the thread that started strace ends. If the harness is
+// SIGKILLed, strace ends with it, and the traced process continues without delays.
 func (in *Injection) own(started chan<- error, traceR, stderrR *os.File) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -105,7 +105,7 @@ func (in *Injection) own(started chan<- error, traceR, stderrR *os.File) {
 
 // letGo ends strace at once. strace keeps a thread that was SIGKILLed within a delay in
 // its exit stop until the delay is over. The whole process waits for that thread (seen
-// with 6.1). It dies immediately without its tracer.
+// with 6.1). Without its tracer the thread ends immediately.
 func (in *Injection) letGo() {
 	in.ending.Store(true)
 	_ = in.cmd.Process.Kill()
@@ -141,9 +141,9 @@ func (in *Injection) awaitAttached(ctx context.Context) error {
 }
 
 // Detach ends the injection and waits until strace has ended. The process continues, and
-// so does a delayed call. If ctx ends first, strace is killed, which detaches it, too.
-// Detach does nothing if the injection has ended. Its error is about the log file: the
-// calls are known without it.
+// so does a delayed call. If ctx ends first, Detach kills strace, which detaches it, too.
+// Detach does nothing if the injection has ended. An error concerns only the log file,
+// not Calls.
 func (in *Injection) Detach(ctx context.Context) error {
 	select {
 	case <-in.done:
@@ -201,15 +201,15 @@ func tooShort(calls []Call, delay time.Duration) error {
 // processor needed 3.6 ms for the line, and other processes can run in between.
 func slack(delay time.Duration) time.Duration { return min(delay/2, 100*time.Millisecond) }
 
-// Calls returns all calls of the delayed system call so far, with the calls in their
-// delay.
+// Calls returns all calls of the delayed system call so far, including calls that are
+// still delayed.
 func (in *Injection) Calls() []Call { return in.trace.calls() }
 
 // Fired returns how many calls were delayed to the end, and the longest time of such a
 // call, with the delay. A call in its delay, or whose thread was killed in it, counts
 // without a time. If the process is SIGKILLed within a call, n may be too high by one.
-// For another thread that dies then, strace can print the same call once more (seen with
-// 6.1 on one CPU).
+// The reason is another thread that dies then: strace can print the same call once more
+// for it (seen with 6.1 on one CPU).
 func (in *Injection) Fired() (n int, longest time.Duration) {
 	for _, c := range in.Calls() {
 		if c.Returned() && !c.Delayed {

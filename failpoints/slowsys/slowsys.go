@@ -3,8 +3,8 @@
 // (failpoints/iopressure), for cases in which the length of the delay matters.
 //
 // Every such call is delayed at its entry, in every thread of the process and of its
-// later children. It cannot delay the k-th call only: strace's when= counts per thread,
-// and a Go process makes its calls on any thread.
+// later children. The package cannot delay the k-th call only: strace's when= counts per
+// thread, and a Go process makes its calls on any thread.
 //
 // Tracing slows down every system call of the process, not only the delayed one.
 package slowsys
@@ -27,7 +27,7 @@ import (
 var ErrNoStrace = errors.New("strace is missing: install it (apt-get install strace)")
 
 // ErrNotAttached reports that strace could not attach: no such process, no permission
-// (CAP_SYS_PTRACE), or another tracer holds it. The text gives the reason.
+// (CAP_SYS_PTRACE), or another tracer holds the process. The text gives the reason.
 var ErrNotAttached = errors.New("strace did not attach")
 
 // ErrLost reports that strace ended by a signal or with an error before Detach. Later

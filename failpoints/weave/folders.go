@@ -25,11 +25,11 @@ type Generation struct {
 	Packages []Package
 }
 
-// Of CRI only the lifecycle of pods and containers is woven. The code that computes a
-// container's spec is left out: it only touches memory, so a fault just before it does
-// the same. The rest of the package is lists, statistics, exec, attach and port
-// forwarding. Patterns, not file names, because releases add files beside these
-// (sandbox_run_linux.go, container_stop_signal.go).
+// criFiles matches the files of CRI with the lifecycle of pods and containers. The code
+// that computes a container's spec is left out: that code only touches memory, so a fault
+// just before it does the same. The rest of the package is lists, statistics, exec,
+// attach and port forwarding. These are patterns and not file names, because releases add
+// files beside these (sandbox_run_linux.go, container_stop_signal.go).
 var (
 	criFiles = []string{"container_create*.go", "container_start*.go", "container_stop*.go", "container_remove*.go",
 		"sandbox_run*.go", "sandbox_stop*.go", "sandbox_remove*.go", "restart*.go", "events*.go"}

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// pureCalls are the functions of other packages, by the name of the package in
-// containerd's files, that only compute a value. Without names, all functions of the
-// package do. A line of the log is no effect.
+// pureCalls are the functions of other packages that only compute a value, by the name of
+// the package in containerd's files. nil means all functions of the package. A line in
+// the log does not count as an effect.
 var pureCalls = map[string][]string{
 	"bytes": nil, "errdefs": nil, "errgrpc": nil, "errors": nil, "log": nil, "maps": nil, "span": nil, "strconv": nil,
 	"strings":  nil,

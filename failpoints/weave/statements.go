@@ -43,8 +43,8 @@ type Table struct{ Statements []Statement }
 // registerFile is the file that is added to each woven package.
 const registerFile = "shimquake_statements.go"
 
-// BuildTags are the tags under which one of the two binaries of a release is built. A
-// file that one of them reads is woven.
+// BuildTags are the tags of one of the two binaries of a release; the other has none. A
+// file is woven if one of the two builds reads it.
 var BuildTags = []string{"urfave_cli_no_docs", "no_grpc"}
 
 // Statements puts a probe before every statement of containerd's and the shim's lifecycle

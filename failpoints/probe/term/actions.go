@@ -21,15 +21,15 @@ const (
 	Close    Action = "close"      // the connection is closed.
 	Hang     Action = "hang"       // the call blocks until its context ends.
 	Delay    Action = "delay"      // the call is held for the argument's milliseconds, whatever its context says.
-	Pause    Action = "pause"      // held until the harness releases it; dropped if its context has ended.
+	Pause    Action = "pause"      // the call waits for its release, and fails if its context has ended by then.
 	Kill     Action = "kill"       // SIGKILL from outside.
 	Stop     Action = "stop"       // SIGSTOP from outside.
 	Cont     Action = "cont"       // SIGCONT from outside.
 	Reboot   Action = "reboot"     // a node restarts: processes, mounts, cgroups and files of /run are gone.
-	Pressure Action = "pressure"   // writes are limited to B/s and a neighbour dirties pages: pressure(4MiB/s,60MiB)
+	Pressure Action = "pressure"   // writes are slow, and another process dirties pages: pressure(RATE,SIZE).
 )
 
-// Moment is the kind of hits at which an action at a statement is decided and counted.
+// Moment names the hits of a statement that an action counts.
 type Moment string
 
 // The moments of a statement.
@@ -54,8 +54,8 @@ type syntax struct {
 	samples []string
 }
 
-// actions lists all actions. The best-known actions come first: a sweep shows a cluster
-// by the first of its actions.
+// actions lists all actions. The best-known actions come first, because lists of actions
+// keep this order.
 var actions = []syntax{
 	{action: Off, at: "rpc stmt proc io"},
 	{action: Crash, at: "rpc stmt"},
@@ -86,7 +86,7 @@ func (a Action) syntax() (syntax, bool) {
 	return actions[i], true
 }
 
-// Moment returns the kind of hits at which the action is decided at a statement.
+// Moment returns which hits of a statement the action counts.
 func (a Action) Moment() Moment {
 	if t, _ := a.syntax(); t.moment != "" {
 		return t.moment
@@ -106,7 +106,8 @@ func (a Action) Samples() (all []Clause) {
 	return all
 }
 
-// Actions returns the actions that points of one of the kinds take; all without a kind.
+// Actions returns the actions that points of the given kinds support. Without a kind it
+// returns all actions.
 func Actions(kinds ...string) (all []Action) {
 	for _, t := range actions {
 		at := strings.Fields(t.at)
@@ -131,7 +132,7 @@ func millis(s string) (string, string) {
 
 func rates(s string) (string, string) {
 	if _, _, err := ParsePressure(s); err != nil {
-		return "", "RATE,SIZE such as 4MiB/s,60MiB, and up to 1GiB"
+		return "", "RATE,SIZE such as 4MiB/s,60MiB, with a size of at most 1GiB"
 	}
 	return s, ""
 }

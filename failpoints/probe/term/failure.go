@@ -74,15 +74,17 @@ func (c Clause) Errno() (syscall.Errno, bool) {
 	return errno, ok
 }
 
-// A word in the form of an errno, and a word in the form of any name. EOF is no errno.
+// errnoLike matches a word in the form of an errno, such as ENOSPC; EOF is none. nameLike
+// matches a word in the form of a code or an errno.
 var (
 	errnoLike = regexp.MustCompile(`^E[A-Z0-9]{3,}$`)
 	nameLike  = regexp.MustCompile(`^[A-Za-z0-9]*[A-Z][A-Za-z0-9]*$`)
 )
 
-// misspelt returns the expected form of an error's argument that looks like a name and is
-// none, or "". A word with a capital is a bare text unless a few letters make it a name;
-// a word like an errno never is.
+// misspelt returns the expected form if an error's argument is probably a misspelt code
+// or errno, and otherwise "". A word in the form of an errno always counts as misspelt.
+// Another word with a capital counts only if it differs from a known name in a few
+// letters; otherwise it is a text.
 func misspelt(arg string) string {
 	known := append(CodeNames(), ErrnoNames()...)
 	if slices.Contains(known, arg) || !nameLike.MatchString(arg) {

@@ -89,8 +89,8 @@ func (t Term) At(n int) Clause {
 	return Clause{Action: Off}
 }
 
-// Moment returns the kind of hits at which the term is decided at a statement. It is the
-// same for all clauses.
+// Moment returns which hits of a statement the term counts. It is the same for all
+// clauses.
 func (t Term) Moment() Moment {
 	for _, c := range t.Clauses() {
 		if c.Action != Off {
