@@ -21,12 +21,12 @@ type Params struct {
 	Confidence float64
 	// Batch is the number of runs in one call of Run.
 	Batch int
-	// Run runs the case at a revision, at most that often, and returns the outcomes of
+	// Run runs the case at a revision, at most runs times, and returns the outcomes of
 	// the runs. It returns a *SkipError to skip the revision; every other error ends the
 	// search.
 	Run func(ctx context.Context, rev, runs int) ([]Outcome, error)
-	// Learn is called with the tally of the bad end, and may choose the bug to look for
-	// only then. It returns the odds of the bug. By default these are the odds of the
+	// Learn is called with the tally of the bad end, and returns the odds of the bug. It
+	// may choose the bug to look for only then. By default these are the odds of the
 	// tally.
 	Learn func(Tally) Odds
 	// Decided is called with each decided revision and the number of open ones. It may be
@@ -135,8 +135,8 @@ func (t Trial) say() string {
 // half of the rest.
 func (p Params) steps() int { return 1 + bits.Len(uint(p.Revisions)) }
 
-// risk is the probability of each of two mistakes, half of what the confidence leaves.
-// Either the odds are below their bound, or the bug is missed at a bad revision.
+// risk is the allowed probability of each of two mistakes: half of what the confidence
+// leaves. Either the odds are below their bound, or the bug is missed at a bad revision.
 func (p Params) risk() float64 { return (1 - p.Confidence) / 2 }
 
 func (a *Result) confidence(p Params) float64 {

@@ -41,20 +41,21 @@ func (t Tally) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// mostUseless is the least number of useless runs after which a revision is skipped.
-const mostUseless = 3
+// leastUseless is the least number of useless runs after which a revision is skipped.
+const leastUseless = 3
 
 // Decide returns the mark of a revision, or "" if more runs are needed. One run that
 // shows the bug proves it. A revision is good when it has held so often that the bug
-// would have shown. Runs that are invalid or show other bugs are useless. After that many
-// of them the revision is skipped, as git bisect skips a commit that does not compile.
+// would have shown. Runs that are invalid or show other bugs are useless. After need of
+// them, but at least leastUseless, the revision is skipped, as git bisect skips a commit
+// that does not compile.
 func (t Tally) Decide(need int) Mark {
 	switch {
 	case t[Bug] > 0:
 		return Bad
 	case t[Held] >= need:
 		return Good
-	case t[Other]+t[Invalid] >= max(need, mostUseless):
+	case t[Other]+t[Invalid] >= max(need, leastUseless):
 		return Skip
 	}
 	return ""
@@ -62,5 +63,5 @@ func (t Tally) Decide(need int) Mark {
 
 // missing returns how many more runs may decide.
 func (t Tally) missing(need int) int {
-	return min(need-t[Held], max(need, mostUseless)-t[Other]-t[Invalid])
+	return min(need-t[Held], max(need, leastUseless)-t[Other]-t[Invalid])
 }

@@ -181,7 +181,7 @@ func descriptor(t *testing.T, f *os.File) (path string) {
 	return path
 }
 
-// Reopen goes by the descriptor.
+// Reopen uses the descriptor, and not the name.
 func TestAHandleIsReopened(t *testing.T) {
 	d, _ := folder(t)
 	h, err := os.OpenFile(d.Path("plain"), unix.O_PATH, 0)

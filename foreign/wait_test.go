@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// /proc/kmsg and the like say that they are regular files, and have readers wait. An
-// empty pipe does the same.
+// /proc/kmsg and similar files say that they are regular files, but a read of them waits.
+// A read of an empty pipe waits, too.
 func TestAReaderDoesNotWait(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {

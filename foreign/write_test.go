@@ -290,7 +290,7 @@ func TestASocketMayHaveALongPath(t *testing.T) {
 	}
 }
 
-// A link takes the place of what has its name, and what that led to is not touched.
+// Link replaces the entry that has the name, and does not touch the target of that entry.
 func TestLink(t *testing.T) {
 	d, outside := folder(t)
 	for _, name := range []string{"new", "plain", "absolute link"} {

@@ -1,4 +1,4 @@
-// Package spelling finds the known name that a misspelt name meant.
+// Package spelling finds the known name that is most like a misspelt name.
 package spelling
 
 import (

@@ -127,7 +127,7 @@ func (r *rig) mountOverlay() error {
 	return nil
 }
 
-// dirty writes the neighbour's pages, on V2 in the limited group.
+// dirty writes the pages of another process, on V2 in the limited group.
 func (r *rig) dirty(ctx context.Context, mib int) error {
 	path := filepath.Join(r.base, "neighbour")
 	if r.group == "" {

@@ -96,8 +96,8 @@ func FuzzParseLog(f *testing.F) {
 	})
 }
 
-// The delay of a call that returned too early was ended by something else: it is no
-// proof.
+// If a call returned before its delay was over, something else ended the delay, so the
+// call proves nothing.
 func TestTooShort(t *testing.T) {
 	const delay = 12 * time.Second
 	for name, c := range map[string]struct {

@@ -25,7 +25,7 @@ const (
 // ErrWord matches every error of Parse.
 var ErrWord = errors.New("not a behaviour of the fake shim")
 
-// Act is a word of start= or cleanup=, with its argument.
+// Act is a value of the keys start and cleanup, with its argument.
 type Act struct {
 	Name string        // Name is one of the acts in keys; "" is the proper behaviour.
 	For  time.Duration // For is the time of late.
@@ -65,8 +65,8 @@ const (
 
 // Behaviour is a parsed list of words. Its zero value is a shim that behaves.
 type Behaviour struct {
-	Start     Act    // start=: the start command, after the fork of the shim (refuse: before).
-	Cleanup   Act    // cleanup=: the delete command, by which containerd cleans up after a dead shim.
+	Start     Act    // start=: what the start command does after the fork of the shim (refuse: before it).
+	Cleanup   Act    // cleanup=: what the delete command does, by which containerd cleans up after a dead shim.
 	Bootstrap string // bootstrap=: the response to start; "": the correct one.
 	Shutdown  string // shutdown=ignore: Shutdown succeeds, and the shim keeps running.
 	SIGTERM   string // sigterm=ignore: SIGTERM does nothing.
@@ -92,8 +92,8 @@ const (
 
 var reports = []Report{InWait, InDelete, InState, InEvent, InCleanup}
 
-// Noted returns the keys under which a use of a word is recorded (package proof). It is
-// the word's own key, except for exit, which stands for every report.
+// Noted returns the keys under which a use of a word is recorded (package proof). A word
+// is recorded under its own key, except for exit, which stands for every report.
 func Noted(word string) []string {
 	key, _, _ := strings.Cut(word, "=")
 	if key != "exit" {

@@ -112,9 +112,9 @@ func (s *Spec) Truth(p Process) string {
 	return ""
 }
 
-// Path turns an absolute path in the container into a path of this machine. It is beneath
-// the closest bind mount, or else beneath the root filesystem, which the fake shim does
-// not mount.
+// Path turns an absolute path in the container into a path of this machine. The result is
+// beneath the source of the closest bind mount. If there is none, it is beneath the root
+// filesystem, which the fake shim does not mount.
 func (s *Spec) Path(inside string) string {
 	inside = filepath.Clean("/" + inside)
 	best, found := "", false
