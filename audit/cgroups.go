@@ -144,7 +144,7 @@ const mostProcs = 1 << 20
 // of the auditor's PID namespace.
 func procsIn(t *scan.Tree, dir string, depth int) []int {
 	var out []int
-	text, _ := t.ReadFile(path.Join(dir, "cgroup.procs"), mostProcs) // "" if the group was removed; cut if the list is too long
+	text, _ := t.ReadFile(path.Join(dir, "cgroup.procs"), mostProcs) // "" if the group was removed
 	for line := range strings.Lines(string(text)) {
 		if pid, err := strconv.Atoi(strings.TrimSpace(line)); err == nil && pid > 0 {
 			out = append(out, pid)

@@ -37,7 +37,8 @@ var errMayNotAsk = errors.New("an audit does not call this method")
 // lead out of that root.
 func (a *asker) connect(d *Daemon) (*grpc.ClientConn, error) {
 	address := strings.TrimPrefix(d.Address, "unix://")
-	own := sockets(filepath.Join(a.table.proc, itoa(d.PID))) // read again, because containerd may have begun to listen since the first read
+	// Read again, because containerd may have begun to listen since the first read.
+	own := sockets(filepath.Join(a.table.proc, itoa(d.PID)))
 	if !slices.ContainsFunc(a.listening, func(s scan.UnixSocket) bool {
 		return path.Base(s.Path) == path.Base(address) && slices.Contains(own, s.Inode)
 	}) {

@@ -65,7 +65,7 @@ func (r *Report) Evidence(ctx context.Context, w io.Writer, o Options, workloads
 		}
 	}
 	if short.Err() != nil {
-		e.put("cut.txt", fmt.Appendf(nil, "some files are missing here, because reading all files took more than %s\n", evidenceTime))
+		e.put("cut.txt", fmt.Appendf(nil, "some files are missing here: reading all took more than %s\n", evidenceTime))
 	}
 	return errors.Join(ctx.Err(), e.err, e.tar.Close(), zip.Close())
 }

@@ -19,11 +19,11 @@ var shimKind = kind{
 		case s.has("state=stopped"):
 			return fmt.Sprintf("kill -CONT %d, and audit again", s.PID)
 		case s.has("state=uninterruptible"):
-			return fmt.Sprintf("the kernel blocks it, so no signal can end it: read /proc/%d/stack to see what it waits for", s.PID)
+			return fmt.Sprintf("the kernel blocks it, so no signal can end it: /proc/%d/stack shows what it waits for", s.PID)
 		case s.has("children=some"):
-			return fmt.Sprintf("it still has child processes: end them first (pgrep -P %d lists them), then kill %d", s.PID, s.PID)
+			return fmt.Sprintf("it still has child processes: end them first (pgrep -P %d), then kill %d", s.PID, s.PID)
 		}
-		return fmt.Sprintf("it has no task: keep evidence (--bundle), then kill %d, with SIGKILL if it still runs after 10 s",
+		return fmt.Sprintf("it has no task: keep evidence (--bundle), then kill %d, after 10 s with SIGKILL",
 			s.PID)
 	},
 }

@@ -68,8 +68,8 @@ func TestShows(t *testing.T) {
 	}
 }
 
-// A run reproduces a report if its remains are the reported ones. It is not enough that
-// the bug showed.
+// A run reproduces a report only if it leaves the reported objects. It is not enough that
+// the run shows the bug.
 func TestARunIsComparedWithTheReport(t *testing.T) {
 	leak := catalogue.Bug{ID: "leak", Left: finding.MustMatches("shim task=none")}
 	shim := found("shim task=none bundle=gone socket=listening")

@@ -27,9 +27,9 @@ type Trial struct {
 	Bug     string `json:"bug"`
 	Case    string `json:"case"`
 	Release string `json:"containerd"`
-	// Runs is the number of runs. Shown counts the runs that showed the bug, and Held
-	// counts the runs that held. Like counts the runs of Shown that also left the reported
-	// objects, or all of Shown without a report.
+	// Runs is the number of runs. Shown is the number of runs that showed the bug, and Held
+	// is the number of runs that held. Like is the number of runs in Shown that also left
+	// the reported objects. Without a report, Like equals Shown.
 	Runs  int `json:"runs"`
 	Shown int `json:"shown"`
 	Like  int `json:"like"`

@@ -108,7 +108,7 @@ func (a *auditing) check() error {
 		return errors.New("--with-workloads sets the content of a bundle: add --bundle FILE")
 	}
 	if a.options.PID < 0 {
-		return fmt.Errorf("--pid %d: it must be the pid of a running process; without --pid, the whole node is audited", a.options.PID)
+		return fmt.Errorf("--pid %d: it must be the pid of a process; leave it out to audit the whole node", a.options.PID)
 	}
 	return nil
 }

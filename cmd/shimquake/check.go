@@ -27,7 +27,7 @@ Exit status: 0; with --strict 3 if the machine lacks something.`,
 	return c
 }
 
-var errStrict = errors.New("this machine lacks the items above: fix them, or run without STRICT (--strict) to skip their cases")
+var errStrict = errors.New("this machine lacks the items above: fix them, or run without STRICT (--strict)")
 
 // tellLacks prints one line for each item that the machine lacks. With strict, a missing
 // item is an error.

@@ -95,7 +95,8 @@ func (j *judging) status() error {
 	all := j.tally[harness.Held] + j.tally[harness.Violated] + j.tally[harness.Invalid]
 	switch {
 	case all == 0:
-		return statusError{statusInvalid, errors.New("no history was judged, because the input has none: name a history, a folder of evidence or a sweep")}
+		return statusError{statusInvalid, errors.New(
+			"no history was judged, because the input has none: name a history, a folder of evidence or a sweep")}
 	case j.changed && j.other > 0:
 		return statusError{status: statusViolated}
 	case j.changed:

@@ -32,7 +32,8 @@ func listVersions(cmd *cobra.Command, w io.Writer) error {
 		fmt.Fprintf(w, "%s\t%s\n", r.Version, strings.Join(is, ", "))
 	}
 	if err != nil {
-		fmt.Fprintln(stderr, "shimquake: the list has only the releases that this program knows, because the module proxy could not be asked:", quote.Line(err.Error()))
+		fmt.Fprintln(stderr, "shimquake: the list has only the releases that this program knows, because the module proxy "+
+			"could not be asked:", quote.Line(err.Error()))
 		return nil
 	}
 	fmt.Fprintf(stderr, "shimquake: the list has the releases that this program or the module proxy knows; "+

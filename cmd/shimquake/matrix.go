@@ -135,7 +135,8 @@ func (f *matrixFlags) run(ctx context.Context, words []string, out io.Writer) er
 
 func (f *matrixFlags) bugs(words []string) (bugs []catalogue.Bug, err error) {
 	if f.parallel < 1 || f.runs < 0 || len(f.releases) == 0 {
-		return nil, errors.New("--parallel must be at least 1, --runs must not be negative, and --releases must name a release")
+		return nil, errors.New(
+			"--parallel must be at least 1, --runs must not be negative, and --releases must name a release")
 	}
 	if f.markdown && f.json {
 		return nil, errors.New("use --markdown or --json, not both")

@@ -166,7 +166,8 @@ func readReport(word string, in io.Reader) (read.Report, error) {
 	if word != "-" {
 		file, err := foreign.OpenTyped(word, mostReport)
 		if errors.Is(err, fs.ErrNotExist) {
-			err = errors.New("no such file: name a text file, a bundle of an audit, a bug (shimquake list bugs), or - for stdin")
+			err = errors.New(
+				"no such file: name a text file, a bundle of an audit, a bug (shimquake list bugs), or - for stdin")
 			return read.Report{}, &harness.InputError{File: word, Err: err}
 		}
 		if err != nil {

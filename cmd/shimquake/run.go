@@ -51,7 +51,8 @@ func (f *runFlags) register(c *cobra.Command) {
 		&f.containerd,
 		"containerd",
 		"",
-		"the containerd under test: a release (v1.7.2), bin:DIR or src:DIR (default: the case's own, else the newest release)",
+		"the containerd under test: a release (v1.7.2), bin:DIR or src:DIR "+
+			"(default: the case's own, else the newest release)",
 	)
 	c.Flags().IntVar(&f.count, "count", 1, "the number of runs of each case")
 	c.Flags().IntVar(&f.parallel, "parallel", 2, "the number of worlds that run at once")

@@ -144,7 +144,7 @@ func refuseIgnored(fl, planning *pflag.FlagSet) error {
 		return nil
 	}
 	return errors.Join(
-		refuse("plan", "the plan already contains this choice: leave out the flag, or make another plan (--plan-only)", plans...),
+		refuse("plan", "the plan has this choice already: leave out the flag, or make another plan (--plan-only)", plans...),
 		refuse("resume", "a resumed sweep keeps its options and its folder: leave out the flag",
 			append([]string{"out"}, plans...)...),
 		refuse("random", "random plans use every hit of a point: leave out the flag", "hits", "every-workload"),
@@ -166,7 +166,9 @@ func (f *sweepFlags) registerCommon(c *cobra.Command) {
 func (f *sweepFlags) check() error {
 	var errs []error
 	if f.parallel < 1 || f.replay < 0 {
-		errs = append(errs, fmt.Errorf("--parallel %d --replay %d: --parallel must be at least 1, and --replay must not be negative", f.parallel, f.replay))
+		errs = append(errs, fmt.Errorf(
+			"--parallel %d --replay %d: --parallel must be at least 1, and --replay must not be negative",
+			f.parallel, f.replay))
 	}
 	if f.resume != "" && (f.plan != "" || f.planOnly || f.shard != "" || f.Containerd != "") {
 		errs = append(errs, errors.New("--resume keeps the plan of the sweep: "+

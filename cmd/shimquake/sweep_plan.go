@@ -49,7 +49,7 @@ func (f *sweepFlags) holdPlain(ctx context.Context, r *runner.Runner, o plan.Opt
 	if errors.As(err, &failed) {
 		of := cmp.Or(failed.Verdict.Case.Containerd, failed.Verdict.Version)
 		word := failed.Workload
-		if _, unknown := catalogue.Find(word); unknown != nil { // a script is not in the catalogue, but its file is in the evidence
+		if _, unknown := catalogue.Find(word); unknown != nil { // a script: its file is in the evidence
 			word = filepath.Join(failed.Verdict.Evidence, "case.yaml")
 		}
 		err = fmt.Errorf("%w\nalone: %s", err, again(of, word))

@@ -35,7 +35,8 @@ not replayed. A sweep with --every-workload --hits path contains smaller sweeps.
 				}
 			}
 			if f.cuts && !h.Plan.HasAllCuts() {
-				return fmt.Errorf("--cuts needs a sweep of every workload and path, and this sweep has the options %s: sweep with --every-workload --hits path",
+				return fmt.Errorf("--cuts needs a sweep of every workload and path, and this sweep has the options %s: "+
+					"sweep with --every-workload --hits path",
 					h.Plan.Options)
 			}
 			f.shards = dirs
@@ -45,7 +46,8 @@ not replayed. A sweep with --every-workload --hits path contains smaller sweeps.
 	c.Flags().AddFlagSet(cutting)
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object per cluster")
 	c.Flags().BoolVar(&f.cuts, "cuts", false,
-		"print the result of each part of the sweep that one or two of --who, --actions, --path and --workload select; the exit status is that of the worst part")
+		"print the result of each part of the sweep that one or two of --who, --actions, --path and --workload select; "+
+			"the exit status is that of the worst part")
 	cutting.VisitAll(func(fl *pflag.Flag) { c.MarkFlagsMutuallyExclusive("cuts", fl.Name) })
 	return c
 }

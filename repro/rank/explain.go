@@ -11,8 +11,8 @@ import (
 	"github.com/shimquake/shimquake/repro/read"
 )
 
-// left has the remains of a bug or of a run. The sure remains identify a bug, and the
-// optional ones only count in addition.
+// left has the findings that a bug or a run leaves. The sure findings identify a bug, and
+// the optional findings count only in addition.
 type left struct {
 	surely, may []finding.Match
 	logs        logs // for symptoms without facts
@@ -91,7 +91,8 @@ func (l left) explain(r read.Report) (all []explanation, explained, total int) {
 	return all, explained, total
 }
 
-// weight returns how much a symptom says. Many shims say less than a shim without a task.
+// weight returns the weight of a symptom. A growing number of shims is weaker evidence
+// than a shim without a task.
 func weight(o read.Observation) int {
 	switch o.What {
 	case read.GrowingShims, read.ChildlessShim, read.ShimWithoutPod, read.Zombie:

@@ -85,10 +85,11 @@ const (
 // Whys returns all reasons.
 func Whys() []Why { return append(slices.Sorted(maps.Keys(points)), Logs) }
 
-// half is the part of a message that a bug must exceed to explain it.
+// half is the limit for a message: a bug explains it only if it logs a larger part of it.
 const half = 0.5
 
-// bar is the lowest score of a bug that fits: one symptom, less one unreported condition.
+// bar is the lowest score of a bug that fits. It is the score of one symptom minus one
+// unreported condition.
 const bar = 3
 
 var points = map[Why]int{
@@ -183,9 +184,9 @@ func fit(r read.Report, release string, b catalogue.Bug) Fit {
 	return f
 }
 
-// elsewhere reports whether a report is about other trouble, and no listing shows
-// remains. A zombie does not count beside a process that the kernel blocks, because it
-// cannot be removed.
+// elsewhere reports whether a report is about trouble that does not concern shims, and no
+// listing shows a leak. A zombie beside a process that the kernel blocks is no leak,
+// because nothing can remove it.
 func elsewhere(r read.Report) bool {
 	kernel := r.Tells(read.KernelWait)
 	return len(r.Of(read.Elsewhere)) > 0 &&

@@ -72,7 +72,8 @@ func TestSignaturesAreOfTheCatalogue(t *testing.T) {
 		for _, s := range b.Signatures() {
 			for _, key := range s.Keys {
 				if !known[key] && !strings.HasPrefix(key, "code ") && !strings.HasPrefix(key, "panic ") {
-					t.Errorf("%s on %s logs %q, but no tested release has that statement: record the signature again (shimquake matrix --signatures)", b.ID, s.Release, key)
+					t.Errorf("%s on %s logs %q, but no tested release has that statement: "+
+						"record the signature again (shimquake matrix --signatures)", b.ID, s.Release, key)
 				}
 			}
 		}

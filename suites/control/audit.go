@@ -16,8 +16,7 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// look audits the world like a live node: the audit shares only the machine with the
-// harness.
+// look audits the world like a live node. The audit gets no information from the harness.
 func look(ctx context.Context, s runner.Scene) (*audit.Report, error) {
 	return audit.Run(ctx, audit.Options{PID: s.World.InitPID(), Settle: 100 * time.Millisecond})
 }
@@ -33,7 +32,8 @@ func audited(leave plant, found **audit.Report) plant {
 	}
 }
 
-// accuses asserts that exactly this kind of suspect is found; "": none.
+// accuses asserts that the audit found only suspects of this kind, or none if the kind is
+// "".
 func accuses(found *audit.Report, kind audit.Kind) {
 	GinkgoHelper()
 	Expect(found).NotTo(BeNil())

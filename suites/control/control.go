@@ -1,7 +1,7 @@
-// Package control has the positive controls of the whole product. Every kind of leak and
-// of wrong report is planted once in a real world with a real containerd. The plant comes
-// after the workload and before the inventory, and must be found. Without the controls, a
-// harness that finds nothing could be blind.
+// Package control has the positive controls of the whole product. Each kind of leak and
+// of wrong report is planted once in a world with a real containerd, after the workload
+// and before the inventory. Shimquake must find it. Without these controls, a harness
+// that finds nothing could be broken.
 package control
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// soon is how long the oracle waits for a planted leak to go away. It never does, so the
-// default of 6s would only cost time.
+// soon is the time that the oracle gives a planted leak to disappear. It never
+// disappears, so the default of 6s would only cost time.
 const soon = time.Second / 2
 
 // exits is a workload that ends with 7.
@@ -25,8 +25,8 @@ func exits(api harness.API) harness.Workload {
 	return harness.Workload{API: api, Containers: []harness.Container{{Exit: 7}}}
 }
 
-// cleaned has the verdicts of the cases that hold without a plant, by workload and plan:
-// controls with the same workload share them.
+// cleaned is a cache of the verdicts without a plant, by workload and plan. Controls with
+// the same workload share a verdict.
 var cleaned = map[string]harness.Verdict{}
 
 // clean asserts that a case holds without a plant.

@@ -54,7 +54,8 @@ func run(ctx context.Context, s runner.Scene, p world.Params) error {
 	return err
 }
 
-// bundle writes an OCI bundle whose process waits, with the shim's cgroup path.
+// bundle writes an OCI bundle with a process that waits. Its cgroup path is the one that
+// a shim would use.
 func bundle(ctx context.Context, s runner.Scene) error {
 	dir := bundleDir(s)
 	if err := os.MkdirAll(filepath.Join(dir, "rootfs"), 0o755); err != nil {
@@ -94,8 +95,8 @@ func bundle(ctx context.Context, s runner.Scene) error {
 	return os.WriteFile(filepath.Join(dir, "config.json"), text, 0o644)
 }
 
-// startShim starts the subject's real shim as containerd does, without containerd's
-// knowledge.
+// startShim starts a real shim of the containerd under test in the same way as
+// containerd, but containerd does not know it.
 func startShim(ctx context.Context, s runner.Scene) error {
 	if err := bundle(ctx, s); err != nil {
 		return err
@@ -152,7 +153,7 @@ func startShim(ctx context.Context, s runner.Scene) error {
 	})
 }
 
-// killShim ends the planted shim without a chance to remove its socket.
+// killShim kills the planted shim with SIGKILL, so that it cannot remove its socket.
 func killShim(ctx context.Context, s runner.Scene) error {
 	all, err := inventory.Processes(s.Scene)
 	if err != nil {

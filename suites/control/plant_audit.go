@@ -13,8 +13,8 @@ import (
 	"github.com/shimquake/shimquake/shims/runcshim"
 )
 
-// createForCRI makes a container as CRI would, without CRI's knowledge: a creation leaves
-// it that failed after writing its record.
+// createForCRI makes a container with CRI's label that CRI does not know. A creation in
+// CRI leaves such a container if it fails after writing the record.
 func createForCRI(ctx context.Context, s runner.Scene) error {
 	_, err := s.Client.NewContainer(namespaces.WithNamespace(ctx, "k8s.io"), planted,
 		client.WithRuntime(runcshim.Runtime, nil), client.WithNewSpec(),
@@ -30,8 +30,8 @@ func bindNetworkAs(name string) plant {
 	}
 }
 
-// mountRootFS mounts a bundle's rootfs without its task and bundle: the lazy umount of a
-// busy one was given up.
+// mountRootFS mounts a rootfs without a task and a bundle. containerd leaves such a mount
+// if it gives up unmounting a busy rootfs.
 func mountRootFS(ctx context.Context, s runner.Scene) error {
 	target := taskBundles + planted + "/rootfs"
 	if err := makeDir(func(runner.Scene) string { return target })(ctx, s); err != nil {

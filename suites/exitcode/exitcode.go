@@ -1,7 +1,7 @@
-// Package exitcode has the specs about exit statuses: with any fault, every observer must
-// report the container's own. It is a matrix of faults and ends, for both APIs. The plain
-// cases have the ends without a fault. Faults of umount2 and Shutdown come later in the
-// lifecycle, and have their own folders.
+// Package exitcode has the specs about exit statuses. With any fault, every observer must
+// report the container's real status. The specs are a matrix of faults and ends of
+// containers, for both APIs. The plain cases have the ends without a fault. Faults of
+// umount2 and Shutdown come later in the lifecycle, and have their own folders.
 package exitcode
 
 import (

@@ -1,5 +1,5 @@
-// Package plain has the specs without a fault: the checks of the other suites, and more,
-// on an undamaged containerd.
+// Package plain has the specs without a fault. An unmodified run of containerd must pass
+// the checks of the other suites, and more.
 package plain
 
 import (

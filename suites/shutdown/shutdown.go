@@ -1,5 +1,5 @@
-// Package shutdown has the specs about the last call to a shim: it fails, is cancelled or
-// lost, or containerd ends meanwhile.
+// Package shutdown has the specs about Shutdown, the last call to a shim. The call fails,
+// is cancelled or is lost, or containerd is killed during it.
 package shutdown
 
 import (
