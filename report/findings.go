@@ -78,7 +78,7 @@ func findings(from io.Reader) ([]Finding, error) {
 		case "case":
 			var c resultsCase
 			err = json.Unmarshal(line, &c)
-			cases[c.ID] = resultsCase{Version: c.Version, Replay: c.Replay, Evidence: c.Evidence} // only these fields, because there may be thousands of cases
+			cases[c.ID] = resultsCase{Version: c.Version, Replay: c.Replay, Evidence: c.Evidence} // there may be thousands
 		case "cluster":
 			var c resultsCluster
 			if err = json.Unmarshal(line, &c); err == nil && c.matters() {

@@ -111,7 +111,7 @@ func logOf(v harness.Verdict) []byte {
 	if v.Evidence == "" {
 		return nil
 	}
-	text, _ := foreign.ReadFile(filepath.Join(v.Evidence, "containerd.log"), mostLog) // ignored: a timeline does not need the log
+	text, _ := foreign.ReadFile(filepath.Join(v.Evidence, "containerd.log"), mostLog) // the log is optional in a timeline
 	return text
 }
 

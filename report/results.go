@@ -74,7 +74,7 @@ type resultsEnd struct {
 type results struct{ to *json.Encoder }
 
 func newResults(w io.Writer, d Data) (results, error) {
-	r := results{json.NewEncoder(quote.NewTerminal(w))} // NewTerminal escapes control characters, which does not change the JSON values
+	r := results{json.NewEncoder(quote.NewTerminal(w))} // escapes keep the JSON values
 	return r, r.to.Encode(resultsHead{"head", "results", ResultsFormat, d.Title, d.Command, stamp(d.Made)})
 }
 

@@ -134,7 +134,7 @@ func (w *Writer) relative(dir string) string {
 	if rel, ok := w.within(dir); ok {
 		return rel
 	}
-	if abs, err := filepath.Abs(dir); err == nil && dir != "" { // the link starts in the report's folder, and not in the working directory
+	if abs, err := filepath.Abs(dir); err == nil && dir != "" { // links start in the report's folder
 		return abs
 	}
 	return dir

@@ -203,7 +203,7 @@ func (m Minimiser) write(k harness.Case) error {
 func (m Minimiser) shows(ctx context.Context, k harness.Case, c *triage.Cluster) (bool, error) {
 	verdicts := m.runs(ctx, k, shrinkTries, c.Name+": minimise, run", c.ShownBy)
 	for _, v := range verdicts {
-		if err := os.RemoveAll(v.Evidence); err != nil { // the name is "" if the run left no evidence: nothing is removed then
+		if err := os.RemoveAll(v.Evidence); err != nil { // "" removes nothing
 			return false, err
 		}
 	}

@@ -47,7 +47,7 @@ func (s Schedule) Run(ctx context.Context) ([]journal.Result, error) {
 	defer stop(nil)
 	todo := s.todo()
 	results, evidence := slices.Clone(s.Done), newKeeper(s.Head.Plan, s.Done)
-	for r := range s.start(running, stop, todo) { // drain the channel also after a failure, so that no worker blocks for ever
+	for r := range s.start(running, stop, todo) { // also after a failure: no worker may block for ever
 		if err := errors.Join(evidence.keep(s.Head.Plan.Specs[r.I], &r), s.Journal.Add(&r)); err != nil {
 			stop(err)
 			continue

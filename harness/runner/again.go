@@ -30,7 +30,7 @@ func (x *run) useAgain() error {
 	if !x.restart() {
 		return nil
 	}
-	x.session.CallTimeout = max(x.session.CallTimeout, reuseTimeout) // the workload's short timeout does not apply to the second use
+	x.session.CallTimeout = max(x.session.CallTimeout, reuseTimeout) // a short timeout is for the workload only
 	r := harness.Reuse{Brief: x.brief()}
 	use, err := x.client.Reuse(x.ctx, r.Brief)
 	r.Use = use

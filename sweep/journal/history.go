@@ -13,7 +13,8 @@ import (
 
 // errNoHistories is the error for a journal of another build whose cases cannot be judged
 // again, because their histories are missing.
-var errNoHistories = errors.New("another shimquake judged it, and this one cannot judge it again, because the histories are missing")
+var errNoHistories = errors.New("another shimquake judged it, and this one cannot judge it again, " +
+	"because the histories are missing")
 
 // openHistories opens the file of histories, to append after the histories of these
 // results.

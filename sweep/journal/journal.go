@@ -241,7 +241,8 @@ func (r *reading) line(n int, line []byte) error {
 // end returns an error if the journal has no complete record.
 func (r *reading) end() error {
 	if r.n == 0 {
-		return fmt.Errorf("%s: its plan is incomplete, because the sweep was killed: run the sweep again in another folder (--out)", r.name)
+		return fmt.Errorf("%s: its plan is incomplete, because the sweep was killed: "+
+			"run the sweep again in another folder (--out)", r.name)
 	}
 	return nil
 }

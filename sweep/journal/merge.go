@@ -33,7 +33,8 @@ func (e *LostError) Error() string {
 		says = append(says, fmt.Sprintf("shard %s was interrupted after %d of its %d cases: continue with "+
 			"shimquake sweep --resume %s", c.Shard, c.Done, c.Of, c.Dir))
 	}
-	return fmt.Sprintf("%d of %d shards are missing or incomplete, so there is no report: %s", len(e.Missing)+len(e.Cut), e.Of,
+	return fmt.Sprintf("%d of %d shards are missing or incomplete, so there is no report: %s",
+		len(e.Missing)+len(e.Cut), e.Of,
 		strings.Join(says, "; "))
 }
 
@@ -85,7 +86,8 @@ func (h Head) fits(one Head, dir, first string) error {
 		return fmt.Errorf("%s has another plan (%s) than %s (%s): run all shards with the same plan (--plan FILE)",
 			dir, h.Plan.Digest, first, one.Plan.Digest)
 	case h.Shard.Of != one.Shard.Of:
-		return fmt.Errorf("%s is shard %s, and %s is shard %s: a merge needs shards i/n with the same n", dir, h.Shard, first, one.Shard)
+		return fmt.Errorf("%s is shard %s, and %s is shard %s: a merge needs shards i/n with the same n",
+			dir, h.Shard, first, one.Shard)
 	}
 	return nil
 }
@@ -98,7 +100,8 @@ func Cut(h Head, all []Result, o plan.Options) (Head, []Result, error) {
 		return h, nil, err
 	}
 	if !h.Shard.Whole() {
-		return h, nil, fmt.Errorf("this is shard %s of its plan: merge the shards first, and then choose a part of the result", h.Shard)
+		return h, nil, fmt.Errorf("this is shard %s of its plan: merge the shards first, "+
+			"and then choose a part of the result", h.Shard)
 	}
 	place := map[int]int{}
 	for i, was := range at {

@@ -70,7 +70,7 @@ func TestMergeRefusesLessThanTheWhole(t *testing.T) {
 		says []string
 		lost bool
 	}{
-		"one is missing":    {[]string{one}, []string{"1 of 2 shards are missing or incomplete", "shard 2/2 is missing"}, true},
+		"one is missing":    {[]string{one}, []string{"1 of 2 shards are missing", "shard 2/2 is missing"}, true},
 		"most are missing":  {[]string{shardOf(t, 3, 4, 2)}, []string{"3 of 4", "1/4", "2/4", "4/4"}, true},
 		"nothing ran of it": {[]string{one, shardOf(t, 2, 2)}, []string{"shard 2/2", "after 0 of its 2", "--resume"}, true},
 		"one was cut off":   {[]string{one, shardOf(t, 2, 2, 3)}, []string{"shard 2/2", "after 1 of its 2"}, true},
@@ -82,7 +82,7 @@ func TestMergeRefusesLessThanTheWhole(t *testing.T) {
 			[]string{"its plan is incomplete"}, false},
 		"one is there twice":  {[]string{one, two, shardOf(t, 1, 2, 0, 2)}, []string{"are both shard 1/2"}, false},
 		"another plan":        {[]string{one, other}, []string{"has another plan"}, false},
-		"another split":       {[]string{one, shardOf(t, 3, 3, 2)}, []string{"a merge needs shards i/n with the same n"}, false},
+		"another split":       {[]string{one, shardOf(t, 3, 3, 2)}, []string{"shards i/n with the same n"}, false},
 		"of another build":    {[]string{one, foreign}, []string{"of yesterday"}, false},
 		"no sweep":            {[]string{one, t.TempDir()}, []string{"no sweep in this folder"}, false},
 		"a folder that isn't": {[]string{one, filepath.Join(t.TempDir(), "shard-*")}, []string{"no sweep"}, false},

@@ -111,6 +111,7 @@ func (t Table) OldSays() string {
 	if t.Old == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the catalogue's cases of %d of %d cells have changed since they ran, and these cells have the expectation of "+
+	return fmt.Sprintf("the catalogue's cases of %d of %d cells have changed since they ran, "+
+		"and these cells have the expectation of "+
 		"that time: run the matrix again.", t.Old, len(t.Cells))
 }

@@ -140,7 +140,8 @@ func parse(text []byte) (Mutation, error) {
 	}
 	for _, e := range m.Edits {
 		if !filepath.IsLocal(e.File) || e.Old == "" || e.Old == e.New {
-			return m, fmt.Errorf("edit of %q: it needs a file of the module (file), an old text, and a different new text", e.File)
+			return m, fmt.Errorf("edit of %q: it needs a file of the module (file), an old text, "+
+				"and a different new text", e.File)
 		}
 	}
 	if s := m.Sweep; len(s.Workloads)*len(s.Who)*len(s.Paths)*len(s.Actions) == 0 {

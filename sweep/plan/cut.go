@@ -20,7 +20,8 @@ func (p Plan) Cut(o Options) (Plan, []int, error) {
 	}
 	if !p.HasAllCuts() || !o.cuts() {
 		return Plan{}, nil, fmt.Errorf("the sweep %s does not have all cases of the sweep %s: "+
-			"run a sweep with --every-workload --hits path, which has all cases of the default workloads and actions", p.Options, o)
+			"run a sweep with --every-workload --hits path, which has all cases of the default workloads and actions",
+			p.Options, o)
 	}
 	most, err := o.hits()
 	if err != nil {

@@ -55,7 +55,8 @@ type EmptyError struct {
 
 func (e *EmptyError) Error() string {
 	if e.Filter == "" {
-		return fmt.Sprintf("nothing to sweep: no workload reached a failpoint (%s); check that this containerd was built with failpoints",
+		return fmt.Sprintf("nothing to sweep: no workload reached a failpoint (%s); "+
+			"check that this containerd was built with failpoints",
 			e.Options)
 	}
 	return fmt.Sprintf("nothing to sweep: %s excludes all of the %d recorded hits (options: %s); "+
@@ -93,7 +94,7 @@ func New(o Options, traces []Traces) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	p.Specs = Distinct(append(p.Specs, specs...)) // the action `error` also plans loseResult, which further cases may plan again
+	p.Specs = Distinct(append(p.Specs, specs...)) // both may have the same case
 	return p.Sealed(), p.check("plan")
 }
 

@@ -24,7 +24,8 @@ func (c *Client) lookStep(ctx context.Context, _ script.Object, _ string) error 
 	case !r.began:
 		r.began, r.before = true, c.Look(nil).Inventory
 		if r.before == nil {
-			c.Record.Note("client", "the inventory before the first round failed, so this case does not check for leaks between rounds")
+			c.Record.Note("client", "the inventory before the first round failed, "+
+				"so this case does not check for leaks between rounds")
 		}
 		c.note(func(s *harness.CRISeen) { s.Pod = r.before })
 	case r.before != nil && !r.left:
