@@ -28,7 +28,7 @@ func (a Answer) ReadText() string {
 		if v.By.Said() {
 			how = "is running"
 		}
-		b.Line("  %-14s containerd %s %s", fmt.Sprintf("line %d", v.Line), v.Release, how)
+		b.Line("  %-14s containerd %s %s", fmt.Sprintf("line %d:", v.Line), v.Release, how)
 	}
 	if len(r.Versions) > 1 {
 		b.Line("  %-14s taken: %s; --containerd chooses another", "", r.Version())
@@ -89,7 +89,7 @@ func group(all []read.Observation) (out []string) {
 				text += " ..."
 			}
 		}
-		out = append(out, fmt.Sprintf("  %-14s %s", linesText(lines), text))
+		out = append(out, fmt.Sprintf("  %-14s %s", linesText(lines)+":", text))
 	}
 	return out
 }

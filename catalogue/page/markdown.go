@@ -22,9 +22,9 @@ func Markdown(x catalogue.Bug) string {
 		text := s.text
 		switch s.label {
 		case upstream:
-			text = links(x.Threads, text)
+			text = links(x, text)
 		case findings:
-			text = strings.Replace(text, "Shimquake", "[Shimquake](../reference.md#facts)", 1)
+			text = strings.Replace(text, "finding", "[finding](../reference.md#facts)", 1)
 		}
 		lines := strings.Split(text, "\n")
 		if len(lines) == 1 {
@@ -39,14 +39,14 @@ func Markdown(x catalogue.Bug) string {
 	return b.String()
 }
 
-// links returns the threads with links to them, or none if there are no threads.
-func links(all []catalogue.Thread, none string) string {
-	if len(all) == 0 {
+// links returns a bug's threads with links to them, or none if there are no threads.
+func links(x catalogue.Bug, none string) string {
+	if len(x.Threads) == 0 {
 		return none
 	}
-	parts := make([]string, len(all))
-	for i, t := range all {
-		parts[i] = fmt.Sprintf("%s [%s](%s)", relation(t), t.Name, t.URL())
+	parts := make([]string, len(x.Threads))
+	for i, t := range x.Threads {
+		parts[i] = fmt.Sprintf("%s [%s](%s)", relation(x, t), t.Name, t.URL())
 	}
 	return strings.Join(parts, ", ")
 }

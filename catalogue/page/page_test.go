@@ -197,8 +197,8 @@ func TestReleasesSayWhatIsNotKnown(t *testing.T) {
 	})
 	want := "affected: v1.7.35, v2.2.3 to v2.2.9, v2.3.1 to v2.3.7\n" +
 		"not affected: v2.2.0 to v2.2.2, 2.3 from v2.3.8; 2.1 and 2.4 (tested: v2.1.9, v2.4.2)\n" +
-		"not tested: before 1.7; 1.8 and 2.0 (its case does not reach the code); " +
-		"earlier releases of 1.7 and 2.3"
+		"unknown: before 1.7 (not tested); 1.8 and 2.0 (its case does not reach the code); " +
+		"earlier releases of 1.7 and 2.3 (not tested)"
 	if got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}

@@ -29,9 +29,9 @@ func sections(x catalogue.Bug) (all []section) {
 	add("cause", x.Why)
 	add("code", place(x))
 	add("releases", Releases(x.Releases))
-	add("severity", fmt.Sprintf("%s (defined as: %s)", x.Severity, x.Severity.Means()))
+	add("severity", fmt.Sprintf("%s, which stands for: %s", x.Severity, x.Severity.Means()))
 	add("kind", fmt.Sprintf("%s: %s", x.Kind, x.Kind.Means()))
-	add(upstream, threads(x.Threads))
+	add(upstream, threads(x))
 	add("evidence", evidence(x))
 	add("tried", x.Tried)
 	add(findings, found(x))
@@ -63,7 +63,7 @@ func Releases(r affected.Releases) string {
 	var held, tested, older []string
 	branches := r.Branches()
 	if len(branches) > 0 && branches[0] != affected.Oldest {
-		unknown.add("before "+branches[0], "")
+		unknown.add("before "+branches[0], untested)
 	}
 	for _, name := range branches {
 		b := r[name]
@@ -85,13 +85,13 @@ func Releases(r affected.Releases) string {
 		not.add(and(held), "tested: "+strings.Join(tested, ", "))
 	}
 	if len(older) > 0 {
-		unknown.add("earlier releases of "+and(older), "")
+		unknown.add("earlier releases of "+and(older), untested)
 	}
 	var lines []string
 	for _, list := range []struct {
 		head     string
 		releases notes
-	}{{"affected", has}, {"not affected", not}, {"not tested", unknown}} {
+	}{{"affected", has}, {"not affected", not}, {"unknown", unknown}} {
 		if len(list.releases) > 0 {
 			lines = append(lines, list.head+": "+list.releases.String())
 		}
@@ -101,6 +101,9 @@ func Releases(r affected.Releases) string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// untested is the note of releases on which no case ran.
+const untested = "not tested"
 
 // span returns the range of releases of a branch that are known to have the bug.
 func span(name string, b affected.Branch) string {
@@ -193,8 +196,8 @@ const shownKeys = 4
 // found returns the findings of a run that shows the bug, in the words of a verdict.
 func found(x catalogue.Bug) string {
 	if r := x.Residue; r != nil {
-		return "Shimquake expects this, and reports no violation: " +
-			code(finding.Match{Class: r.Class, Facts: r.Match}) + "\nreason: " + r.Says
+		return "Shimquake sees the finding " + code(finding.Match{Class: r.Class, Facts: r.Match}) +
+			", and does not report it as a violation\nreason: " + r.Says
 	}
 	if len(x.Left) == 0 {
 		return ""
@@ -202,11 +205,11 @@ func found(x catalogue.Bug) string {
 	var lines []string
 	switch {
 	case len(x.Left) == 1:
-		lines = append(lines, "Shimquake reports: "+code(x.Left[0]))
+		lines = append(lines, "Shimquake reports the finding "+code(x.Left[0]))
 	case x.OneOf:
-		lines = append(lines, "Shimquake reports at least one of: "+strings.Join(texts(x.Left), ", "))
+		lines = append(lines, "Shimquake reports at least one of these findings: "+strings.Join(texts(x.Left), ", "))
 	default:
-		lines = append(lines, "Shimquake reports all of: "+strings.Join(texts(x.Left), ", "))
+		lines = append(lines, "Shimquake reports all of these findings: "+strings.Join(texts(x.Left), ", "))
 	}
 	if len(x.May) > 0 {
 		lines = append(lines, "sometimes also: "+strings.Join(texts(x.May), ", "))
@@ -224,19 +227,22 @@ func texts(all []finding.Match) []string {
 
 func code(m finding.Match) string { return "`" + m.String() + "`" }
 
-func threads(all []catalogue.Thread) string {
-	if len(all) == 0 {
+func threads(x catalogue.Bug) string {
+	if len(x.Threads) == 0 {
 		return "no issue known"
 	}
-	out := make([]string, len(all))
-	for i, x := range all {
-		out[i] = relation(x) + " " + x.Name
+	out := make([]string, len(x.Threads))
+	for i, t := range x.Threads {
+		out[i] = relation(x, t) + " " + t.Name
 	}
 	return strings.Join(out, ", ")
 }
 
 // relation returns the relation of a thread to the bug in words.
-func relation(t catalogue.Thread) string {
+func relation(x catalogue.Bug, t catalogue.Thread) string {
+	if t.Word == "fix" && x.Releases.Open() {
+		return "a fix that no release has:"
+	}
 	return map[string]string{"issue": "this bug:", "fix": "fixed by", "compare": "a similar bug:"}[t.Word]
 }
 
