@@ -155,7 +155,8 @@ func Slug(text string) string {
 	return strings.Trim(b.String(), "-")
 }
 
-// hangLimit is the time limit of the client's calls in a case in which one hangs.
+// hangLimit is the time limit of the client's calls in a case in which one hangs. Beside
+// others a call hangs for the usual time, because they wait longer than this.
 const hangLimit = 2 * time.Second
 
 // Case returns the spec's case on a subject. It returns an error if this build does not
@@ -171,7 +172,7 @@ func (s Spec) Case(containerd string) (harness.Case, error) {
 	c := harness.Case{Name: s.name(), Containerd: containerd, Workload: w}
 	var about []string
 	for _, f := range s.Faults {
-		if f.Word() == "hang" && c.Workload.CallTimeout == 0 {
+		if f.Word() == "hang" && c.Workload.CallTimeout == 0 && !c.Workload.Bystander {
 			c.Workload.CallTimeout = hangLimit
 		}
 		fault, err := f.Fault()
