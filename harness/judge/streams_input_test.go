@@ -75,8 +75,10 @@ func TestRulesOfInputs(t *testing.T) {
 		"and was never closed": {open(func(_ *harness.History, i *harness.Instance) {
 			i.Input.Closed = time.Time{}
 		}), ""},
-		"and the client had killed it": {open(func(h *harness.History, _ *harness.Instance) { h.Signals = sigkill(25) }), ""},
-		"and a fault has killed it":    {open(func(h *harness.History, _ *harness.Instance) { kill(h, "task", 41) }), ""},
+		"and the client had killed it": {open(func(h *harness.History, _ *harness.Instance) {
+			h.Signals = sigkill(25)
+		}), ""},
+		"and a fault has killed it": {open(func(h *harness.History, _ *harness.Instance) { kill(h, "task", 41) }), ""},
 		"an exec's never ends": {with(func(h *harness.History, i *harness.Instance) {
 			e := &i.Execs[0]
 			e.Payload.EOFAt, e.Payload.Exited = time.Time{}, false
