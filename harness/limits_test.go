@@ -40,7 +40,7 @@ func TestCasesAreBounded(t *testing.T) {
 		"a call":              {"name: x\nworkload: {callTimeout: 2h}", "callTimeout 2h0m0s: at most 1h"},
 		"settle":              {"name: x\nworkload: {settle: 2h}", "settle 2h0m0s: at most 1h"},
 		"a disk": {"name: x\nplan: [{at: 'io:root:running', do: '1*pressure(4MiB/s,2000000GiB)'}]",
-			"up to 1GiB"},
+			"at most 1GiB"},
 		"a late shim": {"name: x\nworkload: {fakeshim: 'start=late(1000h)'}", "up to 1h"},
 	} {
 		t.Run(name, func(t *testing.T) {

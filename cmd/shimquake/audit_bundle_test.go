@@ -81,7 +81,8 @@ func TestBundleIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := filepath.Join(t.TempDir(), "b.tar.gz")
-	if err := bundle(dir, out); err == nil || !strings.Contains(err.Error(), "more than 2048 MiB up to sparse") {
+	const limit = "more than the limit of 2048 MiB (reached at sparse)"
+	if err := bundle(dir, out); err == nil || !strings.Contains(err.Error(), limit) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Stat(out); err == nil {

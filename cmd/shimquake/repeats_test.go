@@ -27,7 +27,7 @@ func TestRepeats(t *testing.T) {
 	}
 	var out bytes.Buffer
 	said.tell(&out)
-	if want := "the same, 2 times more: violated x on containerd v2.3.7\n"; out.String() != want {
+	if want := "2 more times the same: violated x on containerd v2.3.7\n"; out.String() != want {
 		t.Errorf("%q, want %q", &out, want)
 	}
 }
