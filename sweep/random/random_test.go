@@ -278,7 +278,9 @@ func TestRandomPlansOnTheNewestRelease(t *testing.T) {
 		if _, err := harness.ParseCase(filepath.Base(c.Shown.File), text); err != nil {
 			t.Errorf("%s cannot be replayed: %v", c.Shown.File, err)
 		}
-		if c.Left[0].Class == finding.ClassShim {
+		// Within the second of a hasty oracle a clean-up may be under way. A leak is one that
+		// the replay shows again.
+		if c.Left[0].Class == finding.ClassShim && c.Shown.Same > 0 {
 			t.Errorf("a shim is left: %s\n%s", c.Shown.Origin, text)
 		}
 	}
