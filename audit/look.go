@@ -117,7 +117,7 @@ const viewsAtOnce = 8
 
 // views takes the views of root's containerds. With Options.Untrusted, it then takes the
 // views of users' containerds, and a view for each refused containerd of root. It reports
-// whether a view of root took too long.
+// whether a view took too long.
 func (l *look) views(ctx context.Context, groups []*group, n *Node) (late bool) {
 	users := slices.IndexFunc(groups, func(g *group) bool { return g.user != nil })
 	if users < 0 {
@@ -127,7 +127,8 @@ func (l *look) views(ctx context.Context, groups []*group, n *Node) (late bool) 
 	if l.Untrusted {
 		short, cancel := context.WithTimeout(ctx, userTime)
 		defer cancel()
-		_, _ = l.viewsOf(short, slices.Concat(groups[users:], refused), n)
+		_, lateUser := l.viewsOf(short, slices.Concat(groups[users:], refused), n)
+		late = late || lateUser
 	}
 	for i, u := range n.Untrusted {
 		n.Untrusted[i].Examined = slices.ContainsFunc(n.Views, func(v *View) bool {
@@ -200,8 +201,9 @@ func (l *look) anyView(ctx context.Context, g *group) (*View, error) {
 }
 
 // graceTime is the time after the end of the context in which a view may return its
-// finished part.
-const graceTime = 2 * time.Second
+// finished part. It opens no more files then. To sort 20,000 bundles takes a second of an
+// idle CPU, and took more than two on a busy machine.
+const graceTime = 10 * time.Second
 
 // afterwards returns a context that ends graceTime after the deadline of ctx, or when ctx
 // is cancelled.
