@@ -55,7 +55,7 @@ func (a *Answer) search(ctx context.Context, r read.Report, o Options) error {
 }
 
 // asSearch sets a runner up for a search, until back is called.
-func asSearch(r *runner.Runner, slots sweep.Slots) (back func()) {
+func asSearch(r *runner.Runner, slots *sweep.Slots) (back func()) {
 	yield, brief, keep := r.Yield, r.Brief, r.KeepAll
 	r.Yield, r.Brief, r.KeepAll = slots.Yield, true, false
 	return func() { r.Yield, r.Brief, r.KeepAll = yield, brief, keep }

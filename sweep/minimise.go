@@ -35,7 +35,7 @@ type Minimiser struct {
 	// Parallel is how many cases work concurrently. Slots must be the same as the
 	// Engine's, or nil if the Engine has none.
 	Parallel int
-	Slots    Slots
+	Slots    *Slots
 	// Origin, if not nil, returns a sentence about a case of the plan, for the file of
 	// its minimised form.
 	Origin func(spec int) string

@@ -28,7 +28,7 @@ type Schedule struct {
 	Parallel int
 	// Slots, if not nil, are the slots that the Engine's cases yield while they only
 	// wait. More cases than Parallel then exist at a time.
-	Slots Slots
+	Slots *Slots
 	// Known are findings whose cases run first. Such a case waits for its leak to vanish,
 	// and at the end of a sweep no other case could use that time.
 	Known []catalogue.Excuse

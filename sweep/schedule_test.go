@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
@@ -214,17 +215,43 @@ func TestEvidenceOfTheFirstFewIsKept(t *testing.T) {
 func TestACaseThatWaitsGivesItsSlotAway(t *testing.T) {
 	_, j, h := begun(t, 2, whole)
 	slots := NewSlots(1)
+	slots.cpu = func() cpuUse { return cpuUse{at: time.Now()} } // never idle
 	begun := make(chan struct{}, 2)
 	e := yielding{slots, begun}
 	results, err := Schedule{Engine: e, Head: h, Journal: j, Parallel: 1, Slots: slots}.Run(t.Context())
-	if err != nil || len(results) != 2 || len(slots) != 1 {
-		t.Errorf("%d results, %d slots: %v", len(results), len(slots), err)
+	if err != nil || len(results) != 2 || len(slots.free) != 1 {
+		t.Errorf("%d results, %d slots: %v", len(results), len(slots.free), err)
+	}
+}
+
+// A case starts without a free slot while the processors are idle, and not while they
+// are busy. The end of a case gives back the extra slot first.
+func TestACaseStartsWhileTheProcessorsAreIdle(t *testing.T) {
+	for idle, want := range map[float64]int{0: 0, enoughIdle - 0.1: 0, enoughIdle: 1, 1: 1} {
+		s, now := NewSlots(1), cpuUse{whole: 1}
+		s.cpu = func() cpuUse {
+			now.idle += idle
+			now.whole++
+			return cpuUse{idle: now.idle, whole: now.whole} // at the zero time, so each sample is new
+		}
+		s.take()
+		s.idle() // the first sample has nothing to compare with
+		extra := 0
+		if s.idle() {
+			extra++
+			s.give()
+		}
+		s.give()
+		if extra != want || len(s.free) != 1 || s.extra != 0 {
+			t.Errorf("%.1f idle: %d extra cases, then %d free and %d extra; want %d, 1 and 0", idle, extra,
+				len(s.free), s.extra, want)
+		}
 	}
 }
 
 // yielding is an engine whose cases wait until two have begun.
 type yielding struct {
-	slots Slots
+	slots *Slots
 	begun chan struct{}
 }
 

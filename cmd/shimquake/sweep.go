@@ -155,7 +155,7 @@ func (f *sweepFlags) registerCommon(c *cobra.Command) {
 	c.Flags().StringVar(&f.out, "out", "out/sweep",
 		"folder for the journal, the cases of new clusters and their evidence")
 	c.Flags().IntVar(&f.parallel, "parallel", worldsPerCPU*runtime.NumCPU(),
-		"the number of concurrent cases, without cases that only wait for clean-up")
+		"the number of concurrent cases, without cases that only wait for clean-up; more run while the CPUs are idle")
 	tellDefault(c, "parallel", fmt.Sprintf("%d per CPU", worldsPerCPU))
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object per result and per cluster")
 	c.Flags().IntVar(&f.replay, "replay", 20,
@@ -287,7 +287,7 @@ func (f *sweepFlags) open(ctx context.Context, r *runner.Runner, s *sweep.Schedu
 
 // report prints the findings, with the case of each new cluster, and returns the exit
 // status as an error.
-func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, slots sweep.Slots, h journal.Head,
+func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, slots *sweep.Slots, h journal.Head,
 	results []journal.Result, out io.Writer) error {
 	rep := triage.NewReport(h, results, catalogue.Excuses())
 	if len(f.shards) > 0 && f.replay > 0 && len(rep.New)+len(rep.Gone()) > 0 {
@@ -347,7 +347,7 @@ func (f *sweepFlags) write(ctx context.Context, r *runner.Runner, h journal.Head
 	return writeReport(ctx, f.out, d, len(results))
 }
 
-func (f *sweepFlags) minimiser(r *runner.Runner, slots sweep.Slots) sweep.Minimiser {
+func (f *sweepFlags) minimiser(r *runner.Runner, slots *sweep.Slots) sweep.Minimiser {
 	return sweep.Minimiser{Engine: r, Out: f.out, Replays: f.replay, Parallel: f.parallel, Slots: slots}
 }
 

@@ -33,7 +33,7 @@ type Search struct {
 	Known    []catalogue.Bug
 	For      time.Duration
 	Parallel int
-	Slots    sweep.Slots
+	Slots    *sweep.Slots
 	Out      string
 	Replays  int
 	// Logged returns how many of the quoted messages a run has logged, and how similar its

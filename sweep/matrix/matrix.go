@@ -32,7 +32,7 @@ type Matrix struct {
 	Dir string
 	// Parallel is how many cases work concurrently. Slots assigns processors to them.
 	Parallel int
-	Slots    sweep.Slots
+	Slots    *sweep.Slots
 	// Runs is the number of runs of each cell. With 0, it depends on how often the bug
 	// shows.
 	Runs int

@@ -37,7 +37,7 @@ type Random struct {
 	// Parallel is how many cases work concurrently. Default: 1. Slots must be the same as
 	// the Engine's, or nil if the Engine has none.
 	Parallel int
-	Slots    sweep.Slots
+	Slots    *sweep.Slots
 	// Keep, if not nil, stores the history of a plan after its run, for a report, and
 	// returns the place of the history.
 	Keep func(harness.Verdict) (harness.Part, error)
