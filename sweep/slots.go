@@ -11,9 +11,9 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// Slots limit the number of cases that work concurrently. So the processors are neither
-// idle nor overloaded: a case that only waits for leftovers to vanish yields its slot
-// meanwhile, and while the processors are idle, a case may start without a free slot.
+// Slots limit the number of cases that work concurrently, so the processors are not
+// overloaded. A case that only waits for leftovers to vanish yields its slot meanwhile.
+// While the processors are idle, a case may start without a free slot.
 type Slots struct {
 	free chan struct{}
 	cpu  func() cpuUse
