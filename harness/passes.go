@@ -54,7 +54,7 @@ type Pass struct {
 func (h *History) Passes() ([]Pass, error) {
 	hits := slices.DeleteFunc(slices.Clone(h.Hits), func(hit failpoints.Hit) bool { return hit.Time.After(h.Done) })
 	slices.SortStableFunc(hits, func(a, b failpoints.Hit) int { return a.Time.Compare(b.Time) })
-	phases, steps := h.phases(), h.stepStarts()
+	phases, steps := h.phases(), h.steps()
 	type decision struct {
 		at   failpoints.Point
 		kind string
@@ -63,16 +63,16 @@ func (h *History) Passes() ([]Pass, error) {
 	var out []Pass
 	asked := askedToExit(hits)
 	for n, hit := range hits {
-		at, err := failpoints.ParsePoint(hit.Point)
+		point, err := failpoints.ParsePoint(hit.Point)
 		if err != nil {
 			return nil, fmt.Errorf("a process passed a point that this build does not know: %w", err)
 		}
 		last, ending := asked[hit.PID]
-		p := Pass{Point: at, Path: phases.at(hit.Time), Step: steps.at(hit.Time), Call: hit.Call,
+		p := Pass{Point: point, Path: at(phases, hit.Time, load), Step: at(steps, hit.Time, 0), Call: hit.Call,
 			Callee: hit.Callee, Ctx: hit.Ctx, Ending: ending && n > last}
 		count := func(kind string) int {
-			counts[decision{at, kind}]++
-			return counts[decision{at, kind}]
+			counts[decision{point, kind}]++
+			return counts[decision{point, kind}]
 		}
 		if hit.Call {
 			p.Nth = count("call")
@@ -92,32 +92,45 @@ func (h *History) Passes() ([]Pass, error) {
 	return out, nil
 }
 
-// stepStarts has the time at which each step of the script began that makes a call.
-type stepStarts []stepStart
-
-type stepStart struct {
-	from time.Time
-	step int
+// since is a value that holds from a time on.
+type since[T any] struct {
+	from  time.Time
+	value T
 }
 
-func (h *History) stepStarts() (all stepStarts) {
-	for _, c := range h.Calls {
-		if c.Step > 0 {
-			all = append(all, stepStart{c.At, c.Step})
+// at returns the last value that holds at a time, or first if none does by then. The
+// values are in the order of time.
+func at[T any](all []since[T], t time.Time, first T) T {
+	n, _ := slices.BinarySearchFunc(all, t, func(s since[T], t time.Time) int {
+		if s.from.After(t) {
+			return 1
 		}
+		return -1
+	})
+	if n == 0 {
+		return first
 	}
-	slices.SortStableFunc(all, func(a, b stepStart) int { return a.from.Compare(b.from) })
+	return all[n-1].value
+}
+
+func ordered[T any](all []since[T]) []since[T] {
+	slices.SortStableFunc(all, func(a, b since[T]) int { return a.from.Compare(b.from) })
 	return all
 }
 
-func (all stepStarts) at(t time.Time) (step int) {
-	for _, s := range all {
-		if s.from.After(t) {
-			break
+// steps returns the last step of the script that had begun, from the beginning of each
+// call.
+func (h *History) steps() (all []since[int]) {
+	for _, c := range h.Calls {
+		if c.Step > 0 {
+			all = append(all, since[int]{c.At, c.Step})
 		}
-		step = max(step, s.step)
 	}
-	return step
+	all = ordered(all)
+	for i := 1; i < len(all); i++ { // a step beside others may begin after a later one
+		all[i].value = max(all[i].value, all[i-1].value)
+	}
+	return all
 }
 
 // askedToExit returns the index of the last Shutdown hit of each shim, by its pid.
@@ -137,25 +150,6 @@ const (
 	load   = "load"   // containerd starts
 )
 
-// phases has the beginning of each phase of a run, in their order.
-type phases []phase
-
-type phase struct {
-	from time.Time
-	path string
-}
-
-func (ps phases) at(t time.Time) string {
-	path := load
-	for _, p := range ps {
-		if p.from.After(t) {
-			break
-		}
-		path = p.path
-	}
-	return path
-}
-
 // PathOf returns the path of a client's call: create, start, exit or delete. It returns
 // "" for an unknown call.
 func PathOf(verb string) string {
@@ -166,18 +160,18 @@ func PathOf(verb string) string {
 // PathAt returns the path at a time: create, start, exit or delete during the client's
 // calls, and load while containerd starts. It returns "" while the oracle looks.
 func (h *History) PathAt(t time.Time) string {
-	if path := h.phases().at(t); path != asking {
+	if path := at(h.phases(), t, load); path != asking {
 		return path
 	}
 	return ""
 }
 
-// phases derives the phases of the run from the client's calls. After its death
-// containerd loads until it responds again.
-func (h *History) phases() phases {
-	var ps phases
+// phases derives the paths of the run from the client's calls. After its death containerd
+// loads until it responds again.
+func (h *History) phases() []since[string] {
+	var ps []since[string]
 	if !h.BeforeBegan.IsZero() {
-		ps = append(ps, phase{h.BeforeBegan, asking})
+		ps = append(ps, since[string]{h.BeforeBegan, asking})
 	}
 	calls := slices.Clone(h.Calls)
 	slices.SortStableFunc(calls, func(a, b Call) int { return a.At.Compare(b.At) })
@@ -187,27 +181,25 @@ func (h *History) phases() phases {
 			path = PathOf(script.Exec)
 		}
 		if path != "" {
-			ps = append(ps, phase{c.At, path})
+			ps = append(ps, since[string]{c.At, path})
 		}
 	}
-	return ps.loading(h.Deaths)
+	return loading(ps, h.Deaths)
 }
 
 // loading inserts containerd's deaths. From its death until it responds containerd loads,
 // and calls of the client in between do not count.
-func (ps phases) loading(deaths []daemon.Death) phases {
+func loading(ps []since[string], deaths []daemon.Death) []since[string] {
 	calls := slices.Clone(ps)
 	for _, d := range deaths {
 		back := d.At.Add(d.BackIn)
-		ps = slices.DeleteFunc(
-			ps,
-			func(p phase) bool { return !p.from.Before(d.At) && (d.BackIn == 0 || p.from.Before(back)) },
-		)
-		ps = append(ps, phase{d.At, load})
+		ps = slices.DeleteFunc(ps, func(p since[string]) bool {
+			return !p.from.Before(d.At) && (d.BackIn == 0 || p.from.Before(back))
+		})
+		ps = append(ps, since[string]{d.At, load})
 		if d.BackIn > 0 {
-			ps = append(ps, phase{back, cmp.Or(calls.at(back), load)})
+			ps = append(ps, since[string]{back, cmp.Or(at(calls, back, load), load)})
 		}
 	}
-	slices.SortStableFunc(ps, func(a, b phase) int { return a.from.Compare(b.from) })
-	return ps
+	return ordered(ps)
 }

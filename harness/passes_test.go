@@ -11,22 +11,22 @@ import (
 )
 
 func TestPhases(t *testing.T) {
-	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
-	ps := phases{{at(10), "create"}, {at(20), "load"}, {at(30), "create"}, {at(40), "delete"}}
+	sec := func(s int) time.Time { return time.Unix(int64(s), 0) }
+	ps := []since[string]{{sec(10), "create"}, {sec(20), "load"}, {sec(30), "create"}, {sec(40), "delete"}}
 	for s, want := range map[int]string{1: "load", 10: "create", 25: "load", 39: "create", 99: "delete"} {
-		if got := ps.at(at(s)); got != want {
+		if got := at(ps, sec(s), load); got != want {
 			t.Errorf("at %d: %s, want %s", s, got, want)
 		}
 	}
 }
 
 func TestContainerdLoadsUntilItAnswers(t *testing.T) {
-	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
-	calls := phases{{at(10), "create"}, {at(22), "exit"}, {at(24), "delete"}, {at(40), "create"}}
-	ps := calls.loading([]daemon.Death{{At: at(20), BackIn: 10 * time.Second}, {At: at(50)}})
+	sec := func(s int) time.Time { return time.Unix(int64(s), 0) }
+	calls := []since[string]{{sec(10), "create"}, {sec(22), "exit"}, {sec(24), "delete"}, {sec(40), "create"}}
+	ps := loading(calls, []daemon.Death{{At: sec(20), BackIn: 10 * time.Second}, {At: sec(50)}})
 	for s, want := range map[int]string{1: "load", 19: "create", 20: "load", 23: "load", 29: "load", 30: "delete",
 		40: "create", 60: "load"} {
-		if got := ps.at(at(s)); got != want {
+		if got := at(ps, sec(s), load); got != want {
 			t.Errorf("at %d: %s, want %s", s, got, want)
 		}
 	}
