@@ -1,10 +1,20 @@
 package term
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// Nearest returns the name in known with the smallest edit distance to name. It returns
-// "" if every known name differs in more than half of the letters of name.
+// Nearest returns the only name in known that begins with name, or else the one with the
+// smallest edit distance to name. It returns "" if every known name differs in more than
+// half of the letters of name.
 func Nearest(name string, known []string) string {
+	begins := slices.DeleteFunc(slices.Clone(known), func(k string) bool {
+		return name == "" || !strings.HasPrefix(strings.ToLower(k), strings.ToLower(name))
+	})
+	if len(begins) == 1 {
+		return begins[0]
+	}
 	best, nearest := len(name)/2+2, ""
 	for _, k := range known {
 		if d := distance(strings.ToLower(name), strings.ToLower(k)); d < best {

@@ -101,19 +101,22 @@ func (p *parser) clause() (Clause, error) {
 	t, known := c.Action.syntax()
 	if !known {
 		p.pos = start
-		return c, p.want("an action (" + names() + ")")
+		return c, p.want(expectedAction(string(c.Action)))
 	}
 	return c, p.argument(&c, t)
 }
 
-// names returns the names of all actions, sorted.
-func names() string {
+// expectedAction returns the action that was probably meant, or the names of all actions.
+func expectedAction(found string) string {
 	var all []string
 	for _, a := range Actions() {
 		all = append(all, string(a))
 	}
+	if nearest := Nearest(found, all); nearest != "" {
+		return "an action, perhaps " + nearest
+	}
 	slices.Sort(all)
-	return strings.Join(all, ", ")
+	return "an action (" + strings.Join(all, ", ") + ")"
 }
 
 func (p *parser) argument(c *Clause, t syntax) error {

@@ -129,6 +129,17 @@ func TestMisspelt(t *testing.T) {
 	}
 }
 
+func TestAMisspeltAction(t *testing.T) {
+	for in, want := range map[string]string{
+		"1*lose": "an action, perhaps loseResult,", "1*kil": "an action, perhaps kill,",
+		"1*xyzzyxyzzy": "an action (cancel, ",
+	} {
+		if _, err := Parse(in); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Parse(%q) = %v, want %q", in, err, want)
+		}
+	}
+}
+
 func TestDistance(t *testing.T) {
 	for _, test := range []struct {
 		a, b string
