@@ -59,9 +59,9 @@ type Params struct {
 	// StandIn starts an idle process that has the given pid. The returned function ends the
 	// process, and reports whether a signal had already killed it.
 	StandIn func(ctx context.Context, pid int) (end func(context.Context) (hit bool, err error), err error)
-	// Spare reports whether an id belongs to a bystander: a container that no fault targets.
+	// IsBystander reports whether an id belongs to a bystander: a container that no fault targets.
 	// The client must not touch it.
-	Spare func(id string) bool
+	IsBystander func(id string) bool
 	// Runtime is the runtime of the workload's containers. OtherRuntime is the runtime for
 	// the second use of the first id.
 	Runtime, OtherRuntime string
@@ -83,9 +83,9 @@ type Params struct {
 	// TellsAll is set if CRI sends each container event to all clients. In older releases
 	// each event goes to only one client.
 	TellsAll bool
-	// Quiet is set if a fault counts how often containerd executes a statement, for any
+	// NoExtraCalls is set if a fault counts how often containerd executes a statement, for any
 	// caller. The client then makes no calls beyond the workload.
-	Quiet bool
+	NoExtraCalls bool
 	// Look takes an inventory while the client still runs. If before is not nil, Look first
 	// waits until no objects exist that before lacks, or until they no longer change.
 	Look func(before *inventory.Inventory) harness.Look

@@ -105,18 +105,18 @@ func (x *run) clientParams() client.Params {
 			x.record.Failed("client", "restarts containerd", err)
 			return err
 		},
-		Install: x.install,
-		State:   x.at,
-		Fired:   func() bool { return x.inject.AnyFired() },
-		Spare:   x.isBystander, StandIn: x.standIn,
+		Install:     x.install,
+		State:       x.at,
+		Fired:       func() bool { return x.inject.AnyFired() },
+		IsBystander: x.isBystander, StandIn: x.standIn,
 		Runtime: runcshim.Runtime, OtherRuntime: fakeshim.Runtime,
 		Truth: x.world.Truth(), FIFOs: x.world.FIFOs(), Events: &x.events, Record: &x.record,
 		Logger:   x.subject.payload,
 		OOMKills: x.world.OOMKills, PIDs: x.world.PIDs, CRIEvents: &x.criEvents, Look: x.lookMeanwhile,
-		Belongings: func(of ...string) (inventory.Belongings, error) { return inventory.TakeBelongings(x.scene(), of...) },
-		Dial:       x.world.Dial,
-		Quiet:      x.countsStatements(),
-		TellsAll:   criview.TellsAllIn(x.subject.Version),
+		Belongings:   func(of ...string) (inventory.Belongings, error) { return inventory.TakeBelongings(x.scene(), of...) },
+		Dial:         x.world.Dial,
+		NoExtraCalls: x.countsStatements(),
+		TellsAll:     criview.TellsAllIn(x.subject.Version),
 	}
 	if x.Workload.Fakeshim != "" {
 		p.Runtime = fakeshim.Runtime

@@ -28,8 +28,8 @@ func (x *run) startBystanders() error {
 	g := bystander.New(bystander.Params{
 		Up: x.up, Fired: x.inject.AnyFired, AllFired: x.inject.AllFired, CRI: x.Workload.API == harness.CRI,
 		Network: x.Workload.Network, Terminal: len(x.Workload.Containers) > 0 && x.Workload.Containers[0].TTY,
-		Quiet:     x.countsStatements(),
-		Faultless: x.Faultless(), Holds: x.holds(), Made: x.ignoreBystanders,
+		NoExtraCalls: x.countsStatements(),
+		Faultless:    x.Faultless(), OnlyPauses: x.holds(), OnNewID: x.ignoreBystanders,
 		Runtime: runcshim.Runtime, Truth: x.world.Truth(), FIFOs: x.world.FIFOs(), Events: &x.events,
 		Problem: func(err error) { x.record.Problem(harness.ByHarness, err) },
 	})

@@ -59,16 +59,16 @@ type Params struct {
 	CRI      bool
 	Network  harness.Network
 	Terminal bool
-	// Quiet omits the calls that execute statements of containerd at which faults can
+	// NoExtraCalls omits the calls that execute statements of containerd at which faults can
 	// happen. It is set if a fault counts how often such a statement is executed.
-	Quiet bool
+	NoExtraCalls bool
 	// Faultless is set for a case without faults. Only in such a case the log of a pod is
 	// rotated.
 	Faultless bool
-	// Holds is set if all faults of the case only block calls. A newcomer then has its whole
+	// OnlyPauses is set if all faults of the case only block calls. A newcomer then has its whole
 	// lifecycle while they are blocked. Made is called for each new id of a bystander.
-	Holds bool
-	Made  func()
+	OnlyPauses bool
+	OnNewID    func()
 	// Runtime is the name of the runtime for the tasks.
 	Runtime string
 	// Truth is the folder in which payloads write their records. FIFOs is the folder for the
@@ -141,7 +141,7 @@ func New(p Params) *Group {
 		twin.kind = &task{one: twin}
 	}
 	switch {
-	case !p.Holds:
+	case !p.OnlyPauses:
 	case p.CRI:
 		g.newcomer = g.add(p, harness.CRI, daemon.CRINamespace, "newcomer")
 		g.newcomer.kind = &pod{one: g.newcomer}
@@ -250,14 +250,14 @@ func (b *one) poll(ctx context.Context) {
 		return // the record has the failed call
 	}
 	b.set(func(s *harness.Bystander) { s.Asked, s.Slowest = s.Asked+1, max(s.Slowest, time.Since(begun)) })
-	if !b.askedOnce && !b.Quiet && b.AllFired() {
+	if !b.askedOnce && !b.NoExtraCalls && b.AllFired() {
 		b.askedOnce = true
 		_ = b.askOnce(ctx) // the record has a failed call
 	}
 	// The log is rotated at the status calls 1, 2, 4, 8 and so on. A resource that each
 	// rotation leaks then accumulates. The later rotations also test a containerd that a
 	// step has restarted.
-	if b.polls++; b.Faultless && !b.Quiet && !b.rotationFailed && bits.OnesCount(b.polls) == 1 {
+	if b.polls++; b.Faultless && !b.NoExtraCalls && !b.rotationFailed && bits.OnesCount(b.polls) == 1 {
 		b.rotationFailed = b.rotate(ctx) != nil // the record has the failed call
 	}
 }

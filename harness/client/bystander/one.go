@@ -29,7 +29,7 @@ func (b *one) set(change func(*harness.Bystander)) {
 // identify records a new id of the bystander, and calls Made.
 func (b *one) identify(change func(*harness.Bystander)) {
 	b.set(change)
-	b.Made()
+	b.OnNewID()
 }
 
 // connection is a connection to containerd.

@@ -74,7 +74,7 @@ func (t *task) ask(ctx context.Context) error {
 		_, err := c.ContainerService().Get(ctx, t.id)
 		return err
 	})
-	if err != nil || t.Quiet {
+	if err != nil || t.NoExtraCalls {
 		return err
 	}
 	return t.about(ctx, "State", func(ctx context.Context, c connection) error {

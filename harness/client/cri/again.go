@@ -43,7 +43,7 @@ func (c *Client) lookAgain(ctx context.Context, all []*harness.Instance) {
 			_, _ = c.look(ctx, i) // the next call of the client reports an error
 		}
 		for _, i := range slices.Concat(all, unstarted) {
-			if !c.Quiet && !c.Case.Faultless() { // omitted without a fault: a later step may create the container again
+			if !c.NoExtraCalls && !c.Case.Faultless() { // omitted without a fault: a later step may create the container again
 				c.tryName(ctx, harness.CRIName{Object: fact.AContainer, Taken: true}, c.createAbsent(i))
 			}
 		}

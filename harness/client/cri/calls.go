@@ -109,7 +109,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 func (c *Client) stopsByConfig(ctx context.Context, i *harness.Instance) (known bool) {
 	first := c.instances[0]
 	if i.Spec.Signal != "SIGTERM" || i.Spec.IgnoresTerm || i == first || first.ID == "" ||
-		c.again || c.Quiet || !c.Case.Faultless() {
+		c.again || c.NoExtraCalls || !c.Case.Faultless() {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
@@ -287,7 +287,7 @@ func (c *Client) ask(ctx context.Context, i *harness.Instance) (*api.ContainerSt
 // then on.
 func (c *Client) killChild(ctx context.Context, i *harness.Instance) {
 	c.KillChild(ctx, i)
-	if c.Quiet || i.Spec.OOM != harness.OOMChild || !c.Hogged(i) {
+	if c.NoExtraCalls || i.Spec.OOM != harness.OOMChild || !c.Hogged(i) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, reasonTimeout)

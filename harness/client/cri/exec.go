@@ -241,7 +241,7 @@ func (c *Client) lookAfter(ctx context.Context, i *harness.Instance, e *harness.
 		e.Sync.Beats = c.Beats(i.Record(*e)) - before
 	}
 	client.AwaitExec(ctx, c.Events, i.ID, last)
-	if client.LearnExec(e, i.ID, c.Events.Events()); e.ID == "" || c.Quiet {
+	if client.LearnExec(e, i.ID, c.Events.Events()); e.ID == "" || c.NoExtraCalls {
 		return
 	}
 	ctx, cancel := context.WithTimeout(namespaces.WithNamespace(ctx, daemon.CRINamespace), c.CallTimeout)

@@ -51,7 +51,7 @@ func (c *Client) Relist(ctx context.Context) bool {
 	if err != nil {
 		return false // ignored: the inventory fails, too, if containerd is down
 	}
-	spare := func(id string) bool { return c.Spare(id) || slices.Contains(c.late.known, id) }
+	spare := func(id string) bool { return c.IsBystander(id) || slices.Contains(c.late.known, id) }
 	known := func(k item) bool { return spare(k.id) }
 	sandboxes, err := listSandboxes(bound, rt)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 func (c *Client) play(ctx context.Context) {
 	p := play.Player{Session: c.Session, Script: c.steps, Verbs: c.verbs(), Around: c.around,
 		Late: map[string]bool{"execsync": true, script.Exec: true}}
-	if c.Case.Workload.Scripted() && c.Case.Faultless() && !c.Quiet {
+	if c.Case.Workload.Scripted() && c.Case.Faultless() && !c.NoExtraCalls {
 		p.Query = c.query
 	}
 	p.Play(ctx)
@@ -285,7 +285,7 @@ func (c *Client) around(ctx context.Context, mark string, faults func()) {
 		}
 		c.lookAgain(ctx, all)
 	}
-	if !c.Quiet {
+	if !c.NoExtraCalls {
 		c.aside(func() { c.listStates(ctx, slices.Concat(all, c.notStarted())) })
 	}
 }

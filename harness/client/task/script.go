@@ -22,7 +22,7 @@ import (
 
 // queries reports whether the client requests states and lists after each step. It does
 // not in a case with faults, because the model then does not say what they must be.
-func (c *Client) queries() bool { return !c.Quiet && c.Case.Faultless() }
+func (c *Client) queries() bool { return !c.NoExtraCalls && c.Case.Faultless() }
 
 // verbs returns the client's function for each verb of a script.
 func (c *Client) verbs() map[string]play.Verb {

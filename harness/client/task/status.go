@@ -37,7 +37,7 @@ func (c *Client) askState(ctx context.Context, i *harness.Instance) error {
 		return err
 	}
 	c.stateSays(i, exit.ByTaskStatus, one.Process)
-	if c.Quiet {
+	if c.NoExtraCalls {
 		return nil
 	}
 	all, err := cl.TaskService().List(ctx, &tasks.ListTasksRequest{})
