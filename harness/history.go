@@ -100,8 +100,8 @@ type History struct {
 	// AskedWhile has the states that the steps of a pause in the plan requested.
 	AskedWhile []AskedWhile `json:"askedWhile,omitempty"`
 
-	// StandIns are idle processes that reuse the pid of an exited process.
-	StandIns []StandIn `json:"standIns,omitempty"`
+	// PIDReuses are idle processes that reuse the pid of an exited process.
+	PIDReuses []PIDReuse `json:"standIns,omitempty"`
 
 	// CRI has the observations of a CRI client. It is nil for other clients.
 	CRI *CRISeen `json:"cri,omitempty"`

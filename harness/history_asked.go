@@ -16,11 +16,11 @@ type AskedWhile struct {
 	Err  *callerr.Failed `json:"err,omitempty"` // the error of the call
 }
 
-// StandIn is an idle process that got the pid of a task or exec that has exited, but is
+// PIDReuse is an idle process that got the pid of a task or exec that has exited, but is
 // not deleted. A late signal of containerd or the shim would hit it.
-type StandIn struct {
+type PIDReuse struct {
 	Of  string `json:"of"` // the object of the script
 	PID int    `json:"pid"`
-	// Hit reports whether a signal killed it.
-	Hit bool `json:"hit,omitempty"`
+	// Killed reports whether a signal killed it.
+	Killed bool `json:"hit,omitempty"`
 }

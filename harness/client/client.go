@@ -56,9 +56,9 @@ type Params struct {
 	// faults for that state. Fired reports whether any fault has happened.
 	State func(ctx context.Context, state string)
 	Fired func() bool
-	// StandIn starts an idle process that has the given pid. The returned function ends the
+	// ReusePID starts an idle process that has the given pid. The returned function ends the
 	// process, and reports whether a signal had already killed it.
-	StandIn func(ctx context.Context, pid int) (end func(context.Context) (hit bool, err error), err error)
+	ReusePID func(ctx context.Context, pid int) (end func(context.Context) (hit bool, err error), err error)
 	// IsBystander reports whether an id belongs to a bystander: a container that no fault targets.
 	// The client must not touch it.
 	IsBystander func(id string) bool

@@ -22,8 +22,8 @@ import (
 // next process with its pid. A call that a fault may have broken is not judged.
 func calls(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	found = append(waitsForever(h), notAnswered(h)...)
-	for _, in := range h.StandIns {
-		if of, _ := harness.ObjectNamed(in.Of); in.Hit {
+	for _, in := range h.PIDReuses {
+		if of, _ := harness.ObjectNamed(in.Of); in.Killed {
 			s := subjectOf(of)
 			s.PID = in.PID
 			found = append(found, finding.Finding{Invariant: finding.Liveness, Class: finding.ClassContainer, Subject: s,

@@ -8,7 +8,7 @@ import (
 
 func TestStandIns(t *testing.T) {
 	in := func(of string, hit bool) func(*harness.History) {
-		return func(h *harness.History) { h.StandIns = []harness.StandIn{{Of: of, PID: 41, Hit: hit}} }
+		return func(h *harness.History) { h.PIDReuses = []harness.PIDReuse{{Of: of, PID: 41, Killed: hit}} }
 	}
 	const hits = "liveness container what=kill-hits-another"
 	judged(t, map[string]row{

@@ -108,7 +108,7 @@ func (x *run) clientParams() client.Params {
 		Install:     x.install,
 		State:       x.at,
 		Fired:       func() bool { return x.inject.AnyFired() },
-		IsBystander: x.isBystander, StandIn: x.standIn,
+		IsBystander: x.isBystander, ReusePID: x.reusePID,
 		Runtime: runcshim.Runtime, OtherRuntime: fakeshim.Runtime,
 		Truth: x.world.Truth(), FIFOs: x.world.FIFOs(), Events: &x.events, Record: &x.record,
 		Logger:   x.subject.payload,
@@ -144,10 +144,10 @@ func (x *run) install(i script.Installation) error {
 	return err
 }
 
-// standIn starts an idle process that has the given pid. The returned function ends the
+// reusePID starts an idle process that has the given pid. The returned function ends the
 // process, and reports whether it had been killed before.
-func (x *run) standIn(ctx context.Context, pid int) (func(context.Context) (bool, error), error) {
-	p, err := x.world.StandIn(ctx, pid)
+func (x *run) reusePID(ctx context.Context, pid int) (func(context.Context) (bool, error), error) {
+	p, err := x.world.StartWithPID(ctx, pid)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ var shows = map[string]func(harness.Verdict){
 		Expect(waits).To(And(HaveLen(4), HaveEach(HaveField("Status", uint32(7)))))
 	},
 	"plain-exec": func(v harness.Verdict) {
-		Expect(v.History.StandIns).To(HaveLen(4))
+		Expect(v.History.PIDReuses).To(HaveLen(4))
 	},
 	"plain-oom":     outOfMemory,
 	"plain-pod-oom": outOfMemory,

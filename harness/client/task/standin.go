@@ -12,7 +12,7 @@ import (
 // must not hit it.
 func (c *Client) reusePID(ctx context.Context, of script.Object, _ string) error {
 	i, e := c.instance(of), c.execOf(of)
-	in := harness.StandIn{Of: of.String(), PID: int(i.PID)}
+	in := harness.PIDReuse{Of: of.String(), PID: int(i.PID)}
 	if of.IsExec() {
 		if in.PID = 0; e != nil {
 			in.PID = int(e.PID)
@@ -21,7 +21,7 @@ func (c *Client) reusePID(ctx context.Context, of script.Object, _ string) error
 	if in.PID == 0 {
 		return nil // the process never started
 	}
-	end, err := c.StandIn(ctx, in.PID)
+	end, err := c.ReusePID(ctx, in.PID)
 	if err != nil {
 		c.Record.Problem(harness.ByHarness, err)
 		return err
@@ -29,9 +29,9 @@ func (c *Client) reusePID(ctx context.Context, of script.Object, _ string) error
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.standIns[of] = func(ctx context.Context) {
-		in.Hit, err = end(ctx)
+		in.Killed, err = end(ctx)
 		c.Record.Problem(harness.ByHarness, err)
-		c.Record.Set(func(h *harness.History) { h.StandIns = append(h.StandIns, in) })
+		c.Record.Set(func(h *harness.History) { h.PIDReuses = append(h.PIDReuses, in) })
 	}
 	return nil
 }
