@@ -80,9 +80,9 @@ type Params struct {
 	Record *record.Recorder
 	// CRIEvents has CRI's container events. It is nil without CRI.
 	CRIEvents *criview.Log
-	// TellsAll is set if CRI sends each container event to all clients. In older releases
+	// Broadcasts is set if CRI sends each container event to all clients. In older releases
 	// each event goes to only one client.
-	TellsAll bool
+	BroadcastsCRIEvents bool
 	// NoExtraCalls is set if a fault counts how often containerd executes a statement, for any
 	// caller. The client then makes no calls beyond the workload.
 	NoExtraCalls bool

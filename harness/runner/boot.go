@@ -113,10 +113,10 @@ func (x *run) clientParams() client.Params {
 		Truth: x.world.Truth(), FIFOs: x.world.FIFOs(), Events: &x.events, Record: &x.record,
 		Logger:   x.subject.payload,
 		OOMKills: x.world.OOMKills, PIDs: x.world.PIDs, CRIEvents: &x.criEvents, Look: x.lookMeanwhile,
-		Belongings:   func(of ...string) (inventory.Belongings, error) { return inventory.TakeBelongings(x.scene(), of...) },
-		Dial:         x.world.Dial,
-		NoExtraCalls: x.countsStatements(),
-		TellsAll:     criview.TellsAllIn(x.subject.Version),
+		Belongings:          func(of ...string) (inventory.Belongings, error) { return inventory.TakeBelongings(x.scene(), of...) },
+		Dial:                x.world.Dial,
+		NoExtraCalls:        x.countsStatements(),
+		BroadcastsCRIEvents: criview.BroadcastsIn(x.subject.Version),
 	}
 	if x.Workload.Fakeshim != "" {
 		p.Runtime = fakeshim.Runtime

@@ -24,7 +24,7 @@ func (x *run) hearCRI(ctx context.Context, c *containerd.Client) error {
 		return nil
 	}
 	err := x.criEvents.Record(ctx, conn)
-	if x.Faultless() && criview.TellsAllIn(x.subject.Version) {
+	if x.Faultless() && criview.BroadcastsIn(x.subject.Version) {
 		err = errors.Join(err, x.criSecond.Record(ctx, conn))
 	}
 	return err

@@ -34,21 +34,21 @@ type Heard struct {
 	Err   error
 }
 
-// TellsAll are the releases that send each event to all clients of GetContainerEvents.
+// Broadcasts are the releases that send each event to all clients of GetContainerEvents.
 // Earlier releases had one channel for all clients, so only one client got each event.
-var TellsAll = struct{ Releases, Source string }{
+var Broadcasts = struct{ Releases, Source string }{
 	Releases: ">= 2.0.0",
 	Source:   "containerd#7318, done by containerd#9661 (internal/eventq), which no release of 1.7 has",
 }
 
-// TellsAllIn reports whether a release, such as "v2.4.2", sends each event to all
+// BroadcastsIn reports whether a release, such as "v2.4.2", sends each event to all
 // clients. A release candidate counts as its release.
-func TellsAllIn(release string) bool {
+func BroadcastsIn(release string) bool {
 	v, err := semver.NewVersion(release)
 	if err != nil {
 		return false
 	}
-	r, err := semver.NewConstraint(TellsAll.Releases)
+	r, err := semver.NewConstraint(Broadcasts.Releases)
 	return err == nil && r.Check(semver.New(v.Major(), v.Minor(), v.Patch(), "", ""))
 }
 

@@ -296,7 +296,7 @@ func (c *Client) around(ctx context.Context, mark string, faults func()) {
 // does nothing in a case with faults. It also does nothing if the release sends each
 // event to only one client.
 func (c *Client) listenStep(ctx context.Context, _ script.Object, _ string) error {
-	if !c.Case.Faultless() || !c.TellsAll {
+	if !c.Case.Faultless() || !c.BroadcastsCRIEvents {
 		return nil
 	}
 	rt, err := c.rt(ctx)
