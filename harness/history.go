@@ -83,7 +83,7 @@ type History struct {
 	// everything was removed.
 	Removal *callerr.Failed `json:"removal,omitempty"`
 	// After has the inventory after the client was done and everything had settled.
-	After *Look `json:"after,omitempty"`
+	After *Inspection `json:"after,omitempty"`
 	// Restart is the restart of containerd before the second use of the first id, or nil if
 	// there was none.
 	Restart *Restart `json:"restart,omitempty"`
@@ -141,7 +141,7 @@ const (
 	// Removed: the client is done, including the removal.
 	Removed Stage = "removed"
 	// LookedAt: the inventory after the removal was taken.
-	LookedAt Stage = "looked-at"
+	Inspected Stage = "looked-at"
 	// Completed: the second use of the first id is over, or was not needed.
 	Completed Stage = "completed"
 )
@@ -246,8 +246,8 @@ type Exit struct {
 	At   time.Time `json:"at"`
 }
 
-// Look is an inventory at one time, and whether containerd responded then.
-type Look struct {
+// Inspect is an inventory at one time, and whether containerd responded then.
+type Inspection struct {
 	At time.Time `json:"at"`
 	// Up is the error with which containerd did not come up, or nil.
 	Up *callerr.Failed `json:"up,omitempty"`
@@ -281,7 +281,7 @@ type Reuse struct {
 	Brief bool            `json:"brief,omitempty"`
 	Use   Use             `json:"use,omitzero"`
 	Err   *callerr.Failed `json:"err,omitempty"`
-	After *Look           `json:"after,omitempty"`
+	After *Inspection     `json:"after,omitempty"`
 }
 
 // Use is the lifecycle of the second use. The fields are empty after a Brief use, and

@@ -112,9 +112,9 @@ type SandboxSeen struct {
 // and their pod keeps running.
 type Round struct {
 	// Number counts from 1.
-	Number int        `json:"number"`
-	Look   Look       `json:"inventory"`
-	Listed *CRIListed `json:"listed,omitempty"`
+	Number     int        `json:"number"`
+	Inspection Inspection `json:"inventory"`
+	Listed     *CRIListed `json:"listed,omitempty"`
 }
 
 // CRIListed has the ids in the responses of ListPodSandbox and ListContainers.

@@ -55,7 +55,7 @@ func aKept() Kept {
 		Gaps:    []event.Gap{{From: at}},
 		Flushed: &Flushed{Events: 1, Hits: 1, Reported: 1},
 		Before:  &inventory.Inventory{Processes: []inventory.Process{{PID: 1, SocketInodes: []uint64{9}}}},
-		After:   &Look{At: at, Inventory: &inventory.Inventory{Daemon: &inventory.Daemon{Namespaces: []string{"x"}}}},
+		After:   &Inspection{At: at, Inventory: &inventory.Inventory{Daemon: &inventory.Daemon{Namespaces: []string{"x"}}}},
 		Reuse:   &Reuse{Err: &callerr.Failed{Code: "AlreadyExists"}},
 		Notes:   []Note{{At: at, Who: "client", Text: "state created"}},
 	}

@@ -55,7 +55,7 @@ var stageWords = map[Stage]string{
 	Booted:    "to a containerd that responds",
 	Underway:  "to the workload, which had not ended",
 	Removed:   "to the end of the workload; it took no inventory",
-	LookedAt:  "to the inventory; it did not use the first id again",
+	Inspected: "to the inventory; it did not use the first id again",
 	Completed: "to the end",
 }
 

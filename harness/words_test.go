@@ -22,7 +22,7 @@ func TestVerdictSaysThatNoObserverReported(t *testing.T) {
 
 // The verdict of an interrupted run names the stage that the run had reached.
 func TestVerdictSaysHowFarItCame(t *testing.T) {
-	for _, s := range []Stage{NotBegun, Prepared, Booted, Underway, Removed, LookedAt, Completed} {
+	for _, s := range []Stage{NotBegun, Prepared, Booted, Underway, Removed, Inspected, Completed} {
 		v := Verdict{Problems: []Problem{{Kind: ByEnd, Text: "the run was ended"}}, History: &History{Reached: s}}
 		if said := v.String(); stageWords[s] == "" || !strings.Contains(said, "came:  "+stageWords[s]+"\n") {
 			t.Errorf("%q: %s", s, said)

@@ -50,7 +50,7 @@ func ran(name string) harness.Verdict {
 		Events: []event.Task{
 			{Topic: "/tasks/exit", Container: "c0", PID: 50, Status: 7, Sent: at(245), Seen: at(246)},
 		},
-		After: &harness.Look{At: at(6320)},
+		After: &harness.Inspection{At: at(6320)},
 	}
 	return harness.Verdict{Case: h.Case, Name: name, Outcome: harness.Held, Version: h.Version, Took: h.Took, History: h,
 		Truths: []exit.Truth{{Container: "c0", Status: 7, Source: "its own record"}}}

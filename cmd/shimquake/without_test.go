@@ -26,7 +26,7 @@ func TestAnInterruptLeavesReproItsAnswer(t *testing.T) {
 		Evidence: filepath.Join(f.out, "evidence")}}}
 	shown := judge.Judge(harness.History{
 		Case: harness.Case{Name: "x", Containerd: "v2.4.2"}, Reached: harness.Completed, Before: &inventory.Inventory{},
-		After: &harness.Look{Inventory: &inventory.Inventory{}},
+		After: &harness.Inspection{Inventory: &inventory.Inventory{}},
 		Reuse: &harness.Reuse{Err: callerr.Of(context.DeadlineExceeded)},
 	}, catalogue.Residues())
 	if shown.Outcome != harness.Violated {

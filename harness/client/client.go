@@ -86,9 +86,9 @@ type Params struct {
 	// NoExtraCalls is set if a fault counts how often containerd executes a statement, for any
 	// caller. The client then makes no calls beyond the workload.
 	NoExtraCalls bool
-	// Look takes an inventory while the client still runs. If before is not nil, Look first
+	// Inspect takes an inventory while the client still runs. If before is not nil, Look first
 	// waits until no objects exist that before lacks, or until they no longer change.
-	Look func(before *inventory.Inventory) harness.Look
+	Inspect func(before *inventory.Inventory) harness.Inspection
 	// Dial connects to an address in the network namespace of containerd.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Belongings returns the files of these ids in containerd's directories.

@@ -44,7 +44,7 @@ func removed(h *harness.History) []finding.Finding {
 
 // responds returns a finding if containerd did not boot, list its objects, respond or
 // collect garbage while the oracle took an inventory.
-func responds(h *harness.History, l *harness.Look) ([]finding.Finding, []harness.Problem) {
+func responds(h *harness.History, l *harness.Inspection) ([]finding.Finding, []harness.Problem) {
 	if l == nil {
 		return nil, nil
 	}

@@ -17,7 +17,7 @@ func listedObjects(h *harness.History) (found []finding.Finding, problems []harn
 		found, problems = compareLists(h.CRI.Listed, h.After.Inventory, h.Before, "")
 	}
 	for _, r := range h.CRI.Rounds {
-		f, p := compareLists(r.Listed, r.Look.Inventory, h.Before, fact.InRunningPod)
+		f, p := compareLists(r.Listed, r.Inspection.Inventory, h.Before, fact.InRunningPod)
 		found, problems = append(found, f...), append(problems, p...)
 	}
 	return uniqueCauses(found), problems

@@ -61,7 +61,7 @@ func pod() harness.History {
 			event(criview.Stopped, "pod", 45), event(criview.Deleted, "pod", 47),
 		},
 		Pod: there(),
-		Rounds: []harness.Round{{Number: 1, Look: harness.Look{At: at(43), Inventory: there()},
+		Rounds: []harness.Round{{Number: 1, Inspection: harness.Inspection{At: at(43), Inventory: there()},
 			Listed: &harness.CRIListed{Sandboxes: []string{"pod"}}}},
 		Listed: &harness.CRIListed{},
 	}

@@ -75,13 +75,13 @@ func clean() harness.History {
 		},
 		Flushed: &harness.Flushed{Events: 4, Hits: 3, Reported: 2},
 		Before:  &inventory.Inventory{Daemon: &inventory.Daemon{}},
-		After: &harness.Look{
+		After: &harness.Inspection{
 			At:        at(50),
 			Inventory: &inventory.Inventory{Daemon: &inventory.Daemon{}},
 			Answer:    &harness.Answer{},
 		},
 		Reuse: &harness.Reuse{
-			After: &harness.Look{At: at(60), Inventory: &inventory.Inventory{Daemon: &inventory.Daemon{}}},
+			After: &harness.Inspection{At: at(60), Inventory: &inventory.Inventory{Daemon: &inventory.Daemon{}}},
 		},
 	}
 }
@@ -127,8 +127,8 @@ func end(h *harness.History, status int) {
 	}
 }
 
-func hung() *harness.Look {
-	return &harness.Look{
+func hung() *harness.Inspection {
+	return &harness.Inspection{
 		Asked:  failed("DeadlineExceeded", "late"),
 		Answer: &harness.Answer{Err: failed("DeadlineExceeded", "late")},
 	}

@@ -161,11 +161,11 @@ func TestRules(t *testing.T) {
 		"the client cannot remove it": {func(h *harness.History) { h.Removal = failed("Unknown", "busy") },
 			"liveness container what=removal"},
 		"containerd does not come up": {func(h *harness.History) {
-			h.After = &harness.Look{Up: failed("Unavailable",
+			h.After = &harness.Inspection{Up: failed("Unavailable",
 				"down")}
 		}, "liveness process what=boot"},
 		"it cannot tell what it has": {func(h *harness.History) {
-			h.After = &harness.Look{Asked: failed("Unknown",
+			h.After = &harness.Inspection{Asked: failed("Unknown",
 				"ttrpc")}
 		}, "liveness containerd what=listing"},
 		"it hangs": {func(h *harness.History) { h.After = hung() },
@@ -175,7 +175,7 @@ func TestRules(t *testing.T) {
 			h.Case.Plan = stopped()
 		}, "inventory"},
 		"the world cannot be read": {func(h *harness.History) {
-			h.After = &harness.Look{Asked: failed("Internal",
+			h.After = &harness.Inspection{Asked: failed("Internal",
 				"gone")}
 		}, "inventory"},
 		"it is slow to answer": {func(h *harness.History) {
@@ -248,7 +248,7 @@ func TestRules(t *testing.T) {
 		},
 			"leak fifo"},
 		"its second use cannot be looked " +
-			"at": {func(h *harness.History) { h.Reuse.After = &harness.Look{Asked: failed("Internal", "x")} }, "inventory"},
+			"at": {func(h *harness.History) { h.Reuse.After = &harness.Inspection{Asked: failed("Internal", "x")} }, "inventory"},
 		"a wrong exit that comes late": {lateExit(41, 137), "exit exit-code by=TaskExit status=made-up-137"},
 		"the exit of the second life":  {lateExit(61, 0), ""},
 		"containerd ends by itself": {func(h *harness.History) {
@@ -364,15 +364,15 @@ func TestNobodyLooked(t *testing.T) {
 	for name, h := range map[string]harness.History{
 		"nothing":                {},
 		"it says that all was":   {Reached: harness.Completed},
-		"no look before":         {Reached: harness.Completed, After: &harness.Look{Inventory: inv}},
+		"no look before":         {Reached: harness.Completed, After: &harness.Inspection{Inventory: inv}},
 		"no look after":          {Reached: harness.Completed, Before: inv},
-		"a look that saw naught": {Reached: harness.Completed, Before: inv, After: &harness.Look{}},
+		"a look that saw naught": {Reached: harness.Completed, Before: inv, After: &harness.Inspection{}},
 	} {
 		if v := Judge(h, nil); v.Outcome != harness.Invalid || !v.HasProblem(harness.ByLook) {
 			t.Errorf("%s: %s", name, v)
 		}
 	}
-	whole := harness.History{Reached: harness.Completed, Before: inv, After: &harness.Look{Inventory: inv}}
+	whole := harness.History{Reached: harness.Completed, Before: inv, After: &harness.Inspection{Inventory: inv}}
 	if v := Judge(whole, nil); v.Outcome != harness.Held {
 		t.Errorf("with both: %s", v)
 	}

@@ -24,13 +24,13 @@ func (known excuses) leftInPod(h *harness.History) (found []finding.Finding) {
 	inTheEnd := known.left(h)
 	before, earlier := h.CRI.Pod, h.CRI.Pod.Taken
 	for n, r := range h.CRI.Rounds {
-		if r.Look.Inventory == nil {
-			f, _ := responds(h, &r.Look)
+		if r.Inspection.Inventory == nil {
+			f, _ := responds(h, &r.Inspection)
 			return append(found, f...)
 		}
-		left := residue.Mark(known, compare.Leaks(*before, *r.Look.Inventory), conditions(h, r.Look.At))
-		anew, first := downBetween(h, earlier, r.Look.At), n == 0 && downBetween(h, h.Began, earlier)
-		before, earlier = r.Look.Inventory, before.Taken
+		left := residue.Mark(known, compare.Leaks(*before, *r.Inspection.Inventory), conditions(h, r.Inspection.At))
+		anew, first := downBetween(h, earlier, r.Inspection.At), n == 0 && downBetween(h, h.Began, earlier)
+		before, earlier = r.Inspection.Inventory, before.Taken
 		for _, f := range left {
 			again := slices.ContainsFunc(inTheEnd, func(o finding.Finding) bool {
 				return o.Class == f.Class && o.Subject == f.Subject

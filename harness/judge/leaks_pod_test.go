@@ -13,15 +13,15 @@ import (
 
 // leftInPod adds an object to the inventory after the round.
 func leftInPod(change func(*inventory.Inventory)) func(*harness.History) {
-	return func(h *harness.History) { change(h.CRI.Rounds[0].Look.Inventory) }
+	return func(h *harness.History) { change(h.CRI.Rounds[0].Inspection.Inventory) }
 }
 
 // laterRound adds a round that leaves nothing before the other rounds.
 func laterRound(h *harness.History) {
-	left := *h.CRI.Rounds[0].Look.Inventory
+	left := *h.CRI.Rounds[0].Inspection.Inventory
 	left.Taken, h.CRI.Pod.Taken = at(29), at(24)
 	h.CRI.Rounds = slices.Insert(h.CRI.Rounds, 0, harness.Round{
-		Look: harness.Look{At: at(29), Inventory: &left}, Listed: h.CRI.Rounds[0].Listed})
+		Inspection: harness.Inspection{At: at(29), Inventory: &left}, Listed: h.CRI.Rounds[0].Listed})
 }
 
 // connects gives containerd a connection since the last round.
@@ -32,9 +32,9 @@ func connects(h *harness.History) {
 		h.CRI.Pod.Taken = at(30)
 	}
 	for i := range h.CRI.Rounds {
-		h.CRI.Rounds[i].Look.Inventory.Handles = was
+		h.CRI.Rounds[i].Inspection.Inventory.Handles = was
 	}
-	h.CRI.Rounds[len(h.CRI.Rounds)-1].Look.Inventory.Handles = []inventory.Handles{{PID: 11, Start: 1,
+	h.CRI.Rounds[len(h.CRI.Rounds)-1].Inspection.Inventory.Handles = []inventory.Handles{{PID: 11, Start: 1,
 		Held: []inventory.Held{
 			{Kind: fact.AConnection, Of: "outgoing", Count: 1}}}}
 }
@@ -44,14 +44,14 @@ func opens(h *harness.History) {
 	connects(h)
 	of := &inventory.ShimArgs{ID: "pod"}
 	h.CRI.Pod.Handles[0].Shim = of
-	last := &h.CRI.Rounds[len(h.CRI.Rounds)-1].Look.Inventory.Handles[0]
+	last := &h.CRI.Rounds[len(h.CRI.Rounds)-1].Inspection.Inventory.Handles[0]
 	last.Shim, last.Held = of, []inventory.Held{{Kind: fact.ADescriptor, Of: "/run/x", Count: 1}}
 }
 
 // holdsOpen gives containerd a descriptor of a file since the last round.
 func holdsOpen(name string) func(*harness.History) {
 	return func(h *harness.History) {
-		h.CRI.Rounds[len(h.CRI.Rounds)-1].Look.Inventory.Handles[0].Held = []inventory.Held{
+		h.CRI.Rounds[len(h.CRI.Rounds)-1].Inspection.Inventory.Handles[0].Held = []inventory.Held{
 			{Kind: fact.ADescriptor, Of: name, Count: 1}}
 	}
 }
@@ -106,7 +106,7 @@ func TestRulesOfRounds(t *testing.T) {
 		}, downFor(-5, -4)), ""},
 		"a descriptor in the first round after a start before it": {also(connects, func(h *harness.History) {
 			h.Began = at(-10)
-			h.CRI.Rounds[0].Look.Inventory.Handles[0].Held[0].Kind = fact.ADescriptor
+			h.CRI.Rounds[0].Inspection.Inventory.Handles[0].Held[0].Kind = fact.ADescriptor
 		}, downFor(-5, -4)), "leak handle kind=descriptor in=running-pod"},
 		"one in the second round after it": {also(laterRound, connects, func(h *harness.History) {
 			h.Began = at(-10)
@@ -117,7 +117,7 @@ func TestRulesOfRounds(t *testing.T) {
 			leftInPod(func(i *inventory.Inventory) { i.CRIDirs = []inventory.Dir{aDir} }),
 			func(h *harness.History) { h.After.Inventory.CRIDirs = []inventory.Dir{aDir} }), "leak cri-dir task=none"},
 		"a round that nobody could look at": {func(h *harness.History) {
-			h.CRI.Rounds[0].Look = harness.Look{Asked: failed("Unknown", "ttrpc")}
+			h.CRI.Rounds[0].Inspection = harness.Inspection{Asked: failed("Unknown", "ttrpc")}
 		}, "liveness containerd what=listing"},
 		"a descriptor of a shim, whatever was started": {also(opens, downFor(31, 32)),
 			"leak handle program=shim kind=descriptor in=running-pod"},

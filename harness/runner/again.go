@@ -35,7 +35,7 @@ func (x *run) useAgain() error {
 	use, err := x.client.Reuse(x.ctx, r.Brief)
 	r.Use = use
 	if r.Err = callerr.Of(err); r.Err == nil {
-		l := x.lookAt(*h.After.Inventory)
+		l := x.inspectNode(*h.After.Inventory)
 		r.After = &l
 	}
 	x.record.Set(func(h *harness.History) { h.Reuse = &r })

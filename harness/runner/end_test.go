@@ -71,7 +71,7 @@ func TestNoteEnd(t *testing.T) {
 	cancel()
 	x.record.Set(func(h *harness.History) {
 		h.Before, h.Reached = &inventory.Inventory{}, harness.Completed
-		h.After = &harness.Look{Inventory: &inventory.Inventory{}}
+		h.After = &harness.Inspection{Inventory: &inventory.Inventory{}}
 		h.Reuse = &harness.Reuse{Err: callerr.Of(ctx.Err())}
 	})
 	if v := judge.Judge(x.record.History(), nil); v.Outcome != harness.Violated {

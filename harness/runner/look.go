@@ -28,12 +28,12 @@ const answerBound = 5 * time.Second
 // for `shim delete`. These are shim.cleanup and shim.shutdown in [timeouts].
 const busyBound = 13 * time.Second
 
-// look waits until nothing changes in the world any more, and records the inventory and
+// inspect waits until nothing changes in the world any more, and records the inventory and
 // the events.
-func (x *run) look() error {
-	l := x.lookAt(x.before())
+func (x *run) inspect() error {
+	l := x.inspectNode(x.before())
 	x.record.Set(func(h *harness.History) { h.After = &l })
-	if err := x.lookAtLog(); err != nil || l.Inventory == nil {
+	if err := x.readContainerdLog(); err != nil || l.Inventory == nil {
 		return err
 	}
 	if err := x.flushEvents(); err != nil {
@@ -42,7 +42,7 @@ func (x *run) look() error {
 	x.awaitEvents()
 	x.inject.Controller.Flush(flushTimeout)
 	flushed := all(x.history()) // before lookAtCRI, because that may create a pod
-	x.lookAtCRI()
+	x.inspectCRI()
 	instances := x.instances() // before the id is used again
 	x.record.Set(func(h *harness.History) {
 		h.Instances = instances
@@ -60,16 +60,16 @@ func all(h harness.History) *harness.Flushed {
 
 func (x *run) before() inventory.Inventory { return *x.record.History().Before }
 
-// lookAt compares the world with an earlier inventory until there is no difference, or
+// inspectNode compares the world with an earlier inventory until there is no difference, or
 // until the differences no longer change. It returns the last inventory.
-func (x *run) lookAt(before inventory.Inventory) (l harness.Look) {
+func (x *run) inspectNode(before inventory.Inventory) (l harness.Inspection) {
 	var scene inventory.Scene
 	reached := func(up context.Context) (err error) {
 		scene, err = x.sceneUp(up)
 		return err
 	}
 	if err := x.limited(reached); err != nil {
-		return harness.Look{At: time.Now(), Up: callerr.Of(err)}
+		return harness.Inspection{At: time.Now(), Up: callerr.Of(err)}
 	}
 	var after inventory.Inventory
 	err := x.withPlugins(func(up context.Context) (err error) {
@@ -78,7 +78,7 @@ func (x *run) lookAt(before inventory.Inventory) (l harness.Look) {
 		}
 		return err
 	})
-	l = harness.Look{At: time.Now(), Asked: callerr.Of(err)}
+	l = harness.Inspection{At: time.Now(), Asked: callerr.Of(err)}
 	if err == nil {
 		l.Inventory = &after
 	} else if x.limited(reached) != nil { // because scene may have the client of a containerd that has exited

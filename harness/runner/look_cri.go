@@ -34,9 +34,9 @@ func (x *run) hearCRI(ctx context.Context, c *containerd.Client) error {
 // millisecond to send it.
 const criEventTimeout = 2 * time.Second
 
-// lookAtCRI records CRI's lists and events. It waits for the events that a rule of the
+// inspectCRI records CRI's lists and events. It waits for the events that a rule of the
 // judge requires, because nothing marks the end of CRI's events.
-func (x *run) lookAtCRI() {
+func (x *run) inspectCRI() {
 	lister, ok := x.client.(client.Lister)
 	if !ok {
 		return
@@ -49,17 +49,17 @@ func (x *run) lookAtCRI() {
 	defer done()
 	h := x.history()
 	x.criEvents.Await(bounded, func(heard criview.Heard) bool { return !judge.MissesCRIEvents(h, heard.Events) })
-	second := x.lookAtSecond(bounded)
+	second := x.secondClientsEvents(bounded)
 	heard := x.criEvents.Heard()
 	x.record.CRI(func(s *harness.CRISeen) {
 		s.Listed, s.Events, s.NoEvents, s.Second = listed, heard.Events, heard.None, second
 	})
 }
 
-// lookAtSecond returns the events that the second subscriber to CRI's container events
+// secondClientsEvents returns the events that the second subscriber to CRI's container events
 // received, or nil if there is none. It waits until both subscribers have the same
 // events.
-func (x *run) lookAtSecond(ctx context.Context) *harness.CRISecond {
+func (x *run) secondClientsEvents(ctx context.Context) *harness.CRISecond {
 	if x.criSecond.Heard().Since.IsZero() {
 		return nil
 	}
@@ -73,20 +73,20 @@ func (x *run) lookAtSecond(ctx context.Context) *harness.CRISecond {
 	return &harness.CRISecond{Since: is.Since, Events: is.Events, Err: callerr.Of(is.Err)}
 }
 
-// lookMeanwhile takes an inventory while the client runs. If before is not nil, it waits
+// inspectMeanwhile takes an inventory while the client runs. If before is not nil, it waits
 // as lookAt does.
-func (x *run) lookMeanwhile(before *inventory.Inventory) harness.Look {
+func (x *run) inspectMeanwhile(before *inventory.Inventory) harness.Inspection {
 	if before != nil {
-		return x.lookAt(*before)
+		return x.inspectNode(*before)
 	}
 	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.TimeLimit)
 	defer cancel()
 	scene, err := x.sceneUp(ctx)
 	if err != nil {
-		return harness.Look{At: time.Now(), Up: callerr.Of(err)}
+		return harness.Inspection{At: time.Now(), Up: callerr.Of(err)}
 	}
 	there, err := inventory.Take(ctx, scene)
-	l := harness.Look{At: time.Now(), Asked: callerr.Of(err)}
+	l := harness.Inspection{At: time.Now(), Asked: callerr.Of(err)}
 	if err == nil {
 		l.Inventory = &there
 	}

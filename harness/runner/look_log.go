@@ -8,9 +8,9 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// lookAtLog records the messages of containerd's log that the judge needs. A log that has
+// readContainerdLog records the messages of containerd's log that the judge needs. A log that has
 // reached its size limit is a problem, because a fatal message may be missing.
-func (x *run) lookAtLog() error {
+func (x *run) readContainerdLog() error {
 	text, _, err := x.world.Logs().Tail(daemon.LogName, world.LogSize)
 	if err != nil {
 		return fmt.Errorf("read containerd's log: %w", err)

@@ -15,7 +15,7 @@ import (
 // of the plan for that state.
 func (x *run) at(ctx context.Context, state string) {
 	if state == "exited" {
-		x.lookForChildren(ctx)
+		x.findChildren(ctx)
 	}
 	x.inject.At(ctx, state)
 }
@@ -27,10 +27,10 @@ const (
 	dyingLook = 10 * time.Millisecond
 )
 
-// lookForChildren records processes that still run after containerd reported the exit of
+// findChildren records processes that still run after containerd reported the exit of
 // their container's init. With CRI there are none, because CRI deletes the task before it
 // reports the exit, and runc then kills the remaining processes.
-func (x *run) lookForChildren(ctx context.Context) {
+func (x *run) findChildren(ctx context.Context) {
 	children := func(k harness.Container) bool { return k.Children > 0 }
 	if x.Workload.API == harness.CRI || !slices.ContainsFunc(x.Workload.Containers, children) {
 		return

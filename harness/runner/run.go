@@ -85,7 +85,7 @@ func (x *run) observe() {
 		{harness.Underway, x.takeBaseline, harness.ByHarness},
 		{harness.Underway, x.startBystanders, harness.ByHarness},
 		{harness.Removed, x.runWorkload, harness.ByHarness},
-		{harness.LookedAt, x.look, harness.ByLook},
+		{harness.Inspected, x.inspect, harness.ByLook},
 		{harness.Completed, x.useAgain, harness.ByLook},
 	} {
 		if err := stage.do(); err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// look audits the world like a live node. The audit gets no information from the harness.
-func look(ctx context.Context, s runner.Scene) (*audit.Report, error) {
+// scan audits the world like a live node. The audit gets no information from the harness.
+func scan(ctx context.Context, s runner.Scene) (*audit.Report, error) {
 	return audit.Run(ctx, audit.Options{PID: s.World.InitPID(), Settle: 100 * time.Millisecond})
 }
 
@@ -27,7 +27,7 @@ func audited(leave plant, found **audit.Report) plant {
 		if err := leave(ctx, s); err != nil {
 			return err
 		}
-		*found, err = look(ctx, s)
+		*found, err = scan(ctx, s)
 		return err
 	}
 }
@@ -68,7 +68,7 @@ var _ = Describe("the audit of a node after containerd#8981", Label("control"), 
 		var after *audit.Report
 		r := &runner.Runner{Residues: catalogue.Residues(), Evidence: GinkgoT().TempDir(), Log: GinkgoWriter,
 			Sabotage: func(ctx context.Context, s runner.Scene) (err error) {
-				after, err = look(ctx, s)
+				after, err = scan(ctx, s)
 				return err
 			}}
 		v := r.Run(ctx, k)

@@ -168,7 +168,7 @@ func kept(t *testing.T, j *Journal, i int, p ...harness.Problem) {
 	t.Helper()
 	nothing := &inventory.Inventory{Daemon: &inventory.Daemon{}}
 	v := judge.Judge(harness.History{Case: harness.Case{Name: "x"}, Problems: p, Reached: harness.Completed,
-		Before: nothing, After: &harness.Look{Inventory: nothing}}, catalogue.Residues())
+		Before: nothing, After: &harness.Inspection{Inventory: nothing}}, catalogue.Residues())
 	r, err := ResultOf(i, v)
 	if err == nil {
 		r.Outcome = harness.Violated // the outcome by yesterday's shimquake

@@ -23,24 +23,24 @@ func (c *Client) aside(f func()) {
 	c.Record.Call(call)
 }
 
-// lookAgain requests all states from a restarted containerd, as kubelet does after each
+// requestAgain requests all states from a restarted containerd, as kubelet does after each
 // restart. The judge compares them with the states before the restart. Then lookAgain
 // checks whether containerd still reserves the names of the containers.
-func (c *Client) lookAgain(ctx context.Context, all []*harness.Instance) {
+func (c *Client) requestAgain(ctx context.Context, all []*harness.Instance) {
 	if c.again {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
 	defer cancel()
 	c.aside(func() {
-		c.lookAtSandbox(ctx, c.sandbox, false)
+		c.noteSandbox(ctx, c.sandbox, false)
 		c.RecordBelongings(c.ids(nil)...)
 		unstarted := c.notStarted()
 		for _, i := range unstarted {
-			c.lookAtNotStarted(ctx, i)
+			c.noteNotStarted(ctx, i)
 		}
 		for _, i := range all {
-			_, _ = c.look(ctx, i) // the next call of the client reports an error
+			_, _ = c.requestStatus(ctx, i) // the next call of the client reports an error
 		}
 		for _, i := range slices.Concat(all, unstarted) {
 			if !c.NoExtraCalls && !c.Case.Faultless() { // omitted without a fault: a later step may create the container again

@@ -186,7 +186,7 @@ func (c *Client) stop(ctx context.Context, i *harness.Instance, left func() bool
 		return nil
 	}
 	c.done("StopContainer", i.ID)
-	_, _ = c.look(ctx, i) // the status is requested at once, because CRI must already report the exit
+	_, _ = c.requestStatus(ctx, i) // the status is requested at once, because CRI must already report the exit
 	return nil
 }
 
@@ -214,7 +214,7 @@ func (c *Client) wait(ctx context.Context, i *harness.Instance) {
 	again := time.Now().Add(stopAgain)
 	var last error
 	err := poll.Until(ctx, statusPause, func() (bool, error) {
-		done, err := c.look(ctx, i)
+		done, err := c.requestStatus(ctx, i)
 		if err != nil {
 			last = err
 		}
@@ -235,10 +235,10 @@ func (c *Client) wait(ctx context.Context, i *harness.Instance) {
 // was OOM-killed. CRI may learn of the exit before it learns of the OOM kill.
 const reasonTimeout = 2 * time.Second
 
-// look requests the container's status, and records an exit. It returns true if the wait
+// requestStatus requests the container's status, and records an exit. It returns true if the wait
 // for the exit is over: the container has exited, or does not exist.
-func (c *Client) look(ctx context.Context, i *harness.Instance) (bool, error) {
-	is, err := c.statusOf(ctx, i)
+func (c *Client) requestStatus(ctx context.Context, i *harness.Instance) (bool, error) {
+	is, err := c.notedStatus(ctx, i)
 	if err != nil {
 		return status.Code(err) == codes.NotFound, err
 	}
@@ -258,18 +258,18 @@ func (c *Client) look(ctx context.Context, i *harness.Instance) (bool, error) {
 	return !late || !c.Hogged(i), nil
 }
 
-// statusOf requests the container's status, and records it.
-func (c *Client) statusOf(ctx context.Context, i *harness.Instance) (*api.ContainerStatus, error) {
-	answer, is, err := c.ask(ctx, i)
+// notedStatus requests the container's status, and records it.
+func (c *Client) notedStatus(ctx context.Context, i *harness.Instance) (*api.ContainerStatus, error) {
+	answer, is, err := c.containerStatus(ctx, i)
 	if err == nil {
-		c.said(is)
+		c.noteStatus(is)
 	}
 	return answer, err
 }
 
-// ask requests the container's status. It returns the response, and the part of it that
+// containerStatus requests the container's status. It returns the response, and the part of it that
 // the history records.
-func (c *Client) ask(ctx context.Context, i *harness.Instance) (*api.ContainerStatus, criview.Status, error) {
+func (c *Client) containerStatus(ctx context.Context, i *harness.Instance) (*api.ContainerStatus, criview.Status, error) {
 	rt, err := c.rt(ctx)
 	if err != nil {
 		return nil, criview.Status{}, err
@@ -293,7 +293,7 @@ func (c *Client) killChild(ctx context.Context, i *harness.Instance) {
 	ctx, cancel := context.WithTimeout(ctx, reasonTimeout)
 	defer cancel()
 	_ = poll.Until(ctx, statusPause, func() (bool, error) { // the judge reports if CRI never does
-		is, err := c.statusOf(ctx, i)
+		is, err := c.notedStatus(ctx, i)
 		return err == nil && is.Reason == criview.OOMKilled, nil
 	})
 }

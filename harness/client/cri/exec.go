@@ -73,7 +73,7 @@ func (c *Client) runExec(ctx context.Context, of script.Object, sync *harness.Ex
 	c.aside(func() { had, err = c.Belongings(i.ID) })
 	run(i, e)
 	c.aside(func() {
-		c.lookAfter(ctx, i, e)
+		c.statusAfter(ctx, i, e)
 		if err == nil {
 			e.Sync.Left, err = c.leftSince(ctx, had, i, e)
 		}
@@ -217,9 +217,9 @@ func (c *Client) execCommand(i *harness.Instance, e *harness.Exec) []string {
 // A running exec writes 5 heartbeats in this time.
 const stillFor = 5 * payload.WriteEvery
 
-// lookAfter checks whether an exec still runs after its timeout, or after its client went
+// statusAfter checks whether an exec still runs after its timeout, or after its client went
 // away. It also records the state of an ended or refused exec, as containerd reports it.
-func (c *Client) lookAfter(ctx context.Context, i *harness.Instance, e *harness.Exec) {
+func (c *Client) statusAfter(ctx context.Context, i *harness.Instance, e *harness.Exec) {
 	last := event.TopicExit
 	switch {
 	case e.Absent:

@@ -26,7 +26,7 @@ func (c *Client) query(ctx context.Context, step int) {
 	c.mu.Unlock()
 	for of, i := range containers {
 		c.observe(ctx, step, harness.FieldState, of, func(ctx context.Context, _ api.RuntimeServiceClient) (string, error) {
-			is, err := c.statusOf(ctx, i)
+			is, err := c.notedStatus(ctx, i)
 			return is.GetState().String(), err
 		})
 		c.observe(ctx, step, harness.FieldList, of, listed(listContainers, i.ID))

@@ -60,7 +60,7 @@ func (c *Client) stopSandbox(ctx context.Context, id string) error {
 		// A container that never ran is left out: CRI reports it as exited, but it had no task.
 		if i.WithPod && id == c.sandbox && !i.Started.IsZero() {
 			c.done("StopPodSandbox", i.ID)
-			_, _ = c.look(ctx, i) // the next call of the client reports an error
+			_, _ = c.requestStatus(ctx, i) // the next call of the client reports an error
 		}
 	}
 	return nil
@@ -76,7 +76,7 @@ func (c *Client) removeSandbox(ctx context.Context, id string, spare func(id str
 		return err
 	}
 	c.awaitStopped(ctx, id)
-	c.lookAtSandbox(ctx, id, true)
+	c.noteSandbox(ctx, id, true)
 	return c.removeSandboxItself(ctx, id)
 }
 

@@ -44,7 +44,7 @@ func (c *Client) verbs() map[string]play.Verb {
 		"disconnect": c.onStream(c.disconnect),
 		"cancel":     c.cancelStep,
 		"soak":       c.soakStep,
-		"inventory":  c.lookStep,
+		"inventory":  c.inventoryStep,
 		"listen":     c.listenStep,
 		"restart":    c.restartStep,
 		"install":    c.installStep,
@@ -106,7 +106,7 @@ func (c *Client) started(ctx context.Context, i *harness.Instance) error {
 		c.mu.Lock()
 		c.refused[i] = true
 		c.mu.Unlock()
-		c.aside(func() { c.lookAtNotStarted(ctx, i) })
+		c.aside(func() { c.noteNotStarted(ctx, i) })
 	}
 	return err
 }
@@ -263,10 +263,10 @@ func (c *Client) installStep(ctx context.Context, _ script.Object, programs stri
 // running state, and after the faults of the exited state.
 func (c *Client) around(ctx context.Context, mark string, faults func()) {
 	if mark == "running" {
-		c.lookAtSandbox(ctx, c.sandbox, false)
+		c.noteSandbox(ctx, c.sandbox, false)
 		living := c.living()
 		for _, i := range living {
-			_, _ = c.look(ctx, i) // the next call of the client reports an error
+			_, _ = c.requestStatus(ctx, i) // the next call of the client reports an error
 		}
 		if c.Died() {
 			c.RecordBelongings(c.ids(living)...)
@@ -283,7 +283,7 @@ func (c *Client) around(ctx context.Context, mark string, faults func()) {
 				c.AwaitExit(ctx, i.ID)
 			}
 		}
-		c.lookAgain(ctx, all)
+		c.requestAgain(ctx, all)
 	}
 	if !c.NoExtraCalls {
 		c.aside(func() { c.listStates(ctx, slices.Concat(all, c.notStarted())) })

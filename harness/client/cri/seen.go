@@ -25,9 +25,9 @@ func (c *Client) done(verb, id string) {
 	c.note(func(s *harness.CRISeen) { s.Done = append(s.Done, harness.CRIDone{Verb: verb, ID: id, At: at}) })
 }
 
-// said records the status of a container. If the previous status of the container was
+// noteStatus records the status of a container. If the previous status of the container was
 // equal, said only updates the time of its request.
-func (c *Client) said(is criview.Status) {
+func (c *Client) noteStatus(is criview.Status) {
 	c.note(func(s *harness.CRISeen) {
 		for n := len(s.Statuses) - 1; n >= 0; n-- {
 			if s.Statuses[n].ID != is.ID {
@@ -43,19 +43,19 @@ func (c *Client) said(is criview.Status) {
 	})
 }
 
-// lookAtNotStarted records CRI's status of a container whose start failed. A kubelet uses
+// noteNotStarted records CRI's status of a container whose start failed. A kubelet uses
 // the exit code in it to decide whether it creates the container again.
-func (c *Client) lookAtNotStarted(ctx context.Context, i *harness.Instance) {
+func (c *Client) noteNotStarted(ctx context.Context, i *harness.Instance) {
 	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
 	defer cancel()
-	if _, is, err := c.ask(ctx, i); err == nil { // the client's next call reports an error
+	if _, is, err := c.containerStatus(ctx, i); err == nil { // the client's next call reports an error
 		c.note(func(s *harness.CRISeen) { s.NotStarted = append(s.NotStarted, is) })
 	}
 }
 
-// lookAtSandbox records the sandbox's state. It is not recorded as a call, so what
+// noteSandbox records the sandbox's state. It is not recorded as a call, so what
 // containerd executes meanwhile counts as a part of the call before.
-func (c *Client) lookAtSandbox(ctx context.Context, id string, stopped bool) {
+func (c *Client) noteSandbox(ctx context.Context, id string, stopped bool) {
 	if id == "" || c.again {
 		return
 	}

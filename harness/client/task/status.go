@@ -12,10 +12,10 @@ import (
 	"github.com/shimquake/shimquake/oracle/exit"
 )
 
-// lookAtTask records the state of an exited task, by its id and in the list of all tasks.
+// noteTask records the state of an exited task, by its id and in the list of all tasks.
 // `ctr task ls` shows this state, and dockerd relies on it after its own restart. The
 // calls are not part of the workload.
-func (c *Client) lookAtTask(ctx context.Context, i *harness.Instance) {
+func (c *Client) noteTask(ctx context.Context, i *harness.Instance) {
 	if i.Waited.IsZero() {
 		return
 	}

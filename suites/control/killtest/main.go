@@ -204,12 +204,12 @@ func (t *test) killAt(r *parallelRun, moment time.Duration) (*killed, error) {
 	if err := r.kill(); err != nil {
 		return nil, err
 	}
-	return t.look(r.token, time.Since(r.begun))
+	return t.inspect(r.token, time.Since(r.begun))
 }
 
 // collect runs `shimquake gc`, and returns the remaining traces.
 func (t *test) collect(ctx context.Context) ([]string, error) {
-	last, err := t.look("no token", 0)
+	last, err := t.inspect("no token", 0)
 	if err != nil {
 		return nil, err
 	}

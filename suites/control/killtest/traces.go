@@ -45,8 +45,8 @@ func (k *killed) join(second *killed) {
 	}
 }
 
-// look lists the worlds of a run that has just been killed, and their traces.
-func (t *test) look(token string, after time.Duration) (*killed, error) {
+// inspect lists the worlds of a run that has just been killed, and their traces.
+func (t *test) inspect(token string, after time.Duration) (*killed, error) {
 	k := &killed{base: t.base, tokens: []string{token}, after: []time.Duration{after}, counts: map[string]int{}}
 	var err error
 	if k.worlds, err = t.worlds(); err != nil {
