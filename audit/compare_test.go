@@ -272,7 +272,7 @@ func TestACgroupOfANodeInANode(t *testing.T) {
 		t.Errorf("%v", found)
 	}
 	delete(inner.Known.Tasks, Key{"k8s.io", "inner"})
-	if found := Compare(n); len(found) != 1 || found[0].Kind != Group {
+	if found := Compare(n); len(found) != 1 || found[0].Kind != CgroupKind {
 		t.Errorf("nobody has it: %v", found)
 	}
 	inner.Complete = false
@@ -302,12 +302,12 @@ func TestANodesTextForm(t *testing.T) {
 // An object that changes between the looks is not reported. A suspect that is only
 // likely in one look is not certain.
 func TestBoth(t *testing.T) {
-	shim := Suspect{Kind: Shim, Sure: Likely, ID: "x", PID: 5, Start: 9, Age: time.Second}
+	shim := Suspect{Kind: ShimKind, Sure: Likely, ID: "x", PID: 5, Start: 9, Age: time.Second}
 	later := shim
 	later.Sure, later.Age = Certain, 4*time.Second
 	again := later
 	again.Start = 10
-	dir := Suspect{Kind: Directory, Sure: Certain, ID: "y", Path: "/y", Changed: time.Unix(5, 0)}
+	dir := Suspect{Kind: BundleKind, Sure: Certain, ID: "y", Path: "/y", Changed: time.Unix(5, 0)}
 	otherDir := dir
 	otherDir.Changed = time.Unix(7, 0)
 	for _, test := range []struct {

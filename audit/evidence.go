@@ -52,7 +52,7 @@ func (r *Report) Evidence(ctx context.Context, w io.Writer, o Options, workloads
 	left := mostProcesses
 	for _, s := range r.Suspects {
 		if left--; s.PID != 0 && left >= 0 {
-			e.process(o.Proc, s.PID, s.Kind == Shim || s.Kind == LostTask)
+			e.process(o.Proc, s.PID, s.Kind == ShimKind || s.Kind == TaskKind)
 		}
 	}
 	for i, v := range r.last.Views {

@@ -45,7 +45,7 @@ func TestASocketOfAUser(t *testing.T) {
 			r := n.reports(t, audit.Options{})
 			found := false
 			for _, s := range r.Suspects {
-				found = found || s.Kind == audit.Listener && s.Path == dead
+				found = found || s.Kind == audit.SocketKind && s.Path == dead
 			}
 			if !found && len(r.Partial) == 0 {
 				t.Errorf("the silent socket is hidden, and no note says so:\n%v", r)

@@ -107,7 +107,7 @@ func (n *node) userFile(name, text string) string {
 func (n *node) findsTheLeak(t *testing.T) *audit.Report {
 	t.Helper()
 	r := n.reports(t, audit.Options{})
-	if len(r.Suspects) != 1 || r.Suspects[0].ID != "lost" || r.Suspects[0].Kind != audit.Directory ||
+	if len(r.Suspects) != 1 || r.Suspects[0].ID != "lost" || r.Suspects[0].Kind != audit.BundleKind ||
 		r.Suspects[0].Sure != audit.Certain || len(r.Suspects[0].With) != 1 || len(r.Partial) != 0 || len(r.Daemons) != 1 {
 		t.Errorf("want the bundle of lost with its runc state, certain, and no note:\n%v", r)
 	}

@@ -7,11 +7,11 @@ import (
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// Directory is a bundle, or a work directory.
-const Directory Kind = "bundle"
+// BundleKind is a bundle, or a work directory.
+const BundleKind Kind = "bundle"
 
 var directoryKind = kind{
-	name: Directory,
+	name: BundleKind,
 	read: func(w *viewing) error {
 		for _, dir := range w.dirs {
 			found, err := scan.Bundles(w.tree, dir.state, dir.root)
@@ -48,7 +48,7 @@ func (c *comparison) bundles() []Suspect {
 		if shim == nil && b.Address != "" {
 			shim = c.byAddress[socketKey(b.Address)]
 		}
-		s := c.suspect(Directory, k)
+		s := c.suspect(BundleKind, k)
 		s.Path, s.Changed = b.Path, b.Changed
 		at := "there"
 		switch {

@@ -1,10 +1,10 @@
 package audit
 
-// Group is a cgroup.
-const Group Kind = "cgroup"
+// CgroupKind is a cgroup.
+const CgroupKind Kind = "cgroup"
 
 var groupKind = kind{
-	name: Group,
+	name: CgroupKind,
 	find: (*comparison).cgroups,
 	do: func(_ Suspect) string {
 		return "rmdir it (safe: the kernel refuses if a process is in it)"
@@ -27,7 +27,7 @@ func (c *comparison) cgroups() []Suspect {
 			continue
 		}
 		reported[g.Key] = true
-		s := c.suspect(Group, g.Key)
+		s := c.suspect(CgroupKind, g.Key)
 		s.Path = g.Path
 		s.Facts, s.Missing = facts("task", none, "procs", none), []string{"task"}
 		if g.Key.Namespace == "" {

@@ -4,12 +4,12 @@ import (
 	"slices"
 )
 
-// InCRI is a container of CRI that CRI does not list, or that CRI reports as running
+// ContainerKind is a container of CRI that CRI does not list, or that CRI reports as running
 // without a task.
-const InCRI Kind = "container"
+const ContainerKind Kind = "container"
 
 var inCRIKind = kind{
-	name: InCRI,
+	name: ContainerKind,
 	find: (*comparison).inCRI,
 	do: func(_ Suspect) string {
 		return "drain the node and restart containerd: CRI then reads containerd's records, and kubelet removes unknown" +
@@ -30,7 +30,7 @@ func (c *comparison) inCRI() []Suspect {
 		if kind == "" || pod || container {
 			continue
 		}
-		s := c.suspect(InCRI, k)
+		s := c.suspect(ContainerKind, k)
 		s.Age = c.Known.Containers[k].Age
 		s.Facts = facts("task", c.task(k), "listed", "not-by-cri")
 		s.Missing = []string{"CRI's record of the " + kind}
@@ -42,7 +42,7 @@ func (c *comparison) inCRI() []Suspect {
 		if _, ok := c.Known.Tasks[k]; ok || c.Known.CRIContainers[id] != "CONTAINER_RUNNING" {
 			continue
 		}
-		s := c.suspect(InCRI, k)
+		s := c.suspect(ContainerKind, k)
 		s.Facts = facts("task", none)
 		s.Missing = []string{"task: CRI reports it as running"}
 		out = append(out, s)

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Mounted is a mount, or a network namespace.
-const Mounted Kind = "mount"
+// MountKind is a mount, or a network namespace.
+const MountKind Kind = "mount"
 
 var mountedKind = kind{
-	name: Mounted,
+	name: MountKind,
 	find: (*comparison).mounts,
 	do: func(_ Suspect) string {
 		return "umount it (safe: the kernel refuses while it is in use)"
@@ -36,7 +36,7 @@ func (c *comparison) mounts() []Suspect {
 		} else if c.mountUsed(m, k) {
 			continue
 		}
-		s := c.suspect(Mounted, k)
+		s := c.suspect(MountKind, k)
 		s.Path = m.Point
 		s.Facts = facts("task", none, "bundle", c.bundleAt(k), "type", m.Type)
 		s.Missing = []string{"task"}

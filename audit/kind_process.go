@@ -5,12 +5,12 @@ import (
 	"path"
 )
 
-// Forgotten is a process of a container that containerd does not know, or a zombie below
+// ProcessKind is a process of a container that containerd does not know, or a zombie below
 // a shim.
-const Forgotten Kind = "process"
+const ProcessKind Kind = "process"
 
 var forgottenKind = kind{
-	name: Forgotten,
+	name: ProcessKind,
 	find: func(c *comparison) []Suspect { return append(c.forgotten(), c.zombies()...) },
 	do: func(s Suspect) string {
 		if s.has("state=zombie") {
@@ -31,7 +31,7 @@ func (c *comparison) forgotten() []Suspect {
 			return
 		}
 		reported[p.PID] = true
-		s := c.suspect(Forgotten, k)
+		s := c.suspect(ProcessKind, k)
 		s.PID, s.Start, s.Age = p.PID, p.Start, p.Age
 		if !sure {
 			s.Sure = Likely
@@ -86,7 +86,7 @@ func (c *comparison) zombies() []Suspect {
 		if !p.Zombie() || parent == nil || !parent.Serves() {
 			continue
 		}
-		s := c.suspect(Forgotten, Key{})
+		s := c.suspect(ProcessKind, Key{})
 		s.PID, s.Start, s.Age, s.Sure = p.PID, p.Start, p.Age, Likely
 		s.Path = p.Comm
 		s.Namespace = parent.Shim.Namespace

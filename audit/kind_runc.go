@@ -7,11 +7,11 @@ import (
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// RuncState is runc's state of a container.
-const RuncState Kind = "runc-state"
+// RuncStateKind is runc's state of a container.
+const RuncStateKind Kind = "runc-state"
 
 var runcStateKind = kind{
-	name: RuncState,
+	name: RuncStateKind,
 	read: func(w *viewing) error {
 		for _, root := range runcRoots {
 			states, err := scan.RuncStates(w.tree, root)
@@ -40,7 +40,7 @@ func (c *comparison) runcStates() []Suspect {
 		if _, ok := c.Known.Tasks[k]; ok || !c.Complete {
 			continue
 		}
-		s := c.suspect(RuncState, k)
+		s := c.suspect(RuncStateKind, k)
 		s.Path, s.Changed = r.Path, r.Changed
 		s.Facts, s.Missing = facts("task", none), []string{"task"}
 		out = append(out, s)

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Shim is a shim without a task, or a helper (shim start, shim delete) that does not
+// ShimKind is a shim without a task, or a helper (shim start, shim delete) that does not
 // exit.
-const Shim Kind = "shim"
+const ShimKind Kind = "shim"
 
 var shimKind = kind{
-	name: Shim,
+	name: ShimKind,
 	find: (*comparison).shims,
 	do: func(s Suspect) string {
 		switch {
@@ -83,7 +83,7 @@ func (c *comparison) lonelyShim(p *Process, k Key) (Suspect, bool) {
 			socket = "listening"
 		}
 	}
-	s := c.suspect(Shim, k)
+	s := c.suspect(ShimKind, k)
 	s.PID, s.Start, s.Age = p.PID, p.Start, p.Age
 	s.Facts = facts("task", c.task(k), "bundle", bundle, "socket", socket, "children", some(len(p.Children)),
 		"state", stateOf(p))
@@ -105,7 +105,7 @@ func (c *comparison) lonelyShim(p *Process, k Key) (Suspect, bool) {
 }
 
 func (c *comparison) helper(p *Process, k Key) Suspect {
-	s := c.suspect(Shim, k)
+	s := c.suspect(ShimKind, k)
 	s.PID, s.Start, s.Age, s.Sure = p.PID, p.Start, p.Age, Likely
 	s.Facts = facts("task", c.task(k), "children", some(len(p.Children)), "state", stateOf(p), "helper", p.Shim.Action)
 	s.Missing = []string{"end: a helper (" + p.Shim.Action + ") lives for a second"}

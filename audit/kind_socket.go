@@ -1,10 +1,10 @@
 package audit
 
-// Listener is a shim's socket without a listener.
-const Listener Kind = "socket"
+// SocketKind is a shim's socket without a listener.
+const SocketKind Kind = "socket"
 
 var listenerKind = kind{
-	name: Listener,
+	name: SocketKind,
 	find: (*comparison).sockets,
 	do: func(_ Suspect) string {
 		return "harmless; remove it when no shim is starting"
@@ -19,7 +19,7 @@ func (c *comparison) sockets() []Suspect {
 		if socket.Listening || c.inMotion(socket.Of) {
 			continue
 		}
-		s := c.suspect(Listener, socket.Of)
+		s := c.suspect(SocketKind, socket.Of)
 		s.Path, s.Changed, s.Sure = socket.Path, socket.Changed, Certain
 		s.Missing = []string{"listener"}
 		bundle := ""

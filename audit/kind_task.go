@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// LostTask is a task with a wrong status.
-const LostTask Kind = "task"
+// TaskKind is a task with a wrong status.
+const TaskKind Kind = "task"
 
 var lostTaskKind = kind{
-	name: LostTask,
+	name: TaskKind,
 	find: (*comparison).tasks,
 	do: func(s Suspect) string {
 		switch {
@@ -51,7 +51,7 @@ func (c *comparison) tasks() []Suspect {
 	}
 	for _, k := range sorted(c.Known.Tasks) {
 		t := c.Known.Tasks[k]
-		s := c.suspect(LostTask, k)
+		s := c.suspect(TaskKind, k)
 		shim := c.server(k, t)
 		s.Facts = facts("task", c.task(k))
 		switch {

@@ -58,11 +58,11 @@ const (
 // privileges tells an operator how to let the audit read everything.
 const privileges = "run the audit as root, in a container with hostPID and the capability SYS_PTRACE"
 
-// Look reads the state of the node. The notes name everything that it could not read in
+// Scan reads the state of the node. The notes name everything that it could not read in
 // time. It returns an error if it could read nothing.
-func Look(ctx context.Context, o Options) (*Node, error) {
+func Scan(ctx context.Context, o Options) (*Node, error) {
 	o = o.withDefaults()
-	l := &look{Options: o, now: time.Now()}
+	l := &scan{Options: o, now: time.Now()}
 	limited, cancel := context.WithTimeout(ctx, ownTime+(timeoutsOfLists+timeoutsOfTasks)*o.Timeout)
 	defer cancel()
 	node, err := l.take(limited)
@@ -72,15 +72,15 @@ func Look(ctx context.Context, o Options) (*Node, error) {
 	return node, err
 }
 
-// look is the state of Look. The table is complete before the first view, and views only
+// scan is the state of Look. The table is complete before the first view, and views only
 // read it.
-type look struct {
+type scan struct {
 	Options
 	now   time.Time
 	table *processTable
 }
 
-func (l *look) take(ctx context.Context) (*Node, error) {
+func (l *scan) take(ctx context.Context) (*Node, error) {
 	n := &Node{Taken: l.now}
 	table, err := readProcesses(ctx, l.Options)
 	if err != nil {
@@ -118,7 +118,7 @@ const viewsAtOnce = 8
 // views takes the views of root's containerds. With Options.Untrusted, it then takes the
 // views of users' containerds, and a view for each refused containerd of root. It reports
 // whether a view took too long.
-func (l *look) views(ctx context.Context, groups []*group, n *Node) (late bool) {
+func (l *scan) views(ctx context.Context, groups []*group, n *Node) (late bool) {
 	users := slices.IndexFunc(groups, func(g *group) bool { return g.user != nil })
 	if users < 0 {
 		users = len(groups)
@@ -140,7 +140,7 @@ func (l *look) views(ctx context.Context, groups []*group, n *Node) (late bool) 
 	return late
 }
 
-func (l *look) viewsOf(ctx context.Context, groups []*group, n *Node) (refused []*group, late bool) {
+func (l *scan) viewsOf(ctx context.Context, groups []*group, n *Node) (refused []*group, late bool) {
 	views, errs := make([]*View, len(groups)), make([]error, len(groups))
 	var all errgroup.Group
 	all.SetLimit(viewsAtOnce)
@@ -172,7 +172,7 @@ func (l *look) viewsOf(ctx context.Context, groups []*group, n *Node) (refused [
 
 // anyView takes the view through the first process of a group that still runs. It returns
 // an error if all have exited.
-func (l *look) anyView(ctx context.Context, g *group) (*View, error) {
+func (l *scan) anyView(ctx context.Context, g *group) (*View, error) {
 	anchors := []int{g.anchor}
 	for _, p := range g.shims {
 		anchors = append(anchors, p.PID)
@@ -186,7 +186,7 @@ func (l *look) anyView(ctx context.Context, g *group) (*View, error) {
 		whole, cancel := afterwards(ctx)
 		defer cancel()
 		got, err := attempt(whole, root, l.hangs+l.Timeout, func(at func(string)) answer {
-			w := viewing{look: l, group: g, at: at, View: &View{Root: root, PIDNS: g.pidns}}
+			w := viewing{scan: l, group: g, at: at, View: &View{Root: root, PIDNS: g.pidns}}
 			return answer{w.View, w.take(ctx, pid)}
 		})
 		if err = cmp.Or(err, got.error); err == nil {
@@ -222,7 +222,7 @@ func afterwards(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // notAskedPeers returns notes about the peers that Options.PID leaves out.
-func (l *look) notAskedPeers(views []*View) []string {
+func (l *scan) notAskedPeers(views []*View) []string {
 	var notes []string
 	asked := map[int]bool{}
 	for _, v := range views {

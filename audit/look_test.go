@@ -92,7 +92,7 @@ func TestAWalkThatIsCut(t *testing.T) {
 	defer cancel()
 	for ctx, isCut := range map[context.Context]bool{t.Context(): false, over: true} {
 		v := &View{Root: "/root", Complete: true}
-		w := viewing{look: &look{}, View: v, group: &group{}, whole: tree, at: func(string) {}}
+		w := viewing{scan: &scan{}, View: v, group: &group{}, whole: tree, at: func(string) {}}
 		v.Daemons = []Daemon{{Answered: true}}
 		err := w.walk(ctx, func() error {
 			_, err := w.tree.List("/run")
@@ -145,7 +145,7 @@ func TestTextIsQuoted(t *testing.T) {
 	r := &Report{
 		Node: forged, Partial: []string{forged}, Untrusted: []Untrusted{{PID: 1, Why: forged}},
 		Daemons: []Daemon{{Address: forged, Version: forged}},
-		Suspects: []Suspect{{Kind: Forgotten, Sure: Likely, ID: forged, Namespace: forged, Path: forged, View: forged,
+		Suspects: []Suspect{{Kind: ProcessKind, Sure: Likely, ID: forged, Namespace: forged, Path: forged, View: forged,
 			Missing: []string{forged}, With: []string{forged}, Bugs: []string{forged}, Do: forged}},
 	}
 	text := r.String()

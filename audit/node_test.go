@@ -169,7 +169,7 @@ func TestAHealthyNode(t *testing.T) {
 	n := newNode(t)
 	n.run("c1", "wait", "")
 	r := n.audit()
-	if len(r.Suspects) != 0 || len(r.Partial) != 0 || r.Shims != 1 || len(r.Daemons) != 1 || r.Looks != 1 {
+	if len(r.Suspects) != 0 || len(r.Partial) != 0 || r.Shims != 1 || len(r.Daemons) != 1 || r.Scans != 1 {
 		t.Errorf("%v", r)
 	}
 	if d := r.Daemons[0]; !d.Answered || d.Version != containerd.DefaultRelease || d.Address != n.Address() {
@@ -188,7 +188,7 @@ func TestALeakedShim(t *testing.T) {
 	}
 	s := r.Suspects[0]
 	want := "task=none bundle=gone socket=listening children=none"
-	if s.Kind != audit.Shim || s.ID != "lost" || s.Sure != audit.Certain || strings.Join(s.Facts, " ") != want {
+	if s.Kind != audit.ShimKind || s.ID != "lost" || s.Sure != audit.Certain || strings.Join(s.Facts, " ") != want {
 		t.Errorf("%+v", s)
 	}
 	// containerd is down. The leaked shim is still reported, and the healthy one is not.
@@ -234,7 +234,7 @@ func TestAStoppedShim(t *testing.T) {
 		t.Fatalf("%v", r)
 	}
 	s := r.Suspects[0]
-	if s.Kind != audit.LostTask || s.ID != "c1" || s.Sure != audit.Certain || !strings.Contains(s.Do, "CONT") {
+	if s.Kind != audit.TaskKind || s.ID != "c1" || s.Sure != audit.Certain || !strings.Contains(s.Do, "CONT") {
 		t.Errorf("%+v", s)
 	}
 }
@@ -259,7 +259,7 @@ func TestManyStoppedShims(t *testing.T) {
 		t.Errorf("%v", r)
 	}
 	for _, s := range r.Suspects {
-		if s.Kind != audit.LostTask {
+		if s.Kind != audit.TaskKind {
 			t.Errorf("%+v", s)
 		}
 	}

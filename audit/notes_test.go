@@ -43,7 +43,7 @@ func TestRepeated(t *testing.T) {
 
 // A task without a shim has no process whose stack could be read.
 func TestAdviceWithoutAProcess(t *testing.T) {
-	s := Suspect{Kind: LostTask, ID: "x", Facts: []string{"task=UNKNOWN", "shim=none"}}
+	s := Suspect{Kind: TaskKind, ID: "x", Facts: []string{"task=UNKNOWN", "shim=none"}}
 	if do := lostTaskKind.do(s); strings.Contains(do, "/proc/0") {
 		t.Error(do)
 	}

@@ -18,9 +18,9 @@ func TestMetrics(t *testing.T) {
 		Taken: time.Unix(7, 0), Shims: 3, Partial: []string{"x"},
 		Daemons: []audit.Daemon{{Address: "/a", Version: "v2.3.7", Answered: true}, {Address: "/b\"\n\\"}},
 		Suspects: []audit.Suspect{
-			{Kind: audit.Shim, Sure: audit.Certain, Namespace: "k8s.io", Bugs: []string{"containerd#8981", "other"}},
-			{Kind: audit.Shim, Sure: audit.Certain, Namespace: "k8s.io", Bugs: []string{"containerd#8981"}},
-			{Kind: audit.Listener, Sure: audit.Certain},
+			{Kind: audit.ShimKind, Sure: audit.Certain, Namespace: "k8s.io", Bugs: []string{"containerd#8981", "other"}},
+			{Kind: audit.ShimKind, Sure: audit.Certain, Namespace: "k8s.io", Bugs: []string{"containerd#8981"}},
+			{Kind: audit.SocketKind, Sure: audit.Certain},
 		},
 	}
 	var b bytes.Buffer

@@ -14,7 +14,7 @@ type Report struct {
 	Node     string    `json:"node"` // the host's name
 	Taken    time.Time `json:"taken"`
 	Took     Millis    `json:"tookMs"`
-	Looks    int       `json:"looks"` // 1 if the first look found no suspect
+	Scans    int       `json:"looks"` // 1 if the first look found no suspect
 	Suspects []Suspect `json:"suspects"`
 	// Untrusted are the processes that the audit does not trust as containerds.
 	Untrusted []Untrusted `json:"untrusted,omitempty"`
@@ -53,12 +53,12 @@ func (m *Millis) UnmarshalJSON(text []byte) error {
 func Run(ctx context.Context, o Options) (*Report, error) {
 	o = o.withDefaults()
 	begun := time.Now()
-	first, err := Look(ctx, o)
+	first, err := Scan(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	found := Compare(first)
-	r := &Report{Looks: 1, last: first, untrusted: o.Untrusted}
+	r := &Report{Scans: 1, last: first, untrusted: o.Untrusted}
 	if len(found) > 0 {
 		settled := time.NewTimer(o.Settle)
 		defer settled.Stop()
@@ -67,7 +67,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		second, err := Look(ctx, o)
+		second, err := Scan(ctx, o)
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
@@ -78,7 +78,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 			r.Partial = append(r.Partial, "the suspects were seen only once, because the second look failed: "+err.Error())
 		default:
 			found = both(found, Compare(second))
-			r.Looks, r.last = 2, second
+			r.Scans, r.last = 2, second
 		}
 	}
 	r.Suspects, r.Took = append([]Suspect{}, found...), Millis(time.Since(begun))

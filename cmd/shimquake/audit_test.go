@@ -23,16 +23,16 @@ func TestBugsOfASuspect(t *testing.T) {
 		facts         []string
 		first, never  string
 	}{
-		{"Shutdown's error on a release that has it", "v2.3.7", audit.Shim, leaked, "containerd-8981", "containerd-7496"},
-		{"a commit counts as its release", "v2.3.7-5-gabc.m", audit.Shim, leaked, "containerd-8981", ""},
-		{"a vendor's package, too", "1.6.20~ds1", audit.Shim, leaked, "containerd-8981", ""},
-		{"and on one that has not", "v2.4.2", audit.Shim, leaked, "", "containerd-8981"},
-		{"a bundle that was being removed", "v2.4.2", audit.Directory,
+		{"Shutdown's error on a release that has it", "v2.3.7", audit.ShimKind, leaked, "containerd-8981", "containerd-7496"},
+		{"a commit counts as its release", "v2.3.7-5-gabc.m", audit.ShimKind, leaked, "containerd-8981", ""},
+		{"a vendor's package, too", "1.6.20~ds1", audit.ShimKind, leaked, "containerd-8981", ""},
+		{"and on one that has not", "v2.4.2", audit.ShimKind, leaked, "", "containerd-8981"},
+		{"a bundle that was being removed", "v2.4.2", audit.BundleKind,
 			[]string{"task=none", "bundle=hidden", "shim=none"}, "bundle-in-removal", "socket-of-a-group"},
-		{"a cgroup: why its creation was cut off nobody knows", "v2.4.2", audit.Group, []string{"task=none", "procs=none"},
+		{"a cgroup: why its creation was cut off nobody knows", "v2.4.2", audit.CgroupKind, []string{"task=none", "procs=none"},
 			"cgroup-of-a-killed-create", ""},
-		{"an unknown version", "", audit.Shim, leaked, "", "containerd-8981"},
-		{"what nothing in the catalogue leaves", "v2.4.2", audit.LostTask, []string{"task=RUNNING", "process=none"}, "", ""},
+		{"an unknown version", "", audit.ShimKind, leaked, "", "containerd-8981"},
+		{"what nothing in the catalogue leaves", "v2.4.2", audit.TaskKind, []string{"task=RUNNING", "process=none"}, "", ""},
 	} {
 		r := audit.Report{Suspects: []audit.Suspect{{Kind: test.kind, Facts: test.facts, Version: test.version}}}
 		nameBugs(&r)
@@ -54,11 +54,11 @@ func TestOneAnswerForANode(t *testing.T) {
 		version string
 		paste   string
 	}{
-		"a shim without a task": {audit.Shim, []string{"task=none", "bundle=gone", "socket=listening", "children=none"},
+		"a shim without a task": {audit.ShimKind, []string{"task=none", "bundle=gone", "socket=listening", "children=none"},
 			"v2.3.7", shim},
-		"a bundle in removal": {audit.Directory, []string{"task=none", "bundle=hidden", "shim=none"}, "v2.4.2",
+		"a bundle in removal": {audit.BundleKind, []string{"task=none", "bundle=hidden", "shim=none"}, "v2.4.2",
 			"# ls -A /run/containerd/io.containerd.runtime.v2.task/ci\n.job-00001\n"},
-		"a socket": {audit.Listener, []string{"socket=silent"}, "v2.4.2",
+		"a socket": {audit.SocketKind, []string{"socket=silent"}, "v2.4.2",
 			"# ls /run/containerd/s\n" + strings.Repeat("a", 64) + "\n# pgrep -c containerd-shim\n0\n"},
 	} {
 		r := audit.Report{Suspects: []audit.Suspect{
@@ -76,7 +76,7 @@ func TestOneAnswerForANode(t *testing.T) {
 // On an untested version a bug is reported as possible.
 func TestBugsThatASuspectMayBe(t *testing.T) {
 	r := audit.Report{Suspects: []audit.Suspect{
-		{Kind: audit.Shim, Facts: []string{"task=none", "bundle=gone", "children=none"}, Version: "v1.5.18"},
+		{Kind: audit.ShimKind, Facts: []string{"task=none", "bundle=gone", "children=none"}, Version: "v1.5.18"},
 	}}
 	nameBugs(&r)
 	if s := r.Suspects[0]; len(s.Bugs) != 0 || !slices.Contains(s.MayBe, "containerd-8981") ||
@@ -110,7 +110,7 @@ func TestWatchTellsNews(t *testing.T) {
 	var out bytes.Buffer
 	a := auditing{out: &out}
 	s := audit.Suspect{
-		Kind: audit.Shim, Sure: audit.Certain, Namespace: "k8s.io", ID: "c1", PID: 5, Missing: []string{"task"},
+		Kind: audit.ShimKind, Sure: audit.Certain, Namespace: "k8s.io", ID: "c1", PID: 5, Missing: []string{"task"},
 	}
 	for range 2 {
 		a.news(&audit.Report{Suspects: []audit.Suspect{s}, Shims: 4, Taken: time.Unix(0, 0)})

@@ -49,7 +49,7 @@ func TestForeignTextIsQuoted(t *testing.T) {
 		"a pasted report": {"repro", "--dry-run",
 			file(t, "containerd://1.7.2\nstuck: x\x1b[2J\rheld     forged\u202e\n")},
 		"a bundle of an audit": {"repro", "--dry-run", auditBundle(t, audit.Report{Suspects: []audit.Suspect{
-			{Kind: audit.Shim, ID: foreign, Namespace: foreign, Path: foreign, Version: foreign},
+			{Kind: audit.ShimKind, ID: foreign, Namespace: foreign, Path: foreign, Version: foreign},
 			{Kind: audit.Kind(foreign), ID: foreign, Path: foreign}}})},
 		"a journal's build":      {"report", "--out", t.TempDir(), swept},
 		"a case that is missing": {"run", "x\x1b[2J\nheld     forged"},

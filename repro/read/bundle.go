@@ -77,9 +77,9 @@ func fromBundle(in io.Reader) (Report, error) {
 
 // ofSuspects maps the kinds of the audit's suspects to kinds of observations.
 var ofSuspects = map[audit.Kind]What{
-	audit.Shim: OrphanShim, audit.Forgotten: LiveProcess, audit.LostTask: TaskNoProcess, audit.InCRI: ContainerLeft,
-	audit.Directory: BundleLeft, audit.RuncState: RuncLeft, audit.Group: CgroupLeft, audit.Mounted: MountLeft,
-	audit.Listener: SocketLeft,
+	audit.ShimKind: OrphanShim, audit.ProcessKind: LiveProcess, audit.TaskKind: TaskNoProcess, audit.ContainerKind: ContainerLeft,
+	audit.BundleKind: BundleLeft, audit.RuncStateKind: RuncLeft, audit.CgroupKind: CgroupLeft, audit.MountKind: MountLeft,
+	audit.SocketKind: SocketLeft,
 }
 
 // OfAudit returns the report of an audit, with one line for each suspect.

@@ -55,7 +55,7 @@ var _ = Describe("the audit of a node", Label("control"), func() {
 		}
 		// The audit's own tests have a task with a wrong status.
 		Expect(have).To(ContainElements(slices.DeleteFunc(audit.Kinds(),
-			func(k audit.Kind) bool { return k == audit.LostTask })))
+			func(k audit.Kind) bool { return k == audit.TaskKind })))
 	})
 })
 
@@ -76,7 +76,7 @@ var _ = Describe("the audit of a node after containerd#8981", Label("control"), 
 		Expect(after).NotTo(BeNil())
 		Expect(after.Suspects).To(HaveLen(1), "%v", after)
 		s := after.Suspects[0]
-		Expect(s.Kind).To(Equal(audit.Shim))
+		Expect(s.Kind).To(Equal(audit.ShimKind))
 		Expect(s.Version).To(HavePrefix(containerd.QuickRelease))
 		Expect(s.Sure).To(Equal(audit.Certain))
 		Expect(s.Missing).To(ContainElements("task", "bundle"))

@@ -50,7 +50,7 @@ const taskBundles = "/run/containerd/io.containerd.runtime.v2.task/" + daemon.Ta
 var controls = []control{
 	{
 		name:    "a real shim that containerd does not know",
-		audit:   audit.Shim,
+		audit:   audit.ShimKind,
 		leave:   startShim,
 		class:   finding.ClassShim,
 		besides: []finding.Class{finding.ClassSocket},
@@ -58,7 +58,7 @@ var controls = []control{
 	{name: "a process without an owner", leave: startSleep, class: finding.ClassProcess},
 	{
 		name:    "a process of runc's that containerd does not know",
-		audit:   audit.Forgotten,
+		audit:   audit.ProcessKind,
 		forgot:  true,
 		leave:   createByRunc,
 		class:   finding.ClassProcess,
@@ -66,33 +66,33 @@ var controls = []control{
 	},
 	{
 		name:  "the socket of a killed shim",
-		audit: audit.Listener,
+		audit: audit.SocketKind,
 		leave: after(startShim, killShim),
 		class: finding.ClassSocket,
 	},
 	{
 		name:  "a bundle",
-		audit: audit.Directory,
+		audit: audit.BundleKind,
 		leave: makeDir(func(runner.Scene) string { return taskBundles + planted }),
 		class: finding.ClassBundle,
 	},
 	{
 		name:  "a bundle whose removal containerd did not finish",
-		audit: audit.Directory,
+		audit: audit.BundleKind,
 		leave: makeDir(func(runner.Scene) string { return taskBundles + "." + planted }),
 		class: finding.ClassBundle,
 	},
-	{name: "a work directory", audit: audit.Directory, leave: makeDir(func(s runner.Scene) string {
+	{name: "a work directory", audit: audit.BundleKind, leave: makeDir(func(s runner.Scene) string {
 		return s.World.RootDir() + "/io.containerd.runtime.v2.task/" + daemon.TaskNamespace + "/" + planted
 	}), class: finding.ClassBundle},
 	{name: "a directory of CRI", api: harness.CRI, leave: makeDir(func(s runner.Scene) string {
 		return s.World.RootDir() + "/io.containerd.grpc.v1.cri/containers/" + planted
 	}), class: finding.ClassCRIDir},
 	{name: "a mount", leave: mountTmpfs, class: finding.ClassMount},
-	{name: "a cgroup", audit: audit.Group, leave: makeCgroup, class: finding.ClassCgroup},
+	{name: "a cgroup", audit: audit.CgroupKind, leave: makeCgroup, class: finding.ClassCgroup},
 	{
 		name:    "the state of a killed container of runc's",
-		audit:   audit.RuncState,
+		audit:   audit.RuncStateKind,
 		leave:   abandonRunc,
 		class:   finding.ClassRuncState,
 		besides: []finding.Class{finding.ClassCgroup},
@@ -141,13 +141,13 @@ var controls = []control{
 	{name: "a subscription that its client does not end", leave: leaveSubscription, class: finding.ClassHandle},
 	{
 		name:  "a network namespace without a pod, with a name of CNI's form",
-		audit: audit.Mounted,
+		audit: audit.MountKind,
 		leave: bindNetworkAs("cni-planted"),
 		class: finding.ClassMount,
 	},
 	{
 		name:    "the root file system of a removed container",
-		audit:   audit.Directory,
+		audit:   audit.BundleKind,
 		leave:   mountRootFS,
 		class:   finding.ClassMount,
 		besides: []finding.Class{finding.ClassBundle},
@@ -155,7 +155,7 @@ var controls = []control{
 	{
 		name:  "a container of CRI that CRI does not list",
 		api:   harness.CRI,
-		audit: audit.InCRI,
+		audit: audit.ContainerKind,
 		leave: createForCRI,
 		class: finding.ClassContainer,
 	},
