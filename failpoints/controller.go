@@ -27,8 +27,8 @@ type Hit struct {
 	Fault int `json:"fault"`
 }
 
-// Passed returns the point, or the zero Point if this build cannot parse its name.
-func (h Hit) Passed() Point {
+// ParsedPoint returns the point, or the zero Point if this build cannot parse its name.
+func (h Hit) ParsedPoint() Point {
 	p, err := ParsePoint(h.Point)
 	if err != nil {
 		return Point{}

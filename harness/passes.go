@@ -15,13 +15,13 @@ import (
 
 // Trace has the hits of a workload: each execution of a point by a process.
 type Trace struct {
-	// Passes are the hits in the order of time, see History.Passes.
-	Passes  []Pass
+	// Hits are the hits in the order of time, see History.Passes.
+	Hits    []TracedHit
 	Verdict Verdict
 }
 
-// Pass is a hit of a point, with all facts that a fault there needs.
-type Pass struct {
+// TracedHit is a hit of a point, with all facts that a fault there needs.
+type TracedHit struct {
 	Point failpoints.Point
 	// Path is the step of the client during the hit: create, start, exit or delete. It is
 	// load while containerd starts.
@@ -47,11 +47,11 @@ type Pass struct {
 	Ending bool
 }
 
-// Passes returns the hits of a history's processes in the order of time, from the start
+// TracedHits returns the hits of a history's processes in the order of time, from the start
 // of containerd until the client was done. Hits of the oracle's own calls are counted,
 // but left out. The run must be one of runner.Trace. In other runs, probes report only
 // the methods and the statements near an armed statement.
-func (h *History) Passes() ([]Pass, error) {
+func (h *History) TracedHits() ([]TracedHit, error) {
 	hits := slices.DeleteFunc(slices.Clone(h.Hits), func(hit failpoints.Hit) bool { return hit.Time.After(h.Done) })
 	slices.SortStableFunc(hits, func(a, b failpoints.Hit) int { return a.Time.Compare(b.Time) })
 	phases, steps := h.phases(), h.steps()
@@ -60,7 +60,7 @@ func (h *History) Passes() ([]Pass, error) {
 		kind string
 	}
 	counts := map[decision]int{}
-	var out []Pass
+	var out []TracedHit
 	asked := askedToExit(hits)
 	for n, hit := range hits {
 		point, err := failpoints.ParsePoint(hit.Point)
@@ -68,7 +68,7 @@ func (h *History) Passes() ([]Pass, error) {
 			return nil, fmt.Errorf("a process passed a point that this build does not know: %w", err)
 		}
 		last, ending := asked[hit.PID]
-		p := Pass{Point: point, Path: at(phases, hit.Time, load), Step: at(steps, hit.Time, 0), Call: hit.Call,
+		p := TracedHit{Point: point, Path: at(phases, hit.Time, load), Step: at(steps, hit.Time, 0), Call: hit.Call,
 			Callee: hit.Callee, Ctx: hit.Ctx, Ending: ending && n > last}
 		count := func(kind string) int {
 			counts[decision{point, kind}]++

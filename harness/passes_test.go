@@ -59,7 +59,7 @@ func TestPassesOfAShimThatEnds(t *testing.T) {
 			Hit: probe.Hit{Point: hit.point}, PID: hit.pid, Who: "shim", Time: time.UnixMilli(int64(n))})
 	}
 	h.Calls = []Call{{Who: "client", Verb: "delete", At: time.UnixMilli(0)}}
-	passes, err := h.Passes()
+	passes, err := h.TracedHits()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,7 +103,7 @@ func (b *builder) proof(fault int) string {
 func (b *builder) hits() {
 	open := map[string][]failpoints.Hit{}
 	for _, hit := range b.h.Hits {
-		p := hit.Passed()
+		p := hit.ParsedPoint()
 		if p.Kind != failpoints.RPC {
 			b.statement(hit, p.What+":"+p.Where)
 			continue
@@ -129,7 +129,7 @@ func (b *builder) hits() {
 	for _, all := range open {
 		for _, hit := range all { // calls without a response: a process died, or a connection broke
 			hit.Err = cmp.Or(hit.Err, "no response was recorded")
-			b.hit(hit, hit.Passed().What, 0)
+			b.hit(hit, hit.ParsedPoint().What, 0)
 		}
 	}
 }

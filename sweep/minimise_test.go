@@ -185,7 +185,7 @@ func TestAKnownFindingIsGoneForGood(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := b.Cases[0]
-	pass := plan.Pass{Point: own.Plan[0].At, Nth: 1, Path: "create"}
+	pass := plan.Hit{Point: own.Plan[0].At, Nth: 1, Path: "create"}
 	p := plan.Plan{Version: "v2.4.2", Specs: []plan.Spec{
 		plan.Single(pass, "error(injected by shimquake)", "task"), faultsAt("task", "Delete"),
 	}}.Sealed()

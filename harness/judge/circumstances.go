@@ -137,7 +137,7 @@ func servedByNeighbour(h *harness.History) bool {
 	for n := range h.Hits {
 		hit := &h.Hits[n]
 		if hit.Who == "shim" && hit.ID != "" && !hit.Time.After(h.After.At) && !asked[hit.PID] &&
-			hit.Passed().Service() == "Task" {
+			hit.ParsedPoint().Service() == "Task" {
 			asked[hit.PID], last = true, hit.ID
 		}
 	}
@@ -167,7 +167,7 @@ func twoShims(h *harness.History) bool {
 	creates, last := map[int]time.Time{}, map[int]time.Time{}
 	for n := range h.Hits {
 		hit := &h.Hits[n]
-		if hit.Who != "shim" || hit.Passed().Service() != "Task" || hit.Passed().Where != "entry" ||
+		if hit.Who != "shim" || hit.ParsedPoint().Service() != "Task" || hit.ParsedPoint().Where != "entry" ||
 			hit.Time.After(h.After.At) {
 			continue
 		}

@@ -42,7 +42,7 @@ func conditions(h *harness.History, at time.Time) residue.Circumstances {
 // served reports whether a shim received Create, and so had listened on its socket.
 func served(h *harness.History, pid int) bool {
 	for _, hit := range h.Hits {
-		if hit.Who == "shim" && hit.PID == pid && hit.Passed().What == "Task.Create" {
+		if hit.Who == "shim" && hit.PID == pid && hit.ParsedPoint().What == "Task.Create" {
 			return true
 		}
 	}

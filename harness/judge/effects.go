@@ -126,7 +126,7 @@ func effectsOfHits(h *harness.History) (all []effect) {
 			is = crashed
 		case holds(hit.Did):
 			is = callHeld
-		case hit.Passed().Kind == failpoints.Stmt:
+		case hit.ParsedPoint().Kind == failpoints.Stmt:
 			is = statementBroken
 		}
 		all = append(all, effect{kind: is, from: hit.Time, to: hit.Time, pid: hit.PID})

@@ -23,7 +23,7 @@ func TestToldAgain(t *testing.T) {
 	passes := func(point string, ms int, change func(*failpoints.Hit)) func(*harness.History) {
 		return func(h *harness.History) {
 			pass := hit(point, ms, change)
-			if pass.Passed().Who == "containerd" {
+			if pass.ParsedPoint().Who == "containerd" {
 				pass.Who, pass.PID = "containerd", 9
 			}
 			h.Hits = append(h.Hits, pass)

@@ -95,8 +95,8 @@ const forward = "Events.Forward"
 func oomUnreported(h *harness.History, i harness.Instance) bool {
 	again := []term.Action{term.Off, term.Error, term.Lose}
 	return held(h, i) || slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
-		return hit.Fault >= 0 && !killedByTerm(hit.Did) && (hit.Passed().Kind == failpoints.Stmt ||
-			hit.Passed().What == forward && !slices.Contains(again, hit.Did))
+		return hit.Fault >= 0 && !killedByTerm(hit.Did) && (hit.ParsedPoint().Kind == failpoints.Stmt ||
+			hit.ParsedPoint().What == forward && !slices.Contains(again, hit.Did))
 	})
 }
 

@@ -109,7 +109,7 @@ func unsent(hits []failpoints.Hit, shims map[int]bool, from, back time.Time) (fi
 	for n := range hits {
 		hit := &hits[n]
 		failed := hit.Point == forwarded && hit.Err != "" ||
-			hit.Did == term.Error && hit.Passed().What == forward
+			hit.Did == term.Error && hit.ParsedPoint().What == forward
 		if !failed || !shims[hit.PID] || !hit.Time.After(from) {
 			continue
 		}
@@ -220,7 +220,7 @@ func acknowledgedWindows(h *harness.History, id string) (all []event.Gap) {
 	slices.SortStableFunc(hits, func(a, b failpoints.Hit) int { return a.Time.Compare(b.Time) })
 	for n := range hits {
 		hit := &hits[n]
-		if hit.Did != term.Off && hit.Who == "containerd" && hit.Passed().Kind == failpoints.Stmt {
+		if hit.Did != term.Off && hit.Who == "containerd" && hit.ParsedPoint().Kind == failpoints.Stmt {
 			broken = true
 		}
 		if hit.ID != id || hit.ExecID != "" {

@@ -242,7 +242,7 @@ func calling(hits []failpoints.Hit, deaths []daemon.Death) string {
 	open := map[call]int{}
 	var order []call
 	for _, h := range hits {
-		p := h.Passed()
+		p := h.ParsedPoint()
 		if p.Who != "containerd" || p.Service() != "Task" || p.What == "Task.Wait" {
 			continue
 		}

@@ -71,8 +71,8 @@ func (r *Runner) Trace(ctx context.Context, c harness.Case) (harness.Trace, erro
 	if v.Outcome == harness.Invalid {
 		return harness.Trace{Verdict: v}, fmt.Errorf("trace %s: %s", c.Name, v.Why())
 	}
-	passes, err := v.History.Passes()
-	return harness.Trace{Passes: passes, Verdict: v}, err
+	passes, err := v.History.TracedHits()
+	return harness.Trace{Hits: passes, Verdict: v}, err
 }
 
 func (r *Runner) run(ctx context.Context, c harness.Case, trace bool) harness.Verdict {

@@ -39,18 +39,18 @@ func TestTrace(t *testing.T) {
 				"rpc:shim:Task.Delete:entry": "delete", "rpc:containerd:Task.Shutdown:entry": "delete",
 			} {
 				at := failpoints.MustPoint(point)
-				if !slices.ContainsFunc(trace.Passes, func(p harness.Pass) bool { return p.Point == at && p.Path == path }) {
+				if !slices.ContainsFunc(trace.Hits, func(p harness.TracedHit) bool { return p.Point == at && p.Path == path }) {
 					t.Errorf("%s was not passed on the path %s", point, path)
 				}
 			}
-			for _, p := range trace.Passes {
+			for _, p := range trace.Hits {
 				if strings.HasPrefix(p.Point.What, "tasks.local.List") {
 					t.Errorf("%s, on the path %s: only the oracle lists tasks", p.Point, p.Path)
 				}
 			}
 			loads := slices.ContainsFunc(
-				trace.Passes,
-				func(p harness.Pass) bool { return p.Path == "load" && p.Point.Kind == failpoints.RPC },
+				trace.Hits,
+				func(p harness.TracedHit) bool { return p.Path == "load" && p.Point.Kind == failpoints.RPC },
 			)
 			if loads != w.Restarts() {
 				t.Errorf("ttrpc calls while containerd loads: %v", loads)

@@ -69,7 +69,7 @@ func spec(t *testing.T, at, action, path string) plan.Spec {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return plan.Single(plan.Pass{Point: p, Nth: 1, Path: path}, action, "task")
+	return plan.Single(plan.Hit{Point: p, Nth: 1, Path: path}, action, "task")
 }
 
 // The function that the report names comes first, then the reported conditions, then the

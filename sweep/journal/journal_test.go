@@ -27,7 +27,7 @@ func begun(t testing.TB, n int, shard plan.Shard) (string, *Journal, Head) {
 	p := plan.Plan{Version: "v2.4.2", Subject: "abc"}
 	for i := range n {
 		at := failpoints.MustPoint("stmt:containerd:runtime.binary.Start:" + strings.Repeat("x", i+1))
-		p.Specs = append(p.Specs, plan.Single(plan.Pass{Point: at, Nth: 1, Path: "create"}, "crash", "task"))
+		p.Specs = append(p.Specs, plan.Single(plan.Hit{Point: at, Nth: 1, Path: "create"}, "crash", "task"))
 	}
 	dir, h := t.TempDir(), Head{Plan: p.Sealed(), Shard: shard}
 	j, err := Create(dir, h)

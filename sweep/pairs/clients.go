@@ -14,7 +14,7 @@ const heldWhileBack = "cancel call,await call,sleep 100ms,release"
 
 // isEvents reports whether a hit is in containerd's Events service, to which shims
 // forward events.
-func isEvents(p plan.Pass) bool { return p.Point.Service() == "Events" }
+func isEvents(p plan.Hit) bool { return p.Point.Service() == "Events" }
 
 // retry plans cases in which the client cancels its call and retries immediately. It does
 // so at each ttrpc method, and at each statement of a create or delete. At methods it
@@ -25,7 +25,7 @@ func (w *pairing) retry() ([]plan.Spec, error) {
 		return nil, err
 	}
 	var out []plan.Spec
-	for _, p := range firstOfEach(passes, "pause", func(p plan.Pass) bool {
+	for _, p := range firstOfEach(passes, "pause", func(p plan.Hit) bool {
 		method := p.Moment == plan.AtMethod && !isEvents(p)
 		return p.Path != "load" && (method || slices.Contains(plan.Retried, p.Point.What))
 	}) {
@@ -38,7 +38,7 @@ func (w *pairing) retry() ([]plan.Spec, error) {
 }
 
 // held returns a case in which a hit waits while these steps run.
-func held(p plan.Pass, workload, steps string, steady func(plan.Pass) bool) plan.Spec {
+func held(p plan.Hit, workload, steps string, steady func(plan.Hit) bool) plan.Spec {
 	s := plan.Single(p, "pause", workload)
 	s.Faults[0].Meanwhile = steps
 	s.Unsteady = !steady(p)
@@ -80,7 +80,7 @@ func (w *pairing) concurrentDeletes() ([]plan.Spec, error) {
 
 // ofNoCall reports whether a hit belongs to no call, but to the own work of a process:
 // events, a shim's main function and its helpers.
-func ofNoCall(p plan.Pass) bool {
+func ofNoCall(p plan.Hit) bool {
 	own := func(prefix string) bool { return strings.HasPrefix(p.Point.What, prefix) }
 	return isEvents(p) || p.Point.Who == "shim" && slices.ContainsFunc(plan.OwnWork, own)
 }

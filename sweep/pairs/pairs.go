@@ -97,14 +97,14 @@ type pairing struct {
 type after struct {
 	first plan.Spec
 	// later has the hits after the fault, one list for each run.
-	later [][]plan.Pass
+	later [][]plan.Hit
 }
 
 // faultless traces a workload without a fault. It returns first the hits that all runs
 // have on the same path, and then the other hits of the first run. steady reports whether
 // all runs have a hit.
-func (w *pairing) faultless(workload string) (passes []plan.Pass, steady func(plan.Pass) bool, err error) {
-	all := make([][]plan.Pass, runs)
+func (w *pairing) faultless(workload string) (passes []plan.Hit, steady func(plan.Hit) bool, err error) {
+	all := make([][]plan.Hit, runs)
 	var g errgroup.Group
 	g.SetLimit(w.parallel)
 	for i := range all {
@@ -128,20 +128,20 @@ func (w *pairing) faultless(workload string) (passes []plan.Pass, steady func(pl
 }
 
 // in returns a function that reports whether a hit is among these.
-func in(passes []plan.Pass) func(plan.Pass) bool {
-	has := make(map[plan.Pass]bool, len(passes))
+func in(passes []plan.Hit) func(plan.Hit) bool {
+	has := make(map[plan.Hit]bool, len(passes))
 	for _, p := range passes {
 		has[p] = true
 	}
-	return func(p plan.Pass) bool { return has[p] }
+	return func(p plan.Hit) bool { return has[p] }
 }
 
 // common returns the hits of the first run that all others have.
-func common(all [][]plan.Pass) []plan.Pass {
+func common(all [][]plan.Hit) []plan.Hit {
 	passes := slices.Clone(all[0])
 	for _, run := range all[1:] {
 		has := in(run)
-		passes = slices.DeleteFunc(passes, func(p plan.Pass) bool { return !has(p) })
+		passes = slices.DeleteFunc(passes, func(p plan.Hit) bool { return !has(p) })
 	}
 	return passes
 }
@@ -154,7 +154,7 @@ func (w *pairing) follow(firsts []plan.Spec, n int) ([]after, error) {
 	var g errgroup.Group
 	g.SetLimit(w.parallel)
 	for i, first := range firsts {
-		out[i] = after{first, make([][]plan.Pass, n)}
+		out[i] = after{first, make([][]plan.Hit, n)}
 		for k := range n {
 			g.Go(func() error {
 				var err error
@@ -168,7 +168,7 @@ func (w *pairing) follow(firsts []plan.Spec, n int) ([]after, error) {
 }
 
 // later returns the hits of a case after its fault, or nil if the fault does not fire.
-func (w *pairing) later(first plan.Spec) ([]plan.Pass, error) {
+func (w *pairing) later(first plan.Spec) ([]plan.Hit, error) {
 	c, err := first.Case(w.containerd)
 	if err != nil {
 		return nil, err
@@ -186,8 +186,8 @@ func (w *pairing) later(first plan.Spec) ([]plan.Pass, error) {
 		if err != nil || t.Verdict.Outcome == harness.Invalid {
 			continue
 		}
-		all := plan.Passes(t)
-		at := slices.IndexFunc(all, func(p plan.Pass) bool {
+		all := plan.Hits(t)
+		at := slices.IndexFunc(all, func(p plan.Hit) bool {
 			return p.Point == fault.Point && p.Nth == fault.Nth && p.Takes(fault.Action)
 		})
 		if at < 0 { // the first fault did not fire
@@ -204,13 +204,13 @@ type spot struct {
 	path string
 }
 
-func spotOf(p plan.Pass) spot { return spot{p.Point, p.Path} }
+func spotOf(p plan.Hit) spot { return spot{p.Point, p.Path} }
 
 // firstOfEach returns, in their order, the first hit of each point on each path at which
 // the action can happen.
-func firstOfEach(passes []plan.Pass, action string, keep func(plan.Pass) bool) []plan.Pass {
+func firstOfEach(passes []plan.Hit, action string, keep func(plan.Hit) bool) []plan.Hit {
 	seen := map[spot]bool{}
-	var out []plan.Pass
+	var out []plan.Hit
 	for _, p := range passes {
 		if at := spotOf(p); !seen[at] && p.Takes(action) && keep(p) {
 			seen[at] = true
@@ -222,9 +222,9 @@ func firstOfEach(passes []plan.Pass, action string, keep func(plan.Pass) bool) [
 
 // heads returns the first hit of each function on each path, and all hits of ttrpc
 // methods.
-func heads(passes []plan.Pass) []plan.Pass {
+func heads(passes []plan.Hit) []plan.Hit {
 	seen := map[spot]bool{}
-	var out []plan.Pass
+	var out []plan.Hit
 	for _, p := range passes {
 		at := spotOf(p)
 		at.Kind = ""
@@ -241,7 +241,7 @@ func heads(passes []plan.Pass) []plan.Pass {
 
 // boots reports whether containerd reaches a point at every start, even if it has nothing
 // to recover.
-func boots(p plan.Pass) bool {
+func boots(p plan.Hit) bool {
 	function := p.Point.What[strings.LastIndex(p.Point.What, ".")+1:]
 	return p.Path == "load" && slices.Contains(plan.Boots, function)
 }

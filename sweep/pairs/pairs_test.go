@@ -17,7 +17,7 @@ import (
 
 // tracer has the hits for the faults of a case: for none, or for one.
 type tracer struct {
-	passes map[string][]harness.Pass
+	passes map[string][]harness.TracedHit
 }
 
 func (*tracer) Run(context.Context, harness.Case) harness.Verdict {
@@ -29,12 +29,12 @@ func (e *tracer) Trace(_ context.Context, c harness.Case) (harness.Trace, error)
 	if !ok {
 		return harness.Trace{Verdict: harness.Verdict{Outcome: harness.Invalid}}, errors.New("it did not fire")
 	}
-	return harness.Trace{Passes: passes, Verdict: harness.Verdict{Outcome: harness.Held}}, nil
+	return harness.Trace{Hits: passes, Verdict: harness.Verdict{Outcome: harness.Held}}, nil
 }
 
 // went returns the n-th hit of a point.
-func went(point string, nth int, path string) harness.Pass {
-	return harness.Pass{Point: failpoints.MustPoint(point), Nth: nth, Path: path}
+func went(point string, nth int, path string) harness.TracedHit {
+	return harness.TracedHit{Point: failpoints.MustPoint(point), Nth: nth, Path: path}
 }
 
 const (
@@ -59,9 +59,9 @@ func texts(all []plan.Spec) []string {
 }
 
 func TestRecoveryCrashesEachPointOfARecovery(t *testing.T) {
-	plain := []harness.Pass{
+	plain := []harness.TracedHit{
 		went(boot, 1, "load"), went(forks, 1, "create"), went(parses, 1, "create"), went(removes, 1, "delete")}
-	e := &tracer{passes: map[string][]harness.Pass{
+	e := &tracer{passes: map[string][]harness.TracedHit{
 		"":                 plain,
 		forks + " 1*crash": append(plain[:2:2], went(boot, 2, "load"), went(loads, 1, "load"), went(removes, 1, "delete")),
 		// The hits after this one also follow the first one: it adds nothing.
@@ -82,8 +82,8 @@ func TestRecoveryCrashesEachPointOfARecovery(t *testing.T) {
 }
 
 func TestShimPairsGoInEitherOrder(t *testing.T) {
-	plain := []harness.Pass{went(creates, 1, "create"), went(serves, 1, "create"), went(deletes, 1, "delete")}
-	e := &tracer{passes: map[string][]harness.Pass{
+	plain := []harness.TracedHit{went(creates, 1, "create"), went(serves, 1, "create"), went(deletes, 1, "delete")}
+	e := &tracer{passes: map[string][]harness.TracedHit{
 		"":                   plain,
 		creates + " 1*crash": {plain[0], went(boot, 2, "load"), went(deletes, 1, "load")},
 		serves + " 1*crash": {plain[0], plain[1],
@@ -106,7 +106,7 @@ func TestShimPairsGoInEitherOrder(t *testing.T) {
 
 func TestClientsPairs(t *testing.T) {
 	held := "stmt:shim:runc-task.service.Delete:if-err-nil"
-	e := &tracer{passes: map[string][]harness.Pass{"": {
+	e := &tracer{passes: map[string][]harness.TracedHit{"": {
 		went(boot, 1, "load"), went(creates, 1, "create"), went(deletes, 1, "delete"), went(held, 1, "delete"),
 		went(deletes, 2, "delete"), went(held, 2, "delete"), went(loads, 1, "delete"),
 		went(answers, 1, "delete"), went(removes, 1, "delete")}}}
@@ -139,15 +139,15 @@ func TestClientsPairs(t *testing.T) {
 }
 
 func TestAPointIsPairedWithAFewFirstsOnly(t *testing.T) {
-	pass := func(point string, nth int, path string) plan.Pass {
-		return plan.Pass{Point: failpoints.MustPoint(point), Moment: term.AtStatement, Nth: nth, Path: path}
+	pass := func(point string, nth int, path string) plan.Hit {
+		return plan.Hit{Point: failpoints.MustPoint(point), Moment: term.AtStatement, Nth: nth, Path: path}
 	}
 	var all []after
 	for i := range 5 {
 		first := plan.Single(pass(forks, i+1, "create"), "crash", "task")
-		all = append(all, after{first, [][]plan.Pass{{pass(loads, 1, "load")}, {pass(loads, 1+i%2, "load")}}})
+		all = append(all, after{first, [][]plan.Hit{{pass(loads, 1, "load")}, {pass(loads, 1+i%2, "load")}}})
 	}
-	got := pairUp(all, "crash", recovers, func(plan.Pass) int { return 2 })
+	got := pairUp(all, "crash", recovers, func(plan.Hit) int { return 2 })
 	if len(got) != 2 || got[0].Unsteady || !got[1].Unsteady || got[0].Faults[0] == got[1].Faults[0] {
 		t.Errorf("%+v", got)
 	}

@@ -23,7 +23,7 @@ const fewStatements = 4
 
 // statements returns the number of hits in the function of one hit, on the path of that
 // hit.
-func statements(passes []plan.Pass, of plan.Pass) int {
+func statements(passes []plan.Hit, of plan.Hit) int {
 	n := 0
 	for _, p := range passes {
 		if p.Point.Who == of.Point.Who && p.Point.What == of.Point.What && p.Path == of.Path {
@@ -58,7 +58,7 @@ func (w *pairing) recovery() ([]plan.Spec, error) {
 	for i := range chosen {
 		chosen[i].later = append(chosen[i].later, again[i].later...)
 	}
-	return pairUp(chosen, "crash", recovers, func(p plan.Pass) int {
+	return pairUp(chosen, "crash", recovers, func(p plan.Hit) int {
 		if p.Path == "load" {
 			return perLoadPoint
 		}
@@ -77,7 +77,7 @@ func (w *pairing) firstCrashes() ([]plan.Spec, error) {
 		if err != nil {
 			return nil, err
 		}
-		crashes := firstOfEach(passes, "crash", func(p plan.Pass) bool {
+		crashes := firstOfEach(passes, "crash", func(p plan.Hit) bool {
 			if !steady(p) || boots(p) || p.Point.Who != "containerd" {
 				return false
 			}
@@ -101,20 +101,20 @@ func (w *pairing) firstCrashes() ([]plan.Spec, error) {
 }
 
 // afterStart reports whether a hit follows the start of a container.
-func afterStart(passes []plan.Pass, p plan.Pass) bool {
-	started := slices.IndexFunc(passes, func(o plan.Pass) bool { return o.Path == "start" })
+func afterStart(passes []plan.Hit, p plan.Hit) bool {
+	started := slices.IndexFunc(passes, func(o plan.Hit) bool { return o.Path == "start" })
 	return started >= 0 && slices.Index(passes, p) > started
 }
 
 // recovers reports whether a hit is part of containerd's own recovery, and not of every
 // start.
-func recovers(p plan.Pass) bool {
+func recovers(p plan.Hit) bool {
 	return p.Point.Who == "containerd" && !boots(p) && p.Takes("crash")
 }
 
 // cover chooses few first crashes whose hits together have every point that any of them
 // reaches. It takes the one that adds most points, again and again (a greedy set cover).
-func cover(all []after, counts func(plan.Pass) bool) []after {
+func cover(all []after, counts func(plan.Hit) bool) []after {
 	points := make([]map[failpoints.Point]bool, len(all))
 	for i, a := range all {
 		points[i] = map[failpoints.Point]bool{}
@@ -153,11 +153,11 @@ func cover(all []after, counts func(plan.Pass) bool) []after {
 // pairUp makes the cases. It plans a fault at each point on each path, after at most
 // `most` of the first faults that lead there. A first fault that a further run did not
 // reach is planned alone, so that the report shows it.
-func pairUp(all []after, action string, keep func(plan.Pass) bool, most func(plan.Pass) int) []plan.Spec {
+func pairUp(all []after, action string, keep func(plan.Hit) bool, most func(plan.Hit) int) []plan.Spec {
 	count := map[spot]int{}
 	var out []plan.Spec
 	for _, a := range all {
-		if slices.ContainsFunc(a.later, func(run []plan.Pass) bool { return run == nil }) {
+		if slices.ContainsFunc(a.later, func(run []plan.Hit) bool { return run == nil }) {
 			out = append(out, a.first)
 			continue
 		}

@@ -21,7 +21,7 @@ func (w *pairing) shim() ([]plan.Spec, error) {
 	var out []plan.Spec
 	for _, who := range []string{"containerd", "shim"} {
 		var firsts []plan.Spec
-		for _, p := range firstOfEach(passes, "crash", func(p plan.Pass) bool {
+		for _, p := range firstOfEach(passes, "crash", func(p plan.Hit) bool {
 			return p.Moment == plan.AtMethod && p.Point.Who == who && slices.Contains(plan.Dies, p.Point.What)
 		}) {
 			firsts = append(firsts, plan.Single(p, "crash", "task"))
@@ -30,18 +30,18 @@ func (w *pairing) shim() ([]plan.Spec, error) {
 		if err != nil {
 			return nil, err
 		}
-		second := func(p plan.Pass) bool { return p.Point.Who != who && !boots(p) && matters(traced, p) }
-		out = append(out, pairUp(traced, "crash", second, func(plan.Pass) int { return perShimPoint })...)
+		second := func(p plan.Hit) bool { return p.Point.Who != who && !boots(p) && matters(traced, p) }
+		out = append(out, pairUp(traced, "crash", second, func(plan.Hit) int { return perShimPoint })...)
 	}
 	return out, nil
 }
 
 // matters reports whether shim plans a second crash at a hit.
-func matters(all []after, p plan.Pass) bool {
+func matters(all []after, p plan.Hit) bool {
 	if p.Moment == plan.AtMethod || slices.Contains(plan.CleansUp, p.Point.What) {
 		return true
 	}
 	return slices.ContainsFunc(all, func(a after) bool {
-		return slices.ContainsFunc(heads(a.later[0]), func(h plan.Pass) bool { return spotOf(h) == spotOf(p) })
+		return slices.ContainsFunc(heads(a.later[0]), func(h plan.Hit) bool { return spotOf(h) == spotOf(p) })
 	})
 }

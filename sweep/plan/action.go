@@ -70,7 +70,7 @@ func checkAction(a string) error {
 }
 
 // Takes reports whether the action can happen at this hit.
-func (p Pass) Takes(action string) bool { return len(p.faults(action)) > 0 }
+func (p Hit) Takes(action string) bool { return len(p.faults(action)) > 0 }
 
 // faults returns the faults that an action stands for at this hit, or none if the action
 // cannot happen here. An error at a statement is two faults: one skips the call, and one
@@ -78,7 +78,7 @@ func (p Pass) Takes(action string) bool { return len(p.faults(action)) > 0 }
 // points: at its entry the handler has not run, and at its exit it has. A hanging method
 // is two faults, too: one lasts until the client gives up, and one until containerd's own
 // timeout.
-func (p Pass) faults(action string) []string {
+func (p Hit) faults(action string) []string {
 	w, method := verb(action), p.Moment == AtMethod
 	moment := w.Moment()
 	switch {

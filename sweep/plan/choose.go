@@ -12,7 +12,7 @@ import (
 
 // candidate is a hit that the options can choose for the sweep.
 type candidate struct {
-	Pass
+	Hit
 	workload string
 	unsteady bool
 }
@@ -24,7 +24,7 @@ type moment struct {
 	term.Moment
 }
 
-func (p Pass) counted() moment { return moment{p.Point, p.Moment} }
+func (p Hit) counted() moment { return moment{p.Point, p.Moment} }
 
 // compare orders moments by the points' names.
 func (m moment) compare(o moment) int {
@@ -40,7 +40,7 @@ func candidates(traces []Traces) []candidate {
 	}
 	var all []candidate
 	for _, t := range traces {
-		first, count, ending := map[hit]Pass{}, map[hit]int{}, map[hit]bool{}
+		first, count, ending := map[hit]Hit{}, map[hit]int{}, map[hit]bool{}
 		for _, run := range t.Runs {
 			for _, p := range run {
 				h := hit{p.counted(), p.Nth}
@@ -72,7 +72,7 @@ func (c candidate) compare(o candidate) int {
 // minimum of the traces, less the difference between the maximum and the minimum. A loop
 // that ran 7 to 9 times has 5 sure hits, because a later run may have fewer than 7. The
 // first hit is sure if every trace has it.
-func sureHits(runs [][]Pass) map[moment]int {
+func sureHits(runs [][]Hit) map[moment]int {
 	least, most := map[moment]int{}, map[moment]int{}
 	for i, run := range runs {
 		of := map[moment]int{}

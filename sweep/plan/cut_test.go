@@ -20,7 +20,7 @@ func TestACutIsThePlanOfItsOptions(t *testing.T) {
 		{caught, term.AtStatement}, {called, term.AtStatement}, {called, term.AtCall}, {called, term.AtCancel},
 		{method, AtMethod},
 	}
-	run := rapid.Custom(func(t *rapid.T) (passes []Pass) {
+	run := rapid.Custom(func(t *rapid.T) (passes []Hit) {
 		nth := map[moment]int{}
 		for range rapid.IntRange(1, 12).Draw(t, "passes") {
 			at := rapid.SampledFrom(points).Draw(t, "at")

@@ -11,17 +11,17 @@ import (
 // A plan has a case for each point that was passed and each action that the point takes. Make
 // traces real workloads; these passes are made up.
 func ExampleNew() {
-	shutdown := plan.Pass{
+	shutdown := plan.Hit{
 		Point:  failpoints.MustPoint("rpc:shim:Task.Shutdown:entry"),
 		Moment: plan.AtMethod, Nth: 1, Path: "delete",
 	}
-	removal := plan.Pass{
+	removal := plan.Hit{
 		Point:  failpoints.MustPoint("stmt:containerd:runtime.Bundle.Delete:err-os.Remove"),
 		Moment: term.AtCall, Nth: 1, Path: "delete",
 	}
-	run := []plan.Pass{shutdown, removal}
+	run := []plan.Hit{shutdown, removal}
 	p, err := plan.New(plan.Options{Actions: []string{"crash", "error"}}, []plan.Traces{
-		{Workload: "task", Runs: [][]plan.Pass{run, run}},
+		{Workload: "task", Runs: [][]plan.Hit{run, run}},
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -39,8 +39,8 @@ func ExampleNew() {
 
 // A case of several faults; the last is the one that a plan varies.
 func ExampleSpec_Then() {
-	at := func(point, path string) plan.Pass {
-		return plan.Pass{Point: failpoints.MustPoint(point), Moment: plan.AtMethod, Nth: 1, Path: path}
+	at := func(point, path string) plan.Hit {
+		return plan.Hit{Point: failpoints.MustPoint(point), Moment: plan.AtMethod, Nth: 1, Path: path}
 	}
 	s := plan.Single(at("rpc:shim:Task.Create:exit", "create"), "crash", "task").
 		Then(at("rpc:containerd:Task.Delete:entry", "delete"), "crash")

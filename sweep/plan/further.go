@@ -73,7 +73,7 @@ func (o Options) furtherSpecs(own, all []Traces) (out []Spec, err error) {
 		do := s.leastUsed(whole.Actions, used)
 		used[do]++
 		if slices.Contains(o.Who, processWord(s.Point)) && slices.Contains(o.Actions, wordOf(do)) {
-			spec := Single(s.Pass, do, s.workload)
+			spec := Single(s.Hit, do, s.workload)
 			spec.Situation = s.situation.String()
 			out = append(out, spec)
 		}
@@ -94,7 +94,7 @@ func situate(all []candidate) ([]situated, error) {
 				return nil, err
 			}
 		}
-		s := of[c.workload].at(c.Pass)
+		s := of[c.workload].at(c.Hit)
 		out[i] = situated{c, s, fmt.Sprint(c.Point.Who, " ", c.Moment, " ", s), absent}
 	}
 	return out, nil

@@ -35,7 +35,7 @@ func TestSituations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := all.at(Pass{Path: c.path, Step: c.step}).String(); got != c.want {
+		if got := all.at(Hit{Path: c.path, Step: c.step}).String(); got != c.want {
 			t.Errorf("%s, step %d (%s): %q, want %q", c.workload, c.step, all.steps[max(c.step-1, 0)], got, c.want)
 		}
 	}
@@ -44,7 +44,7 @@ func TestSituations(t *testing.T) {
 // The hit that differs most comes first, and hits of a kind share their turns.
 func TestFarthest(t *testing.T) {
 	hit := func(point string, s ...string) situated {
-		c := candidate{Pass: pass(point, term.AtCall, 1, "exit")}
+		c := candidate{Hit: pass(point, term.AtCall, 1, "exit")}
 		return situated{c, s, situation(s).String(), absent}
 	}
 	have := []situated{hit(called, "running")}

@@ -40,7 +40,7 @@ func Make(ctx context.Context, e Engine, o Options, parallel int) (Plan, error) 
 		if further {
 			runs = furtherRuns
 		}
-		traces[i] = Traces{Workload: name, Runs: make([][]Pass, runs)}
+		traces[i] = Traces{Workload: name, Runs: make([][]Hit, runs)}
 		if !further {
 			g.Go(func() error {
 				defer w.Step("")

@@ -84,7 +84,7 @@ func New(o Options, traces []Traces) (Plan, error) {
 	for _, c := range chosen {
 		for _, a := range o.Actions {
 			for _, do := range c.faults(a) {
-				s := Single(c.Pass, do, c.workload)
+				s := Single(c.Hit, do, c.workload)
 				s.Unsteady, s.Ending = c.unsteady || c.Ending, c.Ending && !c.unsteady
 				p.Specs = append(p.Specs, s)
 			}

@@ -20,25 +20,25 @@ const (
 )
 
 // pass returns a pass at a moment.
-func pass(point string, m term.Moment, nth int, path string) Pass {
-	return Pass{Point: failpoints.MustPoint(point), Moment: m, Nth: nth, Path: path}
+func pass(point string, m term.Moment, nth int, path string) Hit {
+	return Hit{Point: failpoints.MustPoint(point), Moment: m, Nth: nth, Path: path}
 }
 
 // traced returns two runs of the task workload and two of the pod's. The second run of
 // the task has one hit more.
 func traced() []Traces {
-	run := []Pass{
+	run := []Hit{
 		pass(called, term.AtStatement, 1, "create"), pass(called, term.AtCall, 1, "create"),
 		pass(called, term.AtCancel, 1, "create"), pass(caught, term.AtStatement, 1, "create"),
 		pass(caught, term.AtStatement, 2, "create"), pass(caught, term.AtStatement, 3, "delete"),
 		pass(method, AtMethod, 1, "delete"),
 	}
 	more := append(slices.Clone(run), pass(caught, term.AtStatement, 4, "delete"))
-	pod := []Pass{
+	pod := []Hit{
 		pass(method, AtMethod, 1, "delete"), pass(method, AtMethod, 2, "exit"),
 		pass(caught, term.AtStatement, 1, "create"),
 	}
-	return []Traces{{"task", [][]Pass{run, more}}, {"cri", [][]Pass{pod, pod}}}
+	return []Traces{{"task", [][]Hit{run, more}}, {"cri", [][]Hit{pod, pod}}}
 }
 
 func specs(t *testing.T, o Options) []string {
@@ -122,7 +122,7 @@ func TestAnEmptyPlanSaysWhichFilterEmptiedIt(t *testing.T) {
 	} {
 		traces := traced()
 		if filter == "--who daemon" {
-			traces = []Traces{{"cri", [][]Pass{{pass(method, AtMethod, 1, "exit")}}}}
+			traces = []Traces{{"cri", [][]Hit{{pass(method, AtMethod, 1, "exit")}}}}
 		}
 		_, err := New(o, traces)
 		var empty *EmptyError

@@ -61,7 +61,7 @@ func situationsOf(w harness.Workload) (situations, error) {
 }
 
 // at returns the situation of a hit.
-func (all situations) at(p Pass) situation {
+func (all situations) at(p Hit) situation {
 	s := situation{"at " + p.Path}
 	add := func(is bool, feature string) {
 		if is {

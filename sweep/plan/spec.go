@@ -48,12 +48,12 @@ func (s Spec) Tries() int {
 }
 
 // Single returns a case with one fault, at a hit.
-func Single(p Pass, action, workload string) Spec {
+func Single(p Hit, action, workload string) Spec {
 	return Spec{Workload: workload, Faults: []Fault{{Point: p.Point, Nth: p.Nth, Action: action, Path: p.Path}}}
 }
 
 // Then returns the case with one more fault, at a hit after the spec's own.
-func (s Spec) Then(p Pass, action string) Spec {
+func (s Spec) Then(p Hit, action string) Spec {
 	second := Single(p, action, s.Workload)
 	second.Faults = append(append([]Fault(nil), s.Faults...), second.Faults...)
 	return second

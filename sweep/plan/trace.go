@@ -13,8 +13,8 @@ import (
 // moments: see term.Moment.
 const AtMethod term.Moment = "method"
 
-// Pass is a hit of a point in a trace: a moment at which a fault can happen.
-type Pass struct {
+// Hit is a hit of a point in a trace: a moment at which a fault can happen.
+type Hit struct {
 	Point  failpoints.Point
 	Moment term.Moment
 	// Nth numbers the point's hits with the same Moment in the whole case, from 1.
@@ -37,7 +37,7 @@ type Pass struct {
 // Traces has the hits of a workload, one list for each run.
 type Traces struct {
 	Workload string
-	Runs     [][]Pass
+	Runs     [][]Hit
 }
 
 // Engine runs cases: a [runner.Runner].
@@ -81,7 +81,7 @@ func Hold(ctx context.Context, e Engine, containerd, name string) error {
 }
 
 // Trace runs a workload without a fault, and returns its hits.
-func Trace(ctx context.Context, e Engine, o Options, name string) ([]Pass, error) {
+func Trace(ctx context.Context, e Engine, o Options, name string) ([]Hit, error) {
 	w, err := workloadNamed(name)
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func Trace(ctx context.Context, e Engine, o Options, name string) ([]Pass, error
 		return nil, &TraceError{name, t.Verdict}
 	}
 	if o.AsItIs && t.Verdict.Outcome == harness.Violated {
-		return Passes(t), nil
+		return Hits(t), nil
 	}
 	rerun := func() harness.Verdict {
 		next, _ := e.Trace(ctx, c) // the verdict has the reason of a failure
@@ -113,16 +113,16 @@ func Trace(ctx context.Context, e Engine, o Options, name string) ([]Pass, error
 	if ended := ctx.Err(); ended != nil {
 		return nil, ended
 	}
-	return Passes(t), nil
+	return Hits(t), nil
 }
 
-// Passes returns the hits of a trace at which a fault can happen.
-func Passes(t harness.Trace) []Pass {
-	var out []Pass
-	for _, p := range t.Passes {
+// Hits returns the hits of a trace at which a fault can happen.
+func Hits(t harness.Trace) []Hit {
+	var out []Hit
+	for _, p := range t.Hits {
 		add := func(m term.Moment, nth int) {
 			if nth > 0 {
-				out = append(out, Pass{Point: p.Point, Moment: m, Nth: nth, Path: p.Path, Step: p.Step,
+				out = append(out, Hit{Point: p.Point, Moment: m, Nth: nth, Path: p.Path, Step: p.Step,
 					Callee: p.Callee, Ending: p.Ending})
 			}
 		}

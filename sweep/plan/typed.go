@@ -128,7 +128,7 @@ var returns = []fails{
 
 // fails returns the entries for a hit: of answers for a ttrpc method, and of returns for
 // a call.
-func (p Pass) fails() []fails {
+func (p Hit) fails() []fails {
 	list, is := returns, func(who string) bool { return p.Callee == who || strings.HasSuffix(p.Callee, "/"+who) }
 	switch {
 	case p.Moment == AtMethod && p.Point.Who == "containerd":
@@ -140,7 +140,7 @@ func (p Pass) fails() []fails {
 }
 
 // typed returns the errors of the word [Code] or [Errno] that can happen at a hit.
-func (p Pass) typed(word string) []string {
+func (p Hit) typed(word string) []string {
 	var out []string
 	for _, f := range p.fails() {
 		for _, name := range f.with {

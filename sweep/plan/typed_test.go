@@ -47,7 +47,7 @@ func TestTypedErrors(t *testing.T) {
 		{"rpc:containerd:Events.Forward:entry", AtMethod, "", "", ""},
 		{"rpc:shim:Task.Delete:entry", AtMethod, "", "", ""},
 	} {
-		p := Pass{Point: failpoints.MustPoint(c.at), Moment: c.moment, Callee: c.callee}
+		p := Hit{Point: failpoints.MustPoint(c.at), Moment: c.moment, Callee: c.callee}
 		for word, names := range map[string]string{Code: c.codes, Errno: c.errnos} {
 			var want []string
 			for name := range strings.FieldsSeq(names) {
@@ -87,11 +87,11 @@ func TestTheLinesOfTypedErrors(t *testing.T) {
 
 // Each typed error at a hit is a case with a name of its own, and it happens at the call.
 func TestTypedErrorsArePlanned(t *testing.T) {
-	run := []Pass{
+	run := []Hit{
 		{Point: failpoints.MustPoint(called), Moment: term.AtCall, Nth: 1, Path: "create", Callee: "os.Mkdir"},
 		{Point: failpoints.MustPoint("rpc:containerd:Task.Delete:exit"), Moment: AtMethod, Nth: 1, Path: "delete"},
 	}
-	p, err := New(Options{}, []Traces{{"task", [][]Pass{run}}})
+	p, err := New(Options{}, []Traces{{"task", [][]Hit{run}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func basePlan(t *testing.T) plan.Plan {
 	t.Helper()
 	p := plan.Plan{Version: "v2.4.2", Options: "--test"}
 	add := func(method, at, action, path, workload string) *plan.Spec {
-		pass := plan.Pass{Point: failpoints.MustPoint("rpc:shim:Task." + method + ":" + at), Nth: 1, Path: path}
+		pass := plan.Hit{Point: failpoints.MustPoint("rpc:shim:Task." + method + ":" + at), Nth: 1, Path: path}
 		p.Specs = append(p.Specs, plan.Single(pass, action, workload))
 		return &p.Specs[len(p.Specs)-1]
 	}

@@ -17,7 +17,7 @@ func ExampleNewReport() {
 	p := plan.Plan{Version: "v2.4.2", Digest: "4836be6dd953e300", Places: map[failpoints.Point]plan.Place{}}
 	for line, statement := range []string{"fork", "parse", "connect"} {
 		at := failpoints.MustPoint("stmt:containerd:runtime.binary.Start:" + statement)
-		p.Specs = append(p.Specs, plan.Single(plan.Pass{Point: at, Nth: 1, Path: "create"}, "crash", "task"))
+		p.Specs = append(p.Specs, plan.Single(plan.Hit{Point: at, Nth: 1, Path: "create"}, "crash", "task"))
 		p.Places[at] = plan.Place{File: "core/runtime/v2/binary.go", Line: 100 + line}
 	}
 	shim := finding.Finding{

@@ -16,8 +16,8 @@ import (
 
 // A known finding of either of its faults explains a pair.
 func TestAPairIsKnownByEitherFault(t *testing.T) {
-	pass := func(point, path string) plan.Pass {
-		return plan.Pass{Point: failpoints.MustPoint(point), Nth: 1, Path: path}
+	pass := func(point, path string) plan.Hit {
+		return plan.Hit{Point: failpoints.MustPoint(point), Nth: 1, Path: path}
 	}
 	forks, loads := pass(start+"fork", "create"), pass("stmt:containerd:runtime.loadShim:load", "load")
 	s := plan.Single(forks, "crash", "task").Then(loads, "crash")
@@ -41,7 +41,7 @@ func TestAPairIsKnownByEitherFault(t *testing.T) {
 // A finding known for a bare error is unknown for an error that its caller may take for
 // success.
 func TestATypedErrorIsKnownByItsName(t *testing.T) {
-	at := plan.Pass{Point: failpoints.MustPoint(start + "a"), Nth: 1, Path: "create"}
+	at := plan.Hit{Point: failpoints.MustPoint(start + "a"), Nth: 1, Path: "create"}
 	for action, known := range map[string]string{
 		"error(x)": "error", "error(NotFound)": "code error(NotFound)", "error(Unavailable)": "code",
 		"error(ENOSPC)": "errno", "crash": "crash",
@@ -76,7 +76,7 @@ func TestAWindowIsOfItsOwnActions(t *testing.T) {
 		{"b", "pause", "start", "task", false},
 		{"b", "pause", "create", "cri", false},
 	} {
-		at := plan.Pass{Point: failpoints.MustPoint(start + tt.label), Nth: 1, Path: tt.path}
+		at := plan.Hit{Point: failpoints.MustPoint(start + tt.label), Nth: 1, Path: tt.path}
 		if AppliesTo(k, plan.Single(at, tt.action, tt.workload)) != tt.known {
 			t.Errorf("%v: known %v", tt, !tt.known)
 		}
@@ -93,7 +93,7 @@ func TestAWindowMatchesItsOwn(t *testing.T) {
 			{Where: []string{start + "c"}}},
 	}
 	for label, want := range map[string][]finding.Finding{"a": {shim}, "b": {socket}, "c": {shim}, "d": nil} {
-		at := plan.Pass{Point: failpoints.MustPoint(start + label), Nth: 1, Path: "create"}
+		at := plan.Hit{Point: failpoints.MustPoint(start + label), Nth: 1, Path: "create"}
 		got := explains([]catalogue.Excuse{k}, []finding.Finding{shim, socket}, plan.Single(at, "crash", "task"))
 		if len(got[0]) != len(want) || len(want) > 0 && got[0][0].Class != want[0].Class {
 			t.Errorf("at %s: %v, want %v", label, got[0], want)
@@ -104,7 +104,7 @@ func TestAWindowMatchesItsOwn(t *testing.T) {
 // A finding known in CRI's workload is known in workloads with the same calls, but only a
 // case of its own workload must show it.
 func TestAFindingIsKnownInWorkloadsThatAreLikeItsOwn(t *testing.T) {
-	at := plan.Pass{Point: failpoints.MustPoint(start + "fork"), Nth: 1, Path: "exit"}
+	at := plan.Hit{Point: failpoints.MustPoint(start + "fork"), Nth: 1, Path: "exit"}
 	for name, want := range map[string]bool{"cri": true, "stop": true, "loop": true, "task": false, "grouped": false} {
 		s := plan.Single(at, "crash", name)
 		k := catalogue.Excuse{Window: catalogue.Window{Workloads: []string{"cri"}, Where: []string{"containerd *"}}}
@@ -125,8 +125,8 @@ func TestAFindingIsKnownInWorkloadsThatAreLikeItsOwn(t *testing.T) {
 
 // A known finding's own case, with each of its faults, must show it.
 func TestCovers(t *testing.T) {
-	at := func(point string) plan.Pass {
-		return plan.Pass{Point: failpoints.MustPoint("rpc:shim:Task." + point), Nth: 1, Path: "delete"}
+	at := func(point string) plan.Hit {
+		return plan.Hit{Point: failpoints.MustPoint("rpc:shim:Task." + point), Nth: 1, Path: "delete"}
 	}
 	pair := plan.Single(at("Delete:entry"), "error(x)", "task").Then(at("Delete:exit"), "pause")
 	c, err := pair.Case("")
@@ -156,7 +156,7 @@ func TestCovers(t *testing.T) {
 
 // If several known findings match, the most specific one explains it.
 func TestTheMostSpecificFindingExplains(t *testing.T) {
-	at := plan.Pass{Point: failpoints.MustPoint(start + "a"), Nth: 1, Path: "create"}
+	at := plan.Hit{Point: failpoints.MustPoint(start + "a"), Nth: 1, Path: "create"}
 	s := plan.Single(at, "crash", "task")
 	unreported := finding.Finding{Invariant: finding.Exit, Class: finding.ClassExitCode, Facts: fact.Facts{
 		fact.By: "nobody", fact.Status: fact.Unreported, fact.Containerd: fact.Down,

@@ -96,7 +96,7 @@ func planOf(points ...string) plan.Plan {
 	p := plan.Plan{Version: "v2.4.2", Places: map[failpoints.Point]plan.Place{}}
 	for i, name := range points {
 		at := failpoints.MustPoint(name)
-		p.Specs = append(p.Specs, plan.Single(plan.Pass{Point: at, Nth: 1, Path: "create"}, "crash", "task"))
+		p.Specs = append(p.Specs, plan.Single(plan.Hit{Point: at, Nth: 1, Path: "create"}, "crash", "task"))
 		p.Places[at] = plan.Place{File: "core/runtime/v2/binary.go", Line: 10 * (i + 1)}
 	}
 	return p
