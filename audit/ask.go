@@ -109,8 +109,8 @@ func (a *asker) one(ctx context.Context, i int, d *Daemon, known *Known) error {
 	if err != nil {
 		return fmt.Errorf("it did not list its namespaces: %w", err)
 	}
-	if n := len(all.Namespaces); n > mostNamespaces {
-		return fmt.Errorf("it lists %d namespaces, and the limit is %d", n, mostNamespaces)
+	if n := len(all.Namespaces); n > maxNamespaces {
+		return fmt.Errorf("it lists %d namespaces, and the limit is %d", n, maxNamespaces)
 	}
 	for _, ns := range all.Namespaces {
 		if !isName(ns.Name) {
@@ -127,8 +127,8 @@ func (a *asker) one(ctx context.Context, i int, d *Daemon, known *Known) error {
 // The limits of the lists of one containerd. Nodes have a few namespaces and some hundred
 // containers.
 const (
-	mostNamespaces = 1000
-	mostKnown      = 100_000
+	maxNamespaces = 1000
+	maxKnown      = 100_000
 )
 
 // check returns an error if an id is invalid, or if a containerd lists too many objects.
@@ -136,8 +136,8 @@ func (k *Known) check(id string) error {
 	if !isName(id) {
 		return fmt.Errorf("it listed an invalid id: %q", cut(id))
 	}
-	if len(k.Containers)+len(k.Tasks)+len(k.Sandboxes)+len(k.Pods)+len(k.CRIContainers) >= mostKnown {
-		return fmt.Errorf("it lists more than %d containers, tasks and pods", mostKnown)
+	if len(k.Containers)+len(k.Tasks)+len(k.Sandboxes)+len(k.Pods)+len(k.CRIContainers) >= maxKnown {
+		return fmt.Errorf("it lists more than %d containers, tasks and pods", maxKnown)
 	}
 	return nil
 }

@@ -17,8 +17,8 @@ import (
 // cgroupDepth limits the levels of groups that are read. Kubernetes has 5.
 const cgroupDepth = 12
 
-// mostCgroups limits the groups of a hierarchy that are read.
-const mostCgroups = 50_000
+// maxCgroups limits the groups of a hierarchy that are read.
+const maxCgroups = 50_000
 
 // hierarchy is a mounted cgroup hierarchy.
 type hierarchy struct {
@@ -67,7 +67,7 @@ func (w *viewing) territory(own []hierarchy) {
 // also skips the groups that root has delegated to a user.
 func (w *viewing) cgroups(h hierarchy) {
 	namespaces := namespacesOf(w.View)
-	left := mostCgroups
+	left := maxCgroups
 	var walk func(rel string, depth int)
 	walk = func(rel string, depth int) {
 		entries, err := w.tree.List(path.Join(h.point, rel))
@@ -95,7 +95,7 @@ func (w *viewing) cgroups(h hierarchy) {
 	walk("", 0)
 	if left < 0 {
 		w.Notes = append(w.Notes, fmt.Sprintf("%s has more than %d groups, and the others were not read", h.point,
-			mostCgroups))
+			maxCgroups))
 	}
 }
 
@@ -137,14 +137,14 @@ func namespacesOf(v *View) []string {
 	return slices.Compact(out)
 }
 
-// mostProcs limits the size of a group's list of processes, in bytes.
-const mostProcs = 1 << 20
+// maxProcs limits the size of a group's list of processes, in bytes.
+const maxProcs = 1 << 20
 
 // procsIn returns the processes in a group and in the groups below it. The pids are those
 // of the auditor's PID namespace.
 func procsIn(t *scan.Tree, dir string, depth int) []int {
 	var out []int
-	text, _ := t.ReadFile(path.Join(dir, "cgroup.procs"), mostProcs) // "" if the group was removed
+	text, _ := t.ReadFile(path.Join(dir, "cgroup.procs"), maxProcs) // "" if the group was removed
 	for line := range strings.Lines(string(text)) {
 		if pid, err := strconv.Atoi(strings.TrimSpace(line)); err == nil && pid > 0 {
 			out = append(out, pid)

@@ -26,12 +26,12 @@ type configFiles interface {
 	Glob(pattern string) ([]string, error)
 }
 
-// mostConfigs limits the files of one configuration, because imports may form a cycle.
-const mostConfigs = 100
+// maxConfigs limits the files of one configuration, because imports may form a cycle.
+const maxConfigs = 100
 
-// mostConfig limits the size of a configuration file, because the decoder's stack grows
+// maxConfig limits the size of a configuration file, because the decoder's stack grows
 // with the depth of the file. containerd's default configuration takes 20 KiB.
-const mostConfig = 256 << 10
+const maxConfig = 256 << 10
 
 // configured reads a config.toml and its imports. The last import takes precedence, as in
 // containerd's LoadConfig (cmd/containerd/server/config). It ignores a file that is
@@ -41,11 +41,11 @@ func configured(files configFiles, name string) (places, error) {
 	var errs []error
 	all := []string{name}
 	for i := 0; i < len(all); i++ {
-		if i == mostConfigs {
-			errs = append(errs, fmt.Errorf("%s imports more than %d files", name, mostConfigs))
+		if i == maxConfigs {
+			errs = append(errs, fmt.Errorf("%s imports more than %d files", name, maxConfigs))
 			break
 		}
-		text, err := files.ReadLinked(all[i], mostConfig)
+		text, err := files.ReadLinked(all[i], maxConfig)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}

@@ -63,7 +63,7 @@ func (a *asker) connect(d *Daemon) (*grpc.ClientConn, error) {
 	return grpc.NewClient("passthrough:///containerd",
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(dial),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(mostAnswer)),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswer)),
 		grpc.WithMaxHeaderListSize(64<<10),
 		grpc.WithUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn,
 			call grpc.UnaryInvoker, opts ...grpc.CallOption) error {
@@ -81,8 +81,8 @@ func (a *asker) connect(d *Daemon) (*grpc.ClientConn, error) {
 		}))
 }
 
-// mostAnswer limits the size of a response, in bytes: containerd's own limit.
-const mostAnswer = 16 << 20
+// maxAnswer limits the size of a response, in bytes: containerd's own limit.
+const maxAnswer = 16 << 20
 
 // peer returns an error if the listener of a socket is not the user of containerd.
 func (a *asker) peer(conn net.Conn) error {

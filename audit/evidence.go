@@ -24,10 +24,10 @@ var ofProcess = []string{"status", "stat", "wchan", "stack", "syscall", "cgroup"
 
 // The limits of the evidence.
 const (
-	mostFile      = 4 << 20
-	mostProcesses = 200
-	mostBundles   = 200
-	evidenceTime  = 10 * time.Second
+	maxFile      = 4 << 20
+	maxProcesses = 200
+	maxBundles   = 200
+	evidenceTime = 10 * time.Second
 )
 
 // Evidence writes a tar.gz with the report and the last Node. It adds the /proc files of
@@ -49,7 +49,7 @@ func (r *Report) Evidence(ctx context.Context, w io.Writer, o Options, workloads
 		e.put(name, text)
 	}
 	e.put("report.txt", []byte(r.String()))
-	left := mostProcesses
+	left := maxProcesses
 	for _, s := range r.Suspects {
 		if left--; s.PID != 0 && left >= 0 {
 			e.process(o.Proc, s.PID, s.Kind == ShimKind || s.Kind == TaskKind)
@@ -90,13 +90,13 @@ func (e *evidence) put(name string, text []byte) {
 	}
 }
 
-// mostHangs is the number of hung reads after which no more files are read.
-const mostHangs = 3
+// maxHangs is the number of hung reads after which no more files are read.
+const maxHangs = 3
 
 // file adds a file of /proc, or the error of reading it. A user can make the reading of
 // some of these files hang.
 func (e *evidence) file(name, from string) {
-	if e.hangs >= mostHangs {
+	if e.hangs >= maxHangs {
 		e.put(name, []byte("not read, because the reading of other files hangs\n"))
 		return
 	}
@@ -118,7 +118,7 @@ func readAtMost(name string) string {
 		return err.Error()
 	}
 	defer f.Close() //nolint:errcheck // read-only
-	text, err := io.ReadAll(io.LimitReader(f, mostFile))
+	text, err := io.ReadAll(io.LimitReader(f, maxFile))
 	if err != nil {
 		return string(text) + err.Error()
 	}
@@ -151,8 +151,8 @@ func (e *evidence) process(proc string, pid int, ours bool) {
 	if err != nil {
 		return
 	}
-	defer f.Close()                             //nolint:errcheck // read-only
-	names, _ := f.Readdirnames(mostDescriptors) // an error means that the process has exited
+	defer f.Close()                            //nolint:errcheck // read-only
+	names, _ := f.Readdirnames(maxDescriptors) // an error means that the process has exited
 	var t quote.Text
 	for _, name := range names {
 		if e.ctx.Err() != nil {
@@ -182,7 +182,7 @@ func (e *evidence) bundles(dir string, v *View, suspects []Suspect) {
 	if e.workloads {
 		names = append(names, "config.json")
 	}
-	left := mostBundles
+	left := maxBundles
 	for _, b := range v.Bundles {
 		if !ids[b.ID] {
 			continue
@@ -197,7 +197,7 @@ func (e *evidence) bundles(dir string, v *View, suspects []Suspect) {
 		}
 		e.put(dir+b.Path+"/ls", []byte(list.String()))
 		for _, name := range names {
-			if text, err := t.ReadFile(filepath.Join(b.Path, name), mostFile); err == nil && len(text) > 0 {
+			if text, err := t.ReadFile(filepath.Join(b.Path, name), maxFile); err == nil && len(text) > 0 {
 				e.put(dir+b.Path+"/"+name, []byte(quoted(string(text))))
 			}
 		}

@@ -196,8 +196,8 @@ func (w *viewing) inDirs(name string) bool {
 	})
 }
 
-// mostMountinfo limits the size of a list of mounts. A mount takes some 200 bytes.
-const mostMountinfo = 16 << 20
+// maxMountinfo limits the size of a list of mounts. A mount takes some 200 bytes.
+const maxMountinfo = 16 << 20
 
 // mountsOf returns the mounts of a process. own is its directory in /proc.
 func mountsOf(own string) ([]*mountinfo.Info, error) {
@@ -206,16 +206,16 @@ func mountsOf(own string) ([]*mountinfo.Info, error) {
 		return nil, fmt.Errorf("read mounts: %w", err)
 	}
 	defer f.Close() //nolint:errcheck // read-only
-	infos, err := mountinfo.GetMountsFromReader(io.LimitReader(f, mostMountinfo), nil)
+	infos, err := mountinfo.GetMountsFromReader(io.LimitReader(f, maxMountinfo), nil)
 	if err != nil {
 		return nil, fmt.Errorf("read mounts: %w", err)
 	}
 	return infos, nil
 }
 
-// mostState limits the size of runc's state.json, which has the container's whole
+// maxState limits the size of runc's state.json, which has the container's whole
 // configuration.
-const mostState = 4 << 20
+const maxState = 4 << 20
 
 // runcInit returns the pid and the start time of a container's init, from runc's
 // state.json.
@@ -224,7 +224,7 @@ func runcInit(t *scan.Tree, dir string) (pid int, start uint64) {
 		PID   int    `json:"init_process_pid"`
 		Start uint64 `json:"init_process_start"`
 	}
-	text, err := t.ReadFile(path.Join(dir, "state.json"), mostState)
+	text, err := t.ReadFile(path.Join(dir, "state.json"), maxState)
 	if err != nil || json.Unmarshal(text, &state) != nil {
 		return 0, 0
 	}

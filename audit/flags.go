@@ -62,12 +62,12 @@ func isContainerd(exe string, argv []string) (places, bool) {
 // (pkg/identifiers) is stricter. Under this rule, a name cannot forge a row, a path or a
 // command.
 func isName(name string) bool {
-	return len(name) <= mostName && name != "." && name != ".." && named.MatchString(name)
+	return len(name) <= maxName && name != "." && name != ".." && named.MatchString(name)
 }
 
 var named = regexp.MustCompile(`^[A-Za-z0-9_+.-]+$`)
 
-const mostName = 255 // NAME_MAX, because a directory has this name
+const maxName = 255 // NAME_MAX, because a directory has this name
 
 // deleted is the kernel's suffix of a link to a file that was removed or replaced.
 const deleted = " (deleted)"

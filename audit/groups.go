@@ -28,8 +28,8 @@ type group struct {
 // the same /run, because containerd's state and the shims' sockets are there.
 type place struct{ pidns, root string }
 
-// mostUsers is the maximum number of users' containerds that are examined.
-const mostUsers = 20
+// maxUsers is the maximum number of users' containerds that are examined.
+const maxUsers = 20
 
 // groups returns the containerds and shims of root, grouped by place. Processes of other
 // users are in no group.
@@ -114,7 +114,7 @@ func (l *scan) users(placeOf func(pid int) place) []*group {
 	}
 	var out []*group
 	for _, c := range l.table.candidates {
-		if c.p.notRoots == "" || c.p.pidns == "" || len(out) == mostUsers || l.PID != 0 && l.PID != c.p.PID {
+		if c.p.notRoots == "" || c.p.pidns == "" || len(out) == maxUsers || l.PID != 0 && l.PID != c.p.PID {
 			continue
 		}
 		g := &group{place: placeOf(c.p.PID), anchor: c.p.PID, user: c.p, daemons: []candidate{c}}

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// mostHung is the maximum number of attempts that hang. Each blocks a thread that cannot
+// maxHung is the maximum number of attempts that hang. Each blocks a thread that cannot
 // be ended.
-const mostHung = 100
+const maxHung = 100
 
 // attempts has the reads that hang in the kernel, by name. Without this record, `audit
 // --watch` would begin another hanging read each minute, and block another thread.
@@ -53,7 +53,7 @@ func (a *attempts) begin(name string) error {
 		default:
 		}
 	}
-	if len(a.hung) >= mostHung {
+	if len(a.hung) >= maxHung {
 		return fmt.Errorf("reading %s was not tried: %d other reads hang in the kernel", name, len(a.hung))
 	}
 	return nil

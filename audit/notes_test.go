@@ -11,7 +11,7 @@ import (
 
 // A user can cause a flood of notes. The notes about containerds stay.
 func TestAFloodOfNotes(t *testing.T) {
-	flood := make([]string, 2*mostNotes)
+	flood := make([]string, 2*maxNotes)
 	for i := range flood {
 		flood[i] = fmt.Sprint("forged ", i)
 	}
@@ -20,8 +20,8 @@ func TestAFloodOfNotes(t *testing.T) {
 		{Notes: flood, Daemons: []Daemon{{PID: 7, Error: "deaf"}}},
 		{Untrusted: 9, Notes: flood, Daemons: []Daemon{{PID: 9, Error: "fake"}}},
 	}})
-	if len(r.Partial) != mostNotes+1 || !strings.Contains(r.Partial[0], "process 7") {
-		t.Errorf("%d notes, want %d, and first that process 7 was not asked: %q", len(r.Partial), mostNotes+1, r.Partial[0])
+	if len(r.Partial) != maxNotes+1 || !strings.Contains(r.Partial[0], "process 7") {
+		t.Errorf("%d notes, want %d, and first that process 7 was not asked: %q", len(r.Partial), maxNotes+1, r.Partial[0])
 	}
 	if !slices.Contains(r.Partial, flood[0]) {
 		t.Error("the other notes are gone")

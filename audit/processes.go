@@ -281,8 +281,8 @@ func (t *processTable) link(pid int, name string) string {
 	return to
 }
 
-// mostDescriptors limits the descriptors of a process that are read.
-const mostDescriptors = 100_000
+// maxDescriptors limits the descriptors of a process that are read.
+const maxDescriptors = 100_000
 
 // sockets returns the inodes of the sockets that a process holds. dir is its directory
 // in /proc.
@@ -292,7 +292,7 @@ func sockets(dir string) []uint64 {
 		return nil
 	}
 	defer f.Close() //nolint:errcheck // read-only
-	names, _ := f.Readdirnames(mostDescriptors)
+	names, _ := f.Readdirnames(maxDescriptors)
 	var out []uint64
 	for _, name := range names {
 		to, err := os.Readlink(dir + "/fd/" + name)

@@ -113,9 +113,9 @@ func both(before, after []Suspect) []Suspect {
 
 // The limits of a report.
 const (
-	mostSuspects  = 10_000
-	mostUntrusted = 1000
-	mostNotes     = 100
+	maxSuspects  = 10_000
+	maxUntrusted = 1000
+	maxNotes     = 100
 )
 
 // tell adds the rest of the node's state to the report. Notes about containerds come
@@ -145,16 +145,16 @@ func (r *Report) tell(n *Node) {
 	if len(r.Daemons) == 0 {
 		r.Partial = append(r.Partial, "no containerd is running: checked kernel state only")
 	}
-	if n := len(r.Suspects); n > mostSuspects {
-		r.Suspects = r.Suspects[:mostSuspects]
-		r.Partial = append(r.Partial, fmt.Sprintf("%d more suspects are left out", n-mostSuspects))
+	if n := len(r.Suspects); n > maxSuspects {
+		r.Suspects = r.Suspects[:maxSuspects]
+		r.Partial = append(r.Partial, fmt.Sprintf("%d more suspects are left out", n-maxSuspects))
 	}
 	r.Partial = append(r.Partial, notes...)
-	if n := len(r.Untrusted); n > mostUntrusted {
-		r.Untrusted = r.Untrusted[:mostUntrusted]
+	if n := len(r.Untrusted); n > maxUntrusted {
+		r.Untrusted = r.Untrusted[:maxUntrusted]
 	}
-	if n := len(r.Partial); n > mostNotes {
-		r.Partial = append(r.Partial[:mostNotes], fmt.Sprintf("%d more notes are left out", n-mostNotes))
+	if n := len(r.Partial); n > maxNotes {
+		r.Partial = append(r.Partial[:maxNotes], fmt.Sprintf("%d more notes are left out", n-maxNotes))
 	}
 }
 

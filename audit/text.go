@@ -55,22 +55,22 @@ func notBelieved(all []Untrusted, examined bool) string {
 			names = append(names, fmt.Sprintf("process %d (%s)", u.PID, u.Why))
 		}
 	}
-	return strings.Join(names[:min(len(names), mostNamed)], ", ") + more(len(names))
+	return strings.Join(names[:min(len(names), maxNamed)], ", ") + more(len(names))
 }
 
-// mostNamed is the maximum number of names in a line.
-const mostNamed = 5
+// maxNamed is the maximum number of names in a line.
+const maxNamed = 5
 
 func more(n int) string {
-	if n <= mostNamed {
+	if n <= maxNamed {
 		return ""
 	}
-	return fmt.Sprintf(" and %d more", n-mostNamed)
+	return fmt.Sprintf(" and %d more", n-maxNamed)
 }
 
 // firstPIDs returns the first of several pids, and the number of the others.
 func firstPIDs(pids []int) string {
-	return fmt.Sprint(pids[:min(len(pids), mostNamed)]) + more(len(pids))
+	return fmt.Sprint(pids[:min(len(pids), maxNamed)]) + more(len(pids))
 }
 
 // cut returns the beginning of a long text that another program chose.

@@ -87,8 +87,8 @@ func (w *viewing) take(ctx context.Context, anchor int) error {
 // configurations, state folders with cgroups, and details of objects without a task. A
 // node has some hundred containers.
 const (
-	walkTime   = 10 * time.Second
-	mostWalked = 20_000
+	walkTime  = 10 * time.Second
+	maxWalked = 20_000
 )
 
 // walk reads files within limits. If it reaches a limit, it adds a note, and no suspect
@@ -98,7 +98,7 @@ func (w *viewing) walk(ctx context.Context, read func() error) error {
 	if end, ok := ctx.Deadline(); ok && end.Before(until) {
 		until = end
 	}
-	budget := scan.NewBudget(until, mostWalked, func(name string) { w.at(path.Join(w.Root, name)) })
+	budget := scan.NewBudget(until, maxWalked, func(name string) { w.at(path.Join(w.Root, name)) })
 	w.tree = w.whole.Within(budget)
 	err := read()
 	if cut := budget.Cut(); cut != nil {

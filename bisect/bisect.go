@@ -68,8 +68,8 @@ var ErrEnd = errors.New("not as it was said to be")
 // The runs of the bad end stop after so many that show the bug, or after so many in
 // total.
 const (
-	enoughShown  = 12
-	mostMeasured = 120
+	enoughShown = 12
+	maxMeasured = 120
 )
 
 // Find searches. Its error matches ErrEnd if an end is not good or bad as it was given.
@@ -153,7 +153,7 @@ func (a *Result) confidence(p Params) float64 {
 // from them how often a good revision must hold.
 func (p Params) measure(ctx context.Context, bad int, a *Result) (Trial, error) {
 	t := Trial{Rev: bad, Tally: Tally{}}
-	for t.Tally[Bug] < enoughShown && t.Tally.Runs() < mostMeasured &&
+	for t.Tally[Bug] < enoughShown && t.Tally.Runs() < maxMeasured &&
 		(t.Tally[Bug] > 0 || t.Tally[Other]+t.Tally[Invalid] < enoughShown) {
 		outcomes, err := p.Run(ctx, bad, min(p.Batch, enoughShown-t.Tally[Bug]))
 		if err != nil {

@@ -55,7 +55,7 @@ func TestParseBug(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 	for release, want := range map[string]int{"v2.3.7": 3, "v2.3.7+unknown": 3, "v2.3.8": 0, "main": 0} {
-		if got := b.Sweep.Most(release); got != want {
+		if got := b.Sweep.MaxCases(release); got != want {
 			t.Errorf("%s: at most %d cases, want %d", release, got, want)
 		}
 	}

@@ -76,15 +76,15 @@ func Names() []string {
 	return names
 }
 
-// mostCase limits the size of a case's file, in bytes.
-const mostCase = 1 << 20
+// maxCase limits the size of a case's file, in bytes.
+const maxCase = 1 << 20
 
 // Find returns the case that a word on the command line names. The word names a case or a
 // bug (its first case), or it is the path of a YAML file. A path has a dot or a slash,
 // unlike names. Errors are of type *spelling.UnknownError or *harness.InputError.
 func Find(word string) (harness.Case, error) {
 	if strings.ContainsAny(word, "/.") {
-		text, err := foreign.ReadTyped(word, mostCase)
+		text, err := foreign.ReadTyped(word, maxCase)
 		if err != nil {
 			return harness.Case{}, &harness.InputError{File: word, Err: err}
 		}

@@ -136,15 +136,15 @@ func (e Excuse) problems(b Bug) (all []keyError) {
 // bug explains no finding.
 func (e Excuse) Applies(release string) bool { return e.Releases.Applies(release) }
 
-// Most returns the largest number of cases in a default sweep of a release, or 0 if it
+// MaxCases returns the largest number of cases in a default sweep of a release, or 0 if it
 // was not measured.
-func (e Excuse) Most(release string) int { return of(e.Cases, release) }
+func (e Excuse) MaxCases(release string) int { return of(e.Cases, release) }
 
-// MostOfCuts is Most for a sweep with `--every-workload --hits path`.
-func (e Excuse) MostOfCuts(release string) int { return of(e.Cuts, release) }
+// MaxCasesOfPathSweep is Most for a sweep with `--every-workload --hits path`.
+func (e Excuse) MaxCasesOfPathSweep(release string) int { return of(e.Cuts, release) }
 
-// MostPaused is Most for a sweep with `--actions pause`.
-func (e Excuse) MostPaused(release string) int { return of(e.Paused, release) }
+// MaxCasesOfPauseSweep is Most for a sweep with `--actions pause`.
+func (e Excuse) MaxCasesOfPauseSweep(release string) int { return of(e.Paused, release) }
 
 // of returns the number of a release. A release candidate counts as its release.
 func of(bounds map[string]int, release string) int {

@@ -119,7 +119,7 @@ func (p bugParser) at(path string, err error) error {
 // The limits of the texts on a bug's page.
 const (
 	longestTitle = 70
-	mostWords    = 60
+	maxWords     = 60
 )
 
 func (p bugParser) problems(b Bug) (errs []error) {
@@ -139,8 +139,8 @@ func (p bugParser) problems(b Bug) (errs []error) {
 		add("title", fmt.Errorf("%d characters: the limit is %d, because a title must fit on a line", n, longestTitle))
 	}
 	for _, free := range []struct{ key, is string }{{"why", b.Why}, {"trigger", b.Trigger}, {"until", b.Until}} {
-		if n := len(strings.Fields(free.is)); n > mostWords {
-			add(free.key, fmt.Errorf("%d words: the limit is %d", n, mostWords))
+		if n := len(strings.Fields(free.is)); n > maxWords {
+			add(free.key, fmt.Errorf("%d words: the limit is %d", n, maxWords))
 		}
 	}
 	add("kind", oneOf("kind", b.Kind, kinds))

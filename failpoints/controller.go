@@ -296,7 +296,7 @@ func (c *Controller) fail(err error) {
 
 // keepError keeps an error, unless there are too many already. c.mu is held.
 func (c *Controller) keepError(err error) {
-	if len(c.errs) < mostErrs {
+	if len(c.errs) < maxErrs {
 		c.errs = append(c.errs, err)
 	}
 }
@@ -360,9 +360,9 @@ func (c *Controller) hit(s *session, ph probe.Hit) {
 		}
 	}
 	at := len(c.hits)
-	if at == mostHits {
+	if at == maxHits {
 		c.keepError(fmt.Errorf("processes have reached failpoints more than %d times: later hits are not recorded",
-			mostHits))
+			maxHits))
 		_ = s.conn.Close() // its reader ends the session
 		return
 	}

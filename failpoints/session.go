@@ -17,8 +17,8 @@ import (
 // A trace of a case has 10,000 hits, and an endless loop of a broken containerd has more.
 const (
 	longestMessage = 8 << 20
-	mostHits       = 1 << 18
-	mostErrs       = 100
+	maxHits        = 1 << 18
+	maxErrs        = 100
 	sendTimeout    = time.Second
 )
 

@@ -45,13 +45,13 @@ func TestTheProbesAreBounded(t *testing.T) {
 		times   int
 	}{
 		"a message without end": {strings.Repeat("x", 1<<16), 2 * longestMessage >> 16},
-		"hits without end":      {string(hit) + "\n", 2 * mostHits},
+		"hits without end":      {string(hit) + "\n", 2 * maxHits},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c2, path := listen(t, nil)
 			flood(t, path, c.message, c.times)
-			if n := len(c2.Hits()); n > mostHits {
+			if n := len(c2.Hits()); n > maxHits {
 				t.Errorf("%d hits are kept", n)
 			}
 			if c2.Err() == nil {
@@ -87,10 +87,10 @@ func TestAProcessThatDoesNotReadIsDisconnected(t *testing.T) {
 // Repeated errors of processes are kept up to a limit.
 func TestErrorsOfProcessesAreBounded(t *testing.T) {
 	c, path := listen(t, nil)
-	for range 2 * mostErrs {
+	for range 2 * maxErrs {
 		flood(t, path, strings.Repeat("x", 1<<10)+"\n", 1)
 	}
-	if err := c.Err(); err == nil || len(err.Error()) > mostErrs*300 {
+	if err := c.Err(); err == nil || len(err.Error()) > maxErrs*300 {
 		t.Errorf("%d bytes of errors", len(err.Error()))
 	}
 }

@@ -66,7 +66,7 @@ func TestHistoriesAreBounded(t *testing.T) {
 func TestUnpackIsBounded(t *testing.T) {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	if _, err := io.Copy(z, io.LimitReader(&repeated{text: "x"}, MostHistory+1)); err != nil {
+	if _, err := io.Copy(z, io.LimitReader(&repeated{text: "x"}, MaxHistory+1)); err != nil {
 		t.Fatal(err)
 	}
 	if err := z.Close(); err != nil {

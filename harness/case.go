@@ -173,8 +173,8 @@ func (c Case) problems() (all []fieldError) {
 	if c.Name == "" || strings.Trim(c.Name, "abcdefghijklmnopqrstuvwxyz0123456789-.") != "" {
 		add("name", fmt.Errorf("name %q: use only lower-case letters, digits, dots and dashes", c.Name))
 	}
-	if n := len(c.Name); n > mostName {
-		add("name", fmt.Errorf("the name has %d letters: at most %d are allowed", n, mostName))
+	if n := len(c.Name); n > maxName {
+		add("name", fmt.Errorf("the name has %d letters: at most %d are allowed", n, maxName))
 	}
 	if apis := []string{string(TaskAPI), string(Ctr), string(CRI)}; w.API != "" && !slices.Contains(apis, string(w.API)) {
 		add("workload.api", spelling.Unknown("api", string(w.API), apis))
@@ -197,8 +197,8 @@ func (c Case) problems() (all []fieldError) {
 		if d.is < 0 {
 			add("workload."+d.key, fmt.Errorf("%s %s: expected a duration such as 2s", d.key, d.is))
 		}
-		if d.is > mostTime {
-			add("workload."+d.key, fmt.Errorf("%s %s: at most %s is allowed", d.key, d.is, mostTime))
+		if d.is > maxTime {
+			add("workload."+d.key, fmt.Errorf("%s %s: at most %s is allowed", d.key, d.is, maxTime))
 		}
 	}
 	add("workload.network", w.checkNetwork())

@@ -12,9 +12,9 @@ import (
 	"github.com/shimquake/shimquake/foreign"
 )
 
-// MostHistories is the size limit of a file of histories, in bytes. A compressed history
+// MaxHistories is the size limit of a file of histories, in bytes. A compressed history
 // takes some 10 KiB, and is read without the others.
-const MostHistories = 64 << 30
+const MaxHistories = 64 << 30
 
 // HistoriesFile is the name of a file of histories. Each line is the JSON form of a Kept,
 // and a gzip member of its own. zcat therefore prints the whole file.
@@ -120,8 +120,8 @@ func (k Kept) Pack() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// MostHistory is the size limit of one uncompressed history, in bytes.
-const MostHistory = 64 << 20
+// MaxHistory is the size limit of one uncompressed history, in bytes.
+const MaxHistory = 64 << 20
 
 // Unpack reads the history at a place in a file of histories. Its errors begin with name.
 func Unpack(f io.ReaderAt, name string, at Part) (k Kept, err error) {
@@ -132,7 +132,7 @@ func Unpack(f io.ReaderAt, name string, at Part) (k Kept, err error) {
 	if err != nil {
 		return k, fmt.Errorf("%s: %w: %w", name, ErrNoHistory, err)
 	}
-	text, err := io.ReadAll(foreign.NewReader("the history", r, MostHistory))
+	text, err := io.ReadAll(foreign.NewReader("the history", r, MaxHistory))
 	if long := (*foreign.LimitError)(nil); errors.As(err, &long) {
 		return k, &InputError{File: name, Err: err}
 	}

@@ -47,9 +47,9 @@ type keptText struct {
 	History   json.RawMessage `json:"history"`
 }
 
-// mostValues limits the number of JSON values of a history. A case whose client requests
+// maxValues limits the number of JSON values of a history. A case whose client requests
 // statuses all the time has 100,000.
-const mostValues = 1_000_000
+const maxValues = 1_000_000
 
 // marker identifies a JSON object as a Kept.
 const marker = "history"
@@ -78,7 +78,7 @@ func DecodeKept(name string, text []byte) (Kept, error) {
 	fail := func(format string, args ...any) (Kept, error) {
 		return Kept{}, &InputError{File: name, Err: fmt.Errorf(format, args...)}
 	}
-	if err := foreign.CheckJSON("the history", text, mostValues); err != nil {
+	if err := foreign.CheckJSON("the history", text, maxValues); err != nil {
 		return Kept{}, &InputError{File: name, Err: err}
 	}
 	var t keptText
@@ -159,7 +159,7 @@ func unmarshalOldVerdict(text []byte, into *Verdict) error {
 
 // EachKept reads histories, one JSON object after the other, and calls visit for each.
 func EachKept(name string, from io.Reader, visit func(Kept) error) error {
-	bounded := foreign.NewReader("the history", from, MostHistory)
+	bounded := foreign.NewReader("the history", from, MaxHistory)
 	d := json.NewDecoder(bounded)
 	for n := 1; ; n++ {
 		bounded.Again()

@@ -16,23 +16,23 @@ import (
 // The limits of a case's text form. The cases of the catalogue need less than a tenth of
 // each limit, except for one with 36 containers.
 const (
-	mostText     = 256 << 10 // bytes
-	mostTokens   = 10_000
-	mostLevels   = 64
-	mostListed   = 100 // containers, faults of a plan, steps of a pause, and entries of bad
+	maxText      = 256 << 10 // bytes
+	maxTokens    = 10_000
+	maxLevels    = 64
+	maxListed    = 100 // containers, faults of a plan, steps of a pause, and entries of bad
 	maxKeyErrors = 20  // reported errors of keys
-	mostName     = 200 // bytes
+	maxName      = 200 // bytes
 )
 
-// mostTime is the largest duration in a workload.
-const mostTime = time.Hour
+// maxTime is the largest duration in a workload.
+const maxTime = time.Hour
 
 // parseYAML checks the limits, and then parses the text form of a case. The check comes
 // first, because the library's time and memory grow with the square of the levels and
 // keys.
 func (p caseParser) parseYAML(text []byte) (*ast.File, error) {
-	if len(text) > mostText {
-		return nil, p.at("", &foreign.LimitError{Name: "the case", Most: mostText, Unit: foreign.Bytes})
+	if len(text) > maxText {
+		return nil, p.at("", &foreign.LimitError{Name: "the case", Most: maxText, Unit: foreign.Bytes})
 	}
 	tokens := lexer.Tokenize(string(text))
 	if err := p.checkTokens(tokens); err != nil {
@@ -47,9 +47,9 @@ func (p caseParser) parseYAML(text []byte) (*ast.File, error) {
 
 // checkTokens returns an error for aliases, and for lists and mappings that are too deep.
 func (p caseParser) checkTokens(tokens token.Tokens) error {
-	if len(tokens) > mostTokens {
-		return p.token(tokens[mostTokens],
-			fmt.Errorf("the file has more than %d words and signs: that is the limit", mostTokens))
+	if len(tokens) > maxTokens {
+		return p.token(tokens[maxTokens],
+			fmt.Errorf("the file has more than %d words and signs: that is the limit", maxTokens))
 	}
 	var columns []int // the columns of the blocks around the token
 	flow := 0
@@ -68,8 +68,8 @@ func (p caseParser) checkTokens(tokens token.Tokens) error {
 			}
 			columns = append(columns, t.Position.Column)
 		}
-		if flow+len(columns) > mostLevels {
-			return p.token(t, fmt.Errorf("the file is nested deeper than %d levels: that is the limit", mostLevels))
+		if flow+len(columns) > maxLevels {
+			return p.token(t, fmt.Errorf("the file is nested deeper than %d levels: that is the limit", maxLevels))
 		}
 	}
 	return nil
@@ -83,17 +83,17 @@ func (p caseParser) token(t *token.Token, err error) error {
 // checkLists returns an error for each list that is too long.
 func (p caseParser) checkLists(ct caseText) (errs []error) {
 	check := func(path, what string, n int) {
-		if n > mostListed {
-			errs = append(errs, p.at(path, fmt.Errorf("%d %s: at most %d are allowed", n, what, mostListed)))
+		if n > maxListed {
+			errs = append(errs, p.at(path, fmt.Errorf("%d %s: at most %d are allowed", n, what, maxListed)))
 		}
 	}
 	check("workload.containers", "containers", len(ct.Workload.Containers))
 	check("plan", "faults", len(ct.Plan))
 	check("bad", "entries", len(ct.Bad))
-	for i, f := range ct.Plan[:min(len(ct.Plan), mostListed)] {
+	for i, f := range ct.Plan[:min(len(ct.Plan), maxListed)] {
 		check(fmt.Sprintf("plan[%d].meanwhile", i), "steps", len(f.Meanwhile))
 	}
-	for i, b := range ct.Bad[:min(len(ct.Bad), mostListed)] {
+	for i, b := range ct.Bad[:min(len(ct.Bad), maxListed)] {
 		check(fmt.Sprintf("bad[%d].by", i), "matches", len(b.By))
 		check(fmt.Sprintf("bad[%d].may", i), "matches", len(b.May))
 	}

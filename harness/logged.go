@@ -26,11 +26,11 @@ const oftenLogged = 200
 // short, because ids of containers come later in a message.
 const sameMessage = 20
 
-// mostMessages limits the number of different messages that are counted.
-const mostMessages = 1 << 16
+// maxMessages limits the number of different messages that are counted.
+const maxMessages = 1 << 16
 
 // LoggedIn returns the fatal and the frequent messages of a log, in alphabetical order.
-// complete is false if the log has more than mostMessages different messages.
+// complete is false if the log has more than maxMessages different messages.
 func LoggedIn(log []byte) (out []Logged, complete bool) {
 	complete = true
 	all := map[string]*Logged{}
@@ -45,7 +45,7 @@ func LoggedIn(log []byte) (out []Logged, complete bool) {
 			l.Level = ""
 		}
 		key := string(message[:min(sameMessage, len(message))]) + l.Level
-		if all[key] == nil && len(all) == mostMessages {
+		if all[key] == nil && len(all) == maxMessages {
 			complete = false
 			continue
 		}

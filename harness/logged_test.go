@@ -27,11 +27,11 @@ func TestLoggedIn(t *testing.T) {
 // list is incomplete.
 func TestLoggedInIsBounded(t *testing.T) {
 	var log []byte
-	for n := range 2 * mostMessages {
+	for n := range 2 * maxMessages {
 		log = fmt.Appendf(log, "level=fatal msg=%d\n", n)
 	}
-	if got, complete := LoggedIn(log); len(got) != mostMessages || complete {
-		t.Errorf("%d messages, complete: %v; want %d", len(got), complete, mostMessages)
+	if got, complete := LoggedIn(log); len(got) != maxMessages || complete {
+		t.Errorf("%d messages, complete: %v; want %d", len(got), complete, maxMessages)
 	}
 }
 

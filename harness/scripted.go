@@ -58,9 +58,9 @@ func (w Workload) Scripted() bool { return len(w.Script) > 0 }
 // the task API may. CRI gives each container a new id.
 func (w Workload) ReusesIDs() bool { return w.Scripted() && w.API != CRI }
 
-// MostExecs is the largest number of execs of a container. The model has states for that
+// MaxExecs is the largest number of execs of a container. The model has states for that
 // many.
-const MostExecs = 4
+const MaxExecs = 4
 
 // Restarts reports whether a step of the workload restarts containerd.
 func (w Workload) Restarts() bool {
@@ -88,8 +88,8 @@ func (w Workload) scriptProblems() (all []fieldError) {
 		if len(c.Execs) > 0 && !w.Scripted() {
 			add(at+".execs", errors.New("execs: only the steps of a script can run execs: add script"))
 		}
-		if len(c.Execs) > MostExecs {
-			add(at+".execs", fmt.Errorf("%d execs: at most %d are allowed", len(c.Execs), MostExecs))
+		if len(c.Execs) > MaxExecs {
+			add(at+".execs", fmt.Errorf("%d execs: at most %d are allowed", len(c.Execs), MaxExecs))
 		}
 		if len(c.Execs) > 1 && w.API == CRI {
 			add(at+".execs", errors.New("execs: with CRI a container has at most one, because its events name no exec"))

@@ -32,12 +32,12 @@ type Finding struct {
 // killed, so the file may lack findings.
 var ErrCutOff = errors.New("the file is cut off: the program that wrote it did not finish")
 
-// mostResults limits the size of a results.jsonl, in bytes. A case takes a few KiB.
-const mostResults = 4 << 30
+// maxResults limits the size of a results.jsonl, in bytes. A case takes a few KiB.
+const maxResults = 4 << 30
 
 // Findings reads the findings of a results.jsonl.
 func Findings(file string) ([]Finding, error) {
-	f, err := foreign.Open(file, mostResults)
+	f, err := foreign.Open(file, maxResults)
 	if err != nil {
 		return nil, fmt.Errorf("read results: %w", err)
 	}
@@ -51,8 +51,8 @@ func Findings(file string) ([]Finding, error) {
 // The limits of a line of results. The lines of clusters are the longest, because they
 // name all their cases.
 const (
-	mostLine   = 64 << 20 // bytes
-	mostValues = 1_000_000
+	maxLine   = 64 << 20 // bytes
+	maxValues = 1_000_000
 )
 
 func findings(from io.Reader) ([]Finding, error) {
@@ -60,14 +60,14 @@ func findings(from io.Reader) ([]Finding, error) {
 	cases := map[string]resultsCase{}
 	var all []Finding
 	for n := 1; ; n++ {
-		line, err := foreign.ReadLine(r, mostLine)
+		line, err := foreign.ReadLine(r, maxLine)
 		if errors.Is(err, io.EOF) {
 			return nil, ErrCutOff
 		}
 		if err != nil {
 			return nil, err
 		}
-		if err := foreign.CheckJSON("the line", line, mostValues); err != nil {
+		if err := foreign.CheckJSON("the line", line, maxValues); err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
 		kind, err := kindOf(line, n)

@@ -102,16 +102,16 @@ func newPage(d Data) *page {
 	return &page{data: d, without: map[string]Timeline{}, counts: map[harness.Outcome]int{}}
 }
 
-// mostLog limits the size of containerd's log in the evidence, in bytes. A run keeps at
-// most this much.
-const mostLog = 65 << 20
+// maxLog limits the size of containerd's log in the evidence, in bytes. A run keeps at
+// max this much.
+const maxLog = 65 << 20
 
 // logOf returns containerd's log from a verdict's evidence, or nil.
 func logOf(v harness.Verdict) []byte {
 	if v.Evidence == "" {
 		return nil
 	}
-	text, _ := foreign.ReadFile(filepath.Join(v.Evidence, "containerd.log"), mostLog) // the log is optional in a timeline
+	text, _ := foreign.ReadFile(filepath.Join(v.Evidence, "containerd.log"), maxLog) // the log is optional in a timeline
 	return text
 }
 

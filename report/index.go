@@ -34,8 +34,8 @@ type Indexed struct {
 	Worst                       string // the worst outcome of a case
 }
 
-// mostReports limits the number of folders that WriteIndex reads.
-const mostReports = 10_000
+// maxReports limits the number of folders that WriteIndex reads.
+const maxReports = 10_000
 
 // NewFolder makes a new folder for a report in a folder, and returns its path. Its name
 // has the time and a word. Two processes never get the same folder.
@@ -59,7 +59,7 @@ func NewFolder(in, word string, now time.Time) (string, error) {
 		if err == nil {
 			return dir, nil
 		}
-		if !errors.Is(err, fs.ErrExist) || n == mostReports {
+		if !errors.Is(err, fs.ErrExist) || n == maxReports {
 			return "", fmt.Errorf("make a folder for the report: %w", err)
 		}
 	}
@@ -86,7 +86,7 @@ func WriteIndex(dir string) (err error) {
 }
 
 func indexed(files *foreign.Dir) (all []Indexed, _ error) {
-	entries, err := files.List(".", mostReports)
+	entries, err := files.List(".", maxReports)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func indexed(files *foreign.Dir) (all []Indexed, _ error) {
 		if !e.IsDir() {
 			continue
 		}
-		f, err := files.Open(filepath.Join(e.Name(), ResultsFile), mostResults)
+		f, err := files.Open(filepath.Join(e.Name(), ResultsFile), maxResults)
 		if err != nil {
 			continue // the folder has no report
 		}
@@ -114,7 +114,7 @@ func indexed(files *foreign.Dir) (all []Indexed, _ error) {
 func readIndexed(from io.Reader) (r Indexed, ok bool) {
 	lines := bufio.NewReader(from)
 	for {
-		line, err := foreign.ReadLine(lines, mostLine)
+		line, err := foreign.ReadLine(lines, maxLine)
 		if err != nil {
 			return r, ok
 		}

@@ -16,7 +16,7 @@ import (
 // with its index in parts. It skips a run whose history was not kept.
 func keptCases(name string, parts []harness.Part, make func(int, harness.Verdict) Case) iter.Seq2[Case, error] {
 	return func(yield func(Case, error) bool) {
-		f, err := foreign.Open(name, harness.MostHistories)
+		f, err := foreign.Open(name, harness.MaxHistories)
 		if err != nil {
 			if len(parts) > 0 {
 				yield(Case{}, fmt.Errorf("report: %w", err))

@@ -7,9 +7,9 @@ import (
 	"github.com/go-logfmt/logfmt"
 )
 
-// mostLogged limits the lines of containerd's log in a timeline. The log file has all
+// maxLogged limits the lines of containerd's log in a timeline. The log file has all
 // lines.
-const mostLogged = 200
+const maxLogged = 200
 
 // log adds the warnings and errors of containerd's log. It skips text without the form of
 // a log line, such as the stack of a panic.
@@ -25,7 +25,7 @@ func (b *builder) log(text []byte) {
 		if err != nil || level == "" || level == "debug" || at.Before(b.zero) {
 			continue
 		}
-		if n++; n > mostLogged {
+		if n++; n > maxLogged {
 			return
 		}
 		i := Item{Text: fields["msg"], More: level + ": " + fields["msg"]}

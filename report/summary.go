@@ -13,9 +13,9 @@ import (
 // to $GITHUB_STEP_SUMMARY.
 const SummaryFile = "summary.md"
 
-// mostSummed limits the rows of a table in the summary, because GitHub accepts at most 1
+// maxSummed limits the rows of a table in the summary, because GitHub accepts at most 1
 // MiB.
-const mostSummed = 30
+const maxSummed = 30
 
 // summary collects the rows of violated and invalid cases.
 type summary struct {
@@ -27,7 +27,7 @@ func (s *summary) add(c Case) {
 	if c.Verdict.Outcome == harness.Held {
 		return
 	}
-	if len(s.rows) == mostSummed {
+	if len(s.rows) == maxSummed {
 		s.more++
 		return
 	}
@@ -76,7 +76,7 @@ func (s *summary) clusters(b *strings.Builder, d Data) {
 	head := []string{"", "what", "cluster", "cases"}
 	switch {
 	case len(fresh) > 0:
-		table(b, head, fresh[:min(len(fresh), mostSummed)])
+		table(b, head, fresh[:min(len(fresh), maxSummed)])
 	case len(d.Answers) > 0: // d.Answers replaces the list of new findings
 	case d.Lacks == "":
 		b.WriteString("Nothing is new.\n\n")
@@ -85,7 +85,7 @@ func (s *summary) clusters(b *strings.Builder, d Data) {
 	}
 	if len(known) > 0 {
 		fmt.Fprintf(b, "<details><summary>%d known findings</summary>\n\n", len(known))
-		table(b, head, known[:min(len(known), mostSummed)])
+		table(b, head, known[:min(len(known), maxSummed)])
 		b.WriteString("</details>\n")
 	}
 }

@@ -85,14 +85,14 @@ func replay(c harness.Case) string {
 	return "shimquake run /dev/stdin <<'CASE'\n" + strings.TrimSpace(c.String()) + "\nCASE"
 }
 
-// mostCase limits the size of a case file, in bytes.
-const mostCase = 1 << 20
+// maxCase limits the size of a case file, in bytes.
+const maxCase = 1 << 20
 
 // replayMinimised returns the command that runs a minimised case. The command contains
 // the case, because the report may be read on another machine. If the file cannot be
 // read, the command names it.
 func replayMinimised(file, version string) string {
-	text, err := foreign.ReadFile(file, mostCase)
+	text, err := foreign.ReadFile(file, maxCase)
 	if err == nil {
 		var c harness.Case
 		if c, err = harness.ParseCase(file, text); err == nil {
@@ -118,7 +118,7 @@ func clustersOf(p plan.Plan, rep triage.Report) []Cluster {
 				says = append(says, text)
 			}
 		}
-		for _, w := range c.Windows[:min(len(c.Windows), mostWindows)] {
+		for _, w := range c.Windows[:min(len(c.Windows), maxWindows)] {
 			says = append(says, "at "+w.String())
 		}
 		out := Cluster{ID: c.Name, Key: c.Key(), State: state, Title: title, Says: says, Cases: idsOf(p, c)}
@@ -197,8 +197,8 @@ func number(n int, of string) string {
 	return fmt.Sprintf("%d %ss", n, of)
 }
 
-// mostWindows limits the functions that a cluster's lines name.
-const mostWindows = 4
+// maxWindows limits the functions that a cluster's lines name.
+const maxWindows = 4
 
 func idsOf(p plan.Plan, c triage.Cluster) []string {
 	specs := c.Specs(p)

@@ -76,7 +76,7 @@ func ReadWithout(dir, file string) (harness.Verdict, error) {
 }
 
 func readWithout(d *foreign.Dir, file string) (harness.Verdict, error) {
-	text, err := d.Read(file, harness.MostHistory)
+	text, err := d.Read(file, harness.MaxHistory)
 	if err != nil {
 		return harness.Verdict{}, fmt.Errorf("read the run without a fault: %w", err)
 	}
@@ -84,9 +84,9 @@ func readWithout(d *foreign.Dir, file string) (harness.Verdict, error) {
 	return judge.Judge(k.History, catalogue.Residues()), err
 }
 
-// mostWithout limits the files that SweptWithout reads from a folder. There is one for
+// maxWithout limits the files that SweptWithout reads from a folder. There is one for
 // each workload.
-const mostWithout = 1 << 16
+const maxWithout = 1 << 16
 
 // SweptWithout returns the runs without a fault that a sweep has kept, by the name of the
 // workload.
@@ -99,7 +99,7 @@ func SweptWithout(dir string) (map[string]harness.Verdict, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the runs without a fault: %w", err)
 	}
-	files, err := d.List(WithoutDir, mostWithout)
+	files, err := d.List(WithoutDir, maxWithout)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}

@@ -157,12 +157,12 @@ func ForBug(ctx context.Context, b catalogue.Bug, o Options) (Answer, error) {
 	return a, nil
 }
 
-// Limits on the bugs that are run. Without quoted messages, at most mostTried bugs run
-// until one shows, and the bugs with the same score. With quoted messages, mostCompared
+// Limits on the bugs that are run. Without quoted messages, at most maxTried bugs run
+// until one shows, and the bugs with the same score. With quoted messages, maxCompared
 // bugs run once each, and the messages tell them apart.
 const (
-	mostTried    = 3
-	mostCompared = 8
+	maxTried    = 3
+	maxCompared = 8
 )
 
 // tryBest runs the bugs that fit.
@@ -174,9 +174,9 @@ func (a *Answer) tryBest(ctx context.Context, r read.Report, o Options) error {
 		}
 	}
 	if len(Quoted(r)) > 0 && len(fit) > 1 {
-		return a.tournament(ctx, o, fit[:min(len(fit), mostCompared)], r)
+		return a.tournament(ctx, o, fit[:min(len(fit), maxCompared)], r)
 	}
-	for i, f := range fit[:min(len(fit), mostTried)] {
+	for i, f := range fit[:min(len(fit), maxTried)] {
 		if a.Best >= 0 && f.Score < fit[a.Best].Score {
 			return nil // only bugs with the same score are also run, because nothing else tells them apart
 		}
@@ -226,19 +226,19 @@ func (a *Answer) tournament(ctx context.Context, o Options, fit []rank.Fit, r re
 	if err := each(1, func(int) bool { return true }); err != nil {
 		return err
 	}
-	leader := a.mostAlike()
+	leader := a.maxAlike()
 	if o.Runs > 1 { // and the bugs that fit better: one run may not show them
 		if err := each(o.Runs-1, func(i int) bool { return leader < 0 || i <= leader }); err != nil {
 			return err
 		}
 	}
-	a.Best = a.mostAlike()
+	a.Best = a.maxAlike()
 	return nil
 }
 
-// mostAlike returns the index of the trial that logs most of the quoted messages, or the
+// maxAlike returns the index of the trial that logs most of the quoted messages, or the
 // first of several. It returns -1 if no trial has shown its bug.
-func (a *Answer) mostAlike() int {
+func (a *Answer) maxAlike() int {
 	best := -1
 	for i, t := range a.Trials {
 		if t.Reproduced() && (best < 0 || t.Alike > a.Trials[best].Alike) {

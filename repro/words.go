@@ -21,7 +21,7 @@ func (a Answer) ReadText() string {
 	}
 	b.Line("read: %s of %d understood%s", count(r.Understood, "line"), r.Lines, client)
 	if r.Cut > 0 {
-		b.Line("  not read: %d bytes, beyond the first %d MiB or in very long lines", r.Cut, read.MostBytes>>20)
+		b.Line("  not read: %d bytes, beyond the first %d MiB or in very long lines", r.Cut, read.MaxBytes>>20)
 	}
 	for _, v := range r.Versions {
 		how := "is mentioned"
@@ -52,8 +52,8 @@ func (a Answer) ReadText() string {
 	return b.String()
 }
 
-// mostThings limits the ids and messages of a kind that are printed.
-const mostThings = 3
+// maxThings limits the ids and messages of a kind that are printed.
+const maxThings = 3
 
 // group returns a line for each kind of observation.
 func group(all []read.Observation) (out []string) {
@@ -72,7 +72,7 @@ func group(all []read.Observation) (out []string) {
 			}
 			n++
 			lines = append(lines, p.Lines...)
-			if thing := cmp.Or(clip(p.Raw, 60), p.Text, short(p.ID)); thing != "" && len(things) < mostThings &&
+			if thing := cmp.Or(clip(p.Raw, 60), p.Text, short(p.ID)); thing != "" && len(things) < maxThings &&
 				!slices.Contains(things, thing) {
 				things = append(things, thing)
 			}
@@ -95,8 +95,8 @@ func group(all []read.Observation) (out []string) {
 }
 
 func linesText(lines []int) string {
-	if len(lines) > mostThings {
-		return rank.Reason{Lines: lines[:mostThings]}.LinesText() + "..."
+	if len(lines) > maxThings {
+		return rank.Reason{Lines: lines[:maxThings]}.LinesText() + "..."
 	}
 	return rank.Reason{Lines: lines}.LinesText()
 }

@@ -199,7 +199,7 @@ func (a Answer) reproduced(t Trial) Part {
 // firstOf returns the first of some texts, without duplicates.
 func firstOf(all []string) []string {
 	all = slices.Compact(slices.Clone(all))
-	return all[:min(len(all), mostThings)]
+	return all[:min(len(all), maxThings)]
 }
 
 // unable returns the part for a bug without a case.

@@ -19,15 +19,15 @@ type UnknownError struct {
 	Lists   string   // the command that lists the known names; "": none
 }
 
-// mostKnown is how many known names an error lists although a command lists them, too.
-const mostKnown = 12
+// maxKnown is how many known names an error lists although a command lists them, too.
+const maxKnown = 12
 
 func (e *UnknownError) Error() string {
 	msg := fmt.Sprintf("%s %s is unknown", e.What, strconv.Quote(e.Name))
 	if e.Nearest != "" {
 		return msg + ", did you mean " + strconv.Quote(e.Nearest) + "?"
 	}
-	if e.Lists != "" && len(e.Known) > mostKnown {
+	if e.Lists != "" && len(e.Known) > maxKnown {
 		return msg + "; all are listed by: " + e.Lists
 	}
 	return msg + "; known: " + strings.Join(e.Known, ", ")

@@ -17,7 +17,7 @@ func TestNearest(t *testing.T) {
 }
 
 func TestUnknown(t *testing.T) {
-	many := make([]string, mostKnown+1)
+	many := make([]string, maxKnown+1)
 	for _, test := range []struct {
 		err  error
 		want string

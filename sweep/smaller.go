@@ -58,7 +58,7 @@ func namesWithoutContainer(n, all int) map[string]string {
 			is = script.Container(c - 1).String()
 		}
 		names[was] = is
-		for m := range harness.MostExecs { // execs and attached clients
+		for m := range harness.MaxExecs { // execs and attached clients
 			for _, suffix := range []string{fmt.Sprintf("/e%d", m), fmt.Sprintf("/a%d", m)} {
 				if names[was+suffix] = ""; is != "" {
 					names[was+suffix] = is + suffix
@@ -72,7 +72,7 @@ func namesWithoutContainer(n, all int) map[string]string {
 // namesWithoutExec does the same for the m-th exec of the n-th container.
 func namesWithoutExec(n, m int) map[string]string {
 	names := map[string]string{script.ExecOf(n, m).String(): ""}
-	for e := m + 1; e < harness.MostExecs; e++ {
+	for e := m + 1; e < harness.MaxExecs; e++ {
 		names[script.ExecOf(n, e).String()] = script.ExecOf(n, e-1).String()
 	}
 	return names

@@ -126,9 +126,9 @@ func read(r *filing.Recorded, evidence, without string, f filing.Filing) error {
 		}
 		r.Log = r.Log[:last+1]
 	}
-	r.Log = r.Log[:min(len(r.Log), mostLines)]
+	r.Log = r.Log[:min(len(r.Log), maxLines)]
 	r.Errors = slices.Compact(r.Errors)
-	r.Errors = r.Errors[:min(len(r.Errors), mostLines)]
+	r.Errors = r.Errors[:min(len(r.Errors), maxLines)]
 	if f.Run.Workload.API == harness.CRI {
 		text, err := os.ReadFile(filepath.Join(evidence, "config.toml"))
 		if err != nil {
@@ -155,8 +155,8 @@ func plainCase(api harness.API) harness.Case {
 	})]
 }
 
-// mostLines of a log, and of errors, are kept.
-const mostLines = 12
+// maxLines of a log, and of errors, are kept.
+const maxLines = 12
 
 // machine has the lines about the machine that an issue needs.
 func machine(evidence string) (lines []string, err error) {

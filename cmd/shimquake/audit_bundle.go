@@ -67,9 +67,9 @@ func bundle(dir, out string) (err error) {
 	return errors.Join(pack(t, dir, f), t.Close(), z.Close(), f.Close())
 }
 
-// mostBundled is the limit of an archive's content in bytes. The report of a default
+// maxBundled is the limit of an archive's content in bytes. The report of a default
 // sweep has some 100 MB.
-const mostBundled = 2 << 30
+const maxBundled = 2 << 30
 
 // pack adds the regular files of a folder, except the archive itself.
 func pack(t *tar.Writer, dir string, own *os.File) error {
@@ -82,7 +82,7 @@ func pack(t *tar.Writer, dir string, own *os.File) error {
 		return err
 	}
 	packed := int64(0)
-	err = files.Walk(mostEntries, func(name string, e fs.DirEntry) error {
+	err = files.Walk(maxEntries, func(name string, e fs.DirEntry) error {
 		if !e.Type().IsRegular() {
 			return nil
 		}
@@ -90,9 +90,9 @@ func pack(t *tar.Writer, dir string, own *os.File) error {
 		if err != nil || os.SameFile(info, self) {
 			return err
 		}
-		if packed += info.Size(); packed > mostBundled {
+		if packed += info.Size(); packed > maxBundled {
 			return fmt.Errorf("%s has more than the limit of %d MiB (reached at %s): remove files that you need not send", dir,
-				mostBundled>>20, name)
+				maxBundled>>20, name)
 		}
 		f, err := files.Open(name, info.Size())
 		if err != nil {

@@ -77,7 +77,7 @@ func TestBundleRefuses(t *testing.T) {
 func TestBundleIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	if err := errors.Join(os.WriteFile(filepath.Join(dir, "sparse"), nil, 0o644),
-		os.Truncate(filepath.Join(dir, "sparse"), mostBundled+1)); err != nil {
+		os.Truncate(filepath.Join(dir, "sparse"), maxBundled+1)); err != nil {
 		t.Fatal(err)
 	}
 	out := filepath.Join(t.TempDir(), "b.tar.gz")

@@ -39,8 +39,8 @@ func eachKept(word string, stdin io.Reader, visit func(from string, k harness.Ke
 	return keptFolder(word, visit)
 }
 
-// mostEntries is the limit of entries in a folder of evidence.
-const mostEntries = 1 << 20
+// maxEntries is the limit of entries in a folder of evidence.
+const maxEntries = 1 << 20
 
 // keptFolder visits the histories of a folder, and of the folders in it.
 func keptFolder(word string, visit func(from string, k harness.Kept) error) error {
@@ -49,12 +49,12 @@ func keptFolder(word string, visit func(from string, k harness.Kept) error) erro
 		return &harness.InputError{File: word, Err: err}
 	}
 	found := 0
-	err = dir.Walk(mostEntries, func(name string, e fs.DirEntry) error {
+	err = dir.Walk(maxEntries, func(name string, e fs.DirEntry) error {
 		if e.Name() != harness.HistoryFile {
 			return nil
 		}
 		found++
-		f, err := dir.Open(name, harness.MostHistory)
+		f, err := dir.Open(name, harness.MaxHistory)
 		if err != nil {
 			return &harness.InputError{File: dir.Path(name), Err: err}
 		}
@@ -79,7 +79,7 @@ func exists(name string) bool {
 
 // zippedFile visits the histories of a matrix, a repro or random plans.
 func zippedFile(name string, visit func(from string, k harness.Kept) error) error {
-	f, err := foreign.Open(name, harness.MostHistories)
+	f, err := foreign.Open(name, harness.MaxHistories)
 	if err != nil {
 		return &harness.InputError{File: name, Err: err}
 	}
@@ -92,7 +92,7 @@ func zippedFile(name string, visit func(from string, k harness.Kept) error) erro
 
 // keptFile visits all histories of a file that the operator named.
 func keptFile(name string, visit func(from string, k harness.Kept) error) error {
-	f, err := foreign.OpenTyped(name, harness.MostHistories)
+	f, err := foreign.OpenTyped(name, harness.MaxHistories)
 	if err != nil {
 		return &harness.InputError{File: name, Err: err}
 	}

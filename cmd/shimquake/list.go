@@ -62,8 +62,8 @@ func listCommand() *cobra.Command {
 	return c
 }
 
-// mostAbout is the maximum width of a title in columns.
-const mostAbout = 62
+// maxAbout is the maximum width of a title in columns.
+const maxAbout = 62
 
 // aboutCase returns the title of a case's bug. It adds the bug's id if that is not the
 // name of the case.
@@ -72,8 +72,8 @@ func aboutCase(c harness.Case, b catalogue.Bug) string {
 	if b.ID != c.Name {
 		text = b.ID + ": " + text
 	}
-	if all := []rune(text); len(all) > mostAbout {
-		text = string(all[:mostAbout-3]) + "..."
+	if all := []rune(text); len(all) > maxAbout {
+		text = string(all[:maxAbout-3]) + "..."
 	}
 	return text
 }

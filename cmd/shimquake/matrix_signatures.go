@@ -20,15 +20,15 @@ import (
 	"github.com/shimquake/shimquake/sweep/matrix"
 )
 
-// mostSignatures is the limit of a file of signatures in bytes. The catalogue's file has
+// maxSignatures is the limit of a file of signatures in bytes. The catalogue's file has
 // 120 KB.
-const mostSignatures = 16 << 20
+const maxSignatures = 16 << 20
 
 // record writes a signature into f.signatures for each cell that has shown its bug. The
 // file's other signatures stay. It keeps its runs without the fault for the report.
 func (f *matrixFlags) record(ctx context.Context, t matrix.Table, run runs) error {
 	var all []catalogue.Signature
-	text, err := foreign.ReadFile(f.signatures, mostSignatures)
+	text, err := foreign.ReadFile(f.signatures, maxSignatures)
 	if err == nil {
 		all, err = catalogue.ReadSignatures(bytes.NewReader(text))
 	}

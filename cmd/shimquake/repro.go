@@ -158,13 +158,13 @@ func bugNamed(word string) (b catalogue.Bug, ok bool, err error) {
 	return b, err == nil, err
 }
 
-// mostReport is the limit of a report in bytes.
-const mostReport = 1 << 30
+// maxReport is the limit of a report in bytes.
+const maxReport = 1 << 30
 
 // readReport reads a text, an audit's bundle, or stdin.
 func readReport(word string, in io.Reader) (read.Report, error) {
 	if word != "-" {
-		file, err := foreign.OpenTyped(word, mostReport)
+		file, err := foreign.OpenTyped(word, maxReport)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = errors.New(
 				"no such file: name a text file, a bundle of an audit, a bug (shimquake list bugs), or - for stdin")

@@ -88,7 +88,7 @@ func (r *reproReport) write(ctx context.Context, run *runner.Runner, word string
 
 // read returns the runs as cases of a report.
 func (r *reproReport) read() ([]report.Case, error) {
-	f, err := foreign.Open(r.file.Name(), harness.MostHistories)
+	f, err := foreign.Open(r.file.Name(), harness.MaxHistories)
 	if err != nil {
 		return nil, err
 	}

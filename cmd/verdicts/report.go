@@ -115,8 +115,8 @@ func (r *suitesReport) add(c specCase) error {
 	return nil
 }
 
-// mostSaid is the most lines of a cluster; all its cases are listed.
-const mostSaid = 4
+// maxSaid is the most lines of a cluster; all its cases are listed.
+const maxSaid = 4
 
 // cluster adds a case to a cluster, and its line unless the cluster has an equal one.
 func (r *suitesReport) cluster(state report.State, name, title, says string, c report.Case) {
@@ -126,7 +126,7 @@ func (r *suitesReport) cluster(state report.State, name, title, says string, c r
 		k = &report.Cluster{ID: id, State: state, Title: title, Replay: c.Replay}
 		r.clusters[id], r.order = k, append(r.order, id)
 	}
-	if len(k.Says) < mostSaid && !slices.Contains(k.Says, says) {
+	if len(k.Says) < maxSaid && !slices.Contains(k.Says, says) {
 		k.Says = append(k.Says, says)
 	}
 	k.Cases = append(k.Cases, c.ID)
@@ -146,7 +146,7 @@ func (r *suitesReport) verdict(name string, at harness.Part) (harness.Verdict, e
 	if f == nil {
 		var err error
 		path := filepath.Join(r.dir, historiesDir, filepath.Base(name))
-		if f, err = foreign.Open(path, harness.MostHistories); err != nil {
+		if f, err = foreign.Open(path, harness.MaxHistories); err != nil {
 			return harness.Verdict{}, err
 		}
 		r.files[name] = f

@@ -29,13 +29,13 @@ func (s *Session) Payload(name string) (payload.Truth, error) {
 	return ReadTruth(s.Truth, name+truthFile)
 }
 
-// mostTruth is the size limit of a payload's record, in bytes. A record has some 300.
-const mostTruth = 1 << 20
+// maxTruth is the size limit of a payload's record, in bytes. A record has some 300.
+const maxTruth = 1 << 20
 
 // ReadTruth reads the record of a payload. The harness creates the file before the
 // container, so a missing file is an error (fs.ErrNotExist).
 func ReadTruth(dir *foreign.Dir, name string) (payload.Truth, error) {
-	text, err := dir.Read(name, mostTruth)
+	text, err := dir.Read(name, maxTruth)
 	if err != nil {
 		return payload.Truth{}, fmt.Errorf("read the payload's record: %w", err)
 	}

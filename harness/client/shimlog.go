@@ -36,7 +36,7 @@ func (l *ShimLog) Create(id string) (cio.IO, error) {
 // must have been deleted.
 func (l *ShimLog) Outputs() harness.Outputs {
 	if l.To == harness.LogBinary {
-		as, err := l.Dir.Read(l.Name+".done", mostOutput)
+		as, err := l.Dir.Read(l.Name+".done", maxOutput)
 		all := ReadLines(l.textOf(".out"), l.textOf(".err"))
 		all.LoggerRuns, all.LoggedAs = err != nil, string(as)
 		return all
@@ -55,13 +55,13 @@ func (l *ShimLog) Outputs() harness.Outputs {
 	return all
 }
 
-// mostOutput is the size limit of a file that a payload or a logger writes, in bytes.
+// maxOutput is the size limit of a file that a payload or a logger writes, in bytes.
 // They write some KiB.
-const mostOutput = 64 << 20
+const maxOutput = 64 << 20
 
 // textOf returns the content of the file with a suffix, or "" if there is none.
 func (l *ShimLog) textOf(suffix string) string {
-	text, err := l.Dir.Read(l.Name+suffix, mostOutput)
+	text, err := l.Dir.Read(l.Name+suffix, maxOutput)
 	if err != nil {
 		return "" // the judge reports missing output
 	}

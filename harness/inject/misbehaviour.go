@@ -34,8 +34,8 @@ func proofFile(w *world.World) string { return filepath.Join(w.Dir(), proofName)
 
 const proofName = "fakeshim-proof.log"
 
-// mostNotes is the size limit of that file, in bytes. A note has some 60.
-const mostNotes = 16 << 20
+// maxNotes is the size limit of that file, in bytes. A note has some 60.
+const maxNotes = 16 << 20
 
 // Begin is never called, because the shim knows its misbehaviours from its start.
 func (m *misbehaviour) Begin(context.Context) error { return nil }
@@ -43,7 +43,7 @@ func (m *misbehaviour) Begin(context.Context) error { return nil }
 // Proof counts the shim's notes.
 func (m *misbehaviour) Proof(context.Context) (harness.Firing, error) {
 	f := harness.Firing{Text: "fakeshim " + m.word, Proof: "did not happen"}
-	text, err := m.in.World.Files().Read(proofName, mostNotes)
+	text, err := m.in.World.Files().Read(proofName, maxNotes)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // there is no file before the first note
 		return f, fmt.Errorf("read the notes of the fake shim: %w", err)
 	}

@@ -183,7 +183,7 @@ func TestCreateInAStoppedPod(t *testing.T) {
 // More in flight than can be followed is said to be.
 func TestFollowHasALimit(t *testing.T) {
 	var ops []Op
-	for range mostInFlight + 1 {
+	for range maxInFlight + 1 {
 		ops = append(ops, call(0, -1, "create", c0, lost))
 	}
 	if _, ok := Follow(ops); ok {

@@ -29,8 +29,8 @@ type Impossible struct {
 
 // The limits of Follow: operations in flight at a time, and possible configurations.
 const (
-	mostInFlight = 16
-	mostPossible = 512
+	maxInFlight = 16
+	maxPossible = 512
 )
 
 // possible is a possible configuration. done has a bit for each operation in flight that
@@ -43,7 +43,7 @@ type possible struct {
 // follower has the state of Follow.
 type follower struct {
 	ops   []Op
-	slots [mostInFlight]int // the indices of the operations in flight; -1 for a free slot
+	slots [maxInFlight]int // the indices of the operations in flight; -1 for a free slot
 	now   map[possible]bool
 }
 
@@ -84,7 +84,7 @@ func Follow(ops []Op) (found []Impossible, ok bool) {
 		if !can {
 			found = append(found, Impossible{m.op, before})
 		}
-		if len(f.now) > mostPossible {
+		if len(f.now) > maxPossible {
 			return found, false
 		}
 	}
@@ -124,7 +124,7 @@ func (f *follower) reply(op int) (before []Config, ok bool) {
 func (f *follower) closure(slot, op int) map[possible]bool {
 	all, todo := map[possible]bool{}, make([]possible, 0, len(f.now))
 	add := func(p possible) {
-		if !all[p] && len(all) <= mostPossible {
+		if !all[p] && len(all) <= maxPossible {
 			all[p] = true
 			todo = append(todo, p)
 		}

@@ -61,7 +61,7 @@ func (p Process) mayEnd() bool {
 type Config struct {
 	Pod   State
 	Task  Process
-	Execs [harness.MostExecs]Process
+	Execs [harness.MaxExecs]Process
 }
 
 // of returns the process of an object.

@@ -52,8 +52,8 @@ func (x *run) dumped(name string, text []byte, err error) {
 	x.dumps[name] = text
 }
 
-// mostThreads limits how many threads and descriptors of a shim are read.
-const mostThreads = 1 << 16
+// maxThreads limits how many threads and descriptors of a shim are read.
+const maxThreads = 1 << 16
 
 // dumpShim returns the kernel's stacks of a shim, and the Go stacks that the shim logs
 // after SIGUSR1. It reads the host's /proc, because a program in the world may have
@@ -70,7 +70,7 @@ func (x *run) dumpShim(ctx context.Context, s finding.Subject) ([]byte, error) {
 	}
 	defer proc.Close() //nolint:errcheck // it is only read
 	names := []string{"status"}
-	threads, err := proc.List("task", mostThreads)
+	threads, err := proc.List("task", maxThreads)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (x *run) dumpShim(ctx context.Context, s finding.Subject) ([]byte, error) {
 		names = append(names, filepath.Join("task", t.Name(), "wchan"), filepath.Join("task", t.Name(), "stack"))
 	}
 	for _, name := range names {
-		text, err := proc.Read(name, mostKept)
+		text, err := proc.Read(name, maxKept)
 		if err != nil {
 			return out.Bytes(), err
 		}
@@ -102,7 +102,7 @@ func (x *run) dumpShim(ctx context.Context, s finding.Subject) ([]byte, error) {
 // openLog opens the FIFO to which a shim logs, through the shim's own descriptor. The
 // FIFO's name in the bundle may be gone.
 func openLog(proc *foreign.Dir) (*os.File, error) {
-	fds, err := proc.List("fd", mostThreads)
+	fds, err := proc.List("fd", maxThreads)
 	if err != nil {
 		return nil, err
 	}

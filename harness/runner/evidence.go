@@ -75,7 +75,7 @@ func (x *run) keepFacts(dir *foreign.Dir) error {
 	facts := fmt.Sprintf("containerd: %s (%s)\nshimquake: %s, built with %s\nkernel: %s\ncgroups: %s\ncpus: %d\n",
 		subject, x.subject.Version, build(), runtime.Version(), m.Kernel, m.Cgroups, m.CPUs)
 	for _, name := range []string{"/proc/version", "/proc/cgroups", "/sys/fs/cgroup/cgroup.controllers"} {
-		text, err := foreign.ReadFile(name, mostKept)
+		text, err := foreign.ReadFile(name, maxKept)
 		if err != nil {
 			text = []byte(err.Error() + "\n") // cgroup v1 and v2 each lack one of the files
 		}
@@ -154,11 +154,11 @@ func keepHistory(v harness.Verdict) error {
 	)
 }
 
-// mostKept is how much of the end of a log is kept, in bytes.
-const mostKept = 8 << 20
+// maxKept is how much of the end of a log is kept, in bytes.
+const maxKept = 8 << 20
 
-// mostFiles limits how many entries of a folder of the world are read.
-const mostFiles = 4096
+// maxFiles limits how many entries of a folder of the world are read.
+const maxFiles = 4096
 
 // copyLogs copies containerd's log and configuration, the payloads' records, and the
 // output of helpers. It copies only the end of a large file. For an entry that is not a
@@ -170,13 +170,13 @@ func copyLogs(w *world.World, dir *foreign.Dir) error {
 		files   *foreign.Dir
 		pattern string
 	}{{w.Files(), "*.log"}, {w.Files(), "*.toml"}, {w.Truth(), "*.truth"}, {w.Logs(), "*.log"}} {
-		entries, err := of.files.List(".", mostFiles)
+		entries, err := of.files.List(".", maxFiles)
 		errs = append(errs, err)
 		for _, e := range entries {
 			if ok, _ := filepath.Match(of.pattern, e.Name()); !ok { // the pattern is well formed
 				continue
 			}
-			text, cut, err := of.files.Tail(e.Name(), mostKept)
+			text, cut, err := of.files.Tail(e.Name(), maxKept)
 			var kind *foreign.KindError
 			switch {
 			case errors.As(err, &kind):

@@ -36,7 +36,7 @@ func TestALogWithoutEnd(t *testing.T) {
 	if v.Outcome != harness.Invalid || !v.HasProblem(harness.ByLook) {
 		t.Errorf("%v: want invalid, because the end of the log is lost", v)
 	}
-	if onDisk > 1<<20 || sizeOf(t, v.Evidence) > 2*mostKept {
+	if onDisk > 1<<20 || sizeOf(t, v.Evidence) > 2*maxKept {
 		t.Errorf("the world's folder has %d bytes on the host's disk, its evidence %d", onDisk, sizeOf(t, v.Evidence))
 	}
 }

@@ -19,7 +19,7 @@ func ThisMachine() harness.Machine {
 	var fs unix.Statfs_t
 	if err := unix.Statfs("/sys/fs/cgroup", &fs); err == nil && fs.Type == unix.CGROUP2_SUPER_MAGIC {
 		m.Cgroups = "v2"
-	} else if mounts, err := foreign.ReadFile("/proc/self/mounts", mostKept); err == nil &&
+	} else if mounts, err := foreign.ReadFile("/proc/self/mounts", maxKept); err == nil &&
 		strings.Contains(string(mounts), " cgroup2 ") {
 		m.Cgroups = "hybrid"
 	}

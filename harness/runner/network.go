@@ -27,7 +27,7 @@ const networkFile = "cni"
 
 // networks returns the calls of the CNI plugin so far.
 func (x *run) networks() ([]inventory.NetworkCall, error) {
-	text, err := x.world.Truth().Read(networkFile, mostKept)
+	text, err := x.world.Truth().Read(networkFile, maxKept)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // the plugin was never called
 	}

@@ -15,14 +15,14 @@ import (
 
 // The limits of a script. The longest script of the catalogue has some 30 steps.
 const (
-	mostSteps  = 200
-	mostLine   = 1000 // bytes of a step
-	mostPlayed = 2000 // steps, with all repeats
-	mostRounds = 100
-	// mostLines is the largest number of lines of an input. It is the same for an output.
-	mostLines = 20_000
-	// mostAttached is the largest number of clients that attach to one container.
-	mostAttached = 4
+	maxSteps  = 200
+	maxLine   = 1000 // bytes of a step
+	maxPlayed = 2000 // steps, with all repeats
+	maxRounds = 100
+	// maxLines is the largest number of lines of an input. It is the same for an output.
+	maxLines = 20_000
+	// maxAttached is the largest number of clients that attach to one container.
+	maxAttached = 4
 )
 
 // Error is an error in a step, with its place.
@@ -39,8 +39,8 @@ func (e *Error) Unwrap() error { return e.Err }
 // Parse reads the text form of a script, for a workload whose n-th container has execs[n]
 // execs. It returns all errors of the script, joined, each of type *Error.
 func Parse(by Client, lines []string, execs []int) (Script, error) {
-	if len(lines) > mostSteps {
-		return nil, &Error{Line: mostSteps, Err: fmt.Errorf("%d steps: at most %d are allowed", len(lines), mostSteps)}
+	if len(lines) > maxSteps {
+		return nil, &Error{Line: maxSteps, Err: fmt.Errorf("%d steps: at most %d are allowed", len(lines), maxSteps)}
 	}
 	p := parser{by: by, execs: execs}
 	var out Script
@@ -48,8 +48,8 @@ func Parse(by Client, lines []string, execs []int) (Script, error) {
 		p.line = i
 		out = append(out, p.steps(text)...)
 	}
-	if len(out) > mostPlayed {
-		p.fail(0, fmt.Errorf("%d steps, with all repeats: at most %d are allowed", len(out), mostPlayed))
+	if len(out) > maxPlayed {
+		p.fail(0, fmt.Errorf("%d steps, with all repeats: at most %d are allowed", len(out), maxPlayed))
 	}
 	if len(p.errs) > 0 {
 		return nil, errors.Join(p.errs...)
@@ -76,15 +76,15 @@ var repeated = regexp.MustCompile(`^\s*repeat(?:\s+(\d{1,4})\b)?`)
 // steps reads one line: a step, or several steps after repeat.
 func (p *parser) steps(text string) (all []Step) {
 	at := repeated.FindStringSubmatchIndex(text)
-	if at == nil || len(text) > mostLine || !utf8.ValidString(text) {
+	if at == nil || len(text) > maxLine || !utf8.ValidString(text) {
 		return []Step{p.step(text)}
 	}
 	rounds := 0
 	if at[2] >= 0 {
 		rounds, _ = strconv.Atoi(text[at[2]:at[3]]) // the pattern allows at most four digits
 	}
-	if rounds < 1 || rounds > mostRounds {
-		p.fail(0, fmt.Errorf("repeat needs a number from 1 to %d, and steps: repeat 3 create c0; start c0", mostRounds))
+	if rounds < 1 || rounds > maxRounds {
+		p.fail(0, fmt.Errorf("repeat needs a number from 1 to %d, and steps: repeat 3 create c0; start c0", maxRounds))
 		return nil
 	}
 	p.column = at[1]
@@ -106,8 +106,8 @@ var words = regexp.MustCompile(`\S+`)
 
 // step reads one step.
 func (p *parser) step(text string) Step {
-	if len(text) > mostLine || !utf8.ValidString(text) {
-		p.fail(0, fmt.Errorf("a step may have at most %d bytes, and must be UTF-8", mostLine))
+	if len(text) > maxLine || !utf8.ValidString(text) {
+		p.fail(0, fmt.Errorf("a step may have at most %d bytes, and must be UTF-8", maxLine))
 		return Step{}
 	}
 	var all []word
@@ -193,9 +193,9 @@ func (p *parser) release(verb word, all []word) string {
 	return strings.Join(texts, " ")
 }
 
-// mostSoak is the longest duration in a step: half of the default time limit of a
+// maxSoak is the longest duration in a step: half of the default time limit of a
 // workload.
-const mostSoak = 30 * time.Second
+const maxSoak = 30 * time.Second
 
 // duration takes a duration from the end of the words of a verb.
 func (p *parser) duration(v Verb, verb word, rest []word) (string, []word) {
@@ -210,8 +210,8 @@ func (p *parser) duration(v Verb, verb word, rest []word) (string, []word) {
 	if v.Arg == MaybeDurationArg && strings.Contains(last.text, "/") {
 		return "", rest // another object
 	}
-	if d, err := time.ParseDuration(last.text); err != nil || d <= 0 || d > mostSoak {
-		p.fail(last.column, fmt.Errorf("%q: expected a duration such as 2s, up to %s", last.text, mostSoak))
+	if d, err := time.ParseDuration(last.text); err != nil || d <= 0 || d > maxSoak {
+		p.fail(last.column, fmt.Errorf("%q: expected a duration such as 2s, up to %s", last.text, maxSoak))
 	}
 	return last.text, rest[:len(rest)-1]
 }
@@ -223,8 +223,8 @@ func (p *parser) lines(v Verb, verb word, rest []word) (string, []word) {
 		return "", rest
 	}
 	last := rest[len(rest)-1]
-	if n, err := strconv.Atoi(last.text); err != nil || n < 1 || n > mostLines {
-		p.fail(last.column, fmt.Errorf("%q: expected a number of lines, up to %d", last.text, mostLines))
+	if n, err := strconv.Atoi(last.text); err != nil || n < 1 || n > maxLines {
+		p.fail(last.column, fmt.Errorf("%q: expected a number of lines, up to %d", last.text, maxLines))
 	}
 	return last.text, rest[:len(rest)-1]
 }
@@ -315,7 +315,7 @@ func (p *parser) all() (out []Object) {
 		for m := range execs {
 			out = append(out, ExecOf(n, m))
 		}
-		for m := range mostAttached {
+		for m := range maxAttached {
 			if p.by == CRI {
 				out = append(out, AttachedTo(n, m))
 			}

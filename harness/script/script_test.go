@@ -103,7 +103,7 @@ func TestParseErrors(t *testing.T) {
 }
 
 func TestALongScriptIsRefused(t *testing.T) {
-	text := slices.Repeat([]string{"wait c0"}, mostSteps+1)
+	text := slices.Repeat([]string{"wait c0"}, maxSteps+1)
 	if _, err := Parse(Task, text, []int{0}); err == nil || !strings.Contains(err.Error(), "201 steps: at most 200") {
 		t.Errorf("got %v", err)
 	}
@@ -118,7 +118,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(s) > mostSteps {
+		if len(s) > maxSteps {
 			return // with all repeats
 		}
 		again, err := Parse(Task, s.Lines(), []int{2, 0, 1})

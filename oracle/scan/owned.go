@@ -54,8 +54,8 @@ func (t *Tree) openOwned(name string, flags uint64) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// mostLinks is how many symbolic links a path may have (path_resolution(7)).
-const mostLinks = 40
+// maxLinks is how many symbolic links a path may have (path_resolution(7)).
+const maxLinks = 40
 
 // handle returns an O_PATH descriptor of a file, after a check of each step to it. The
 // descriptor's name is the path without symbolic links. One openat2(2) is not enough:
@@ -131,7 +131,7 @@ func (w *walk) step() error {
 	if err != nil || !isLink || len(w.todo) == 0 && !w.follow {
 		return err
 	}
-	if w.links++; w.links > mostLinks {
+	if w.links++; w.links > maxLinks {
 		return &fs.PathError{Op: "open", Path: w.path(), Err: unix.ELOOP}
 	}
 	target := make([]byte, unix.PathMax)

@@ -152,7 +152,7 @@ func TestOwnedByGroup(t *testing.T) {
 
 func TestGlobIsLimited(t *testing.T) {
 	root := t.TempDir()
-	for i := range mostGlobbed + 1 {
+	for i := range maxGlobbed + 1 {
 		name := filepath.Join(root, fmt.Sprintf("f%d", i))
 		if err := os.WriteFile(name, nil, 0o600); err != nil {
 			t.Fatal(err)

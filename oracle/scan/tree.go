@@ -62,12 +62,12 @@ func (t *Tree) Open(name string, flags uint64) (*os.File, error) {
 	}
 }
 
-// mostEntries is the largest number of entries in a directory that List reads. A node has
+// maxEntries is the largest number of entries in a directory that List reads. A node has
 // a few hundred containers.
-const mostEntries = 100_000
+const maxEntries = 100_000
 
 // List reads a directory. A missing directory is an empty one. A directory of more than
-// mostEntries is an error.
+// maxEntries is an error.
 func (t *Tree) List(name string) ([]os.DirEntry, error) {
 	f, err := t.Open(name, unix.O_RDONLY|unix.O_DIRECTORY)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
@@ -77,12 +77,12 @@ func (t *Tree) List(name string) ([]os.DirEntry, error) {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // read-only
-	entries, err := f.ReadDir(mostEntries + 1)
+	entries, err := f.ReadDir(maxEntries + 1)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, io.EOF):
 		return nil, nil
-	case len(entries) > mostEntries:
-		return nil, fmt.Errorf("%s has more than %d entries", name, mostEntries)
+	case len(entries) > maxEntries:
+		return nil, fmt.Errorf("%s has more than %d entries", name, maxEntries)
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return entries, err
@@ -134,13 +134,13 @@ func (t *Tree) read(name string, most int64, flags uint64) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// mostGlobbed is the largest number of directories, and of files, that a pattern may
+// maxGlobbed is the largest number of directories, and of files, that a pattern may
 // match.
-const mostGlobbed = 1000
+const maxGlobbed = 1000
 
 // Glob returns the files that match an absolute pattern of path.Match, in the order of
 // their names. A pattern without a wildcard is returned as it is. Glob skips folders that
-// it cannot read. A pattern that matches more than mostGlobbed files is an error.
+// it cannot read. A pattern that matches more than maxGlobbed files is an error.
 func (t *Tree) Glob(pattern string) ([]string, error) {
 	matches := []string{"/"}
 	for part := range strings.SplitSeq(strings.Trim(path.Clean(pattern), "/"), "/") {
@@ -156,8 +156,8 @@ func (t *Tree) Glob(pattern string) ([]string, error) {
 					next = append(next, path.Join(dir, e.Name()))
 				}
 			}
-			if len(next) > mostGlobbed {
-				return nil, fmt.Errorf("%s matches more than %d files", pattern, mostGlobbed)
+			if len(next) > maxGlobbed {
+				return nil, fmt.Errorf("%s matches more than %d files", pattern, maxGlobbed)
 			}
 		}
 		slices.Sort(next)

@@ -26,8 +26,8 @@ func logsOf(b catalogue.Bug, release string) logs {
 	return l
 }
 
-// mostOfALine is the weight of a line that no other bug logs.
-const mostOfALine = 5
+// maxOfALine is the weight of a line that no other bug logs.
+const maxOfALine = 5
 
 // weigh returns the rarest key of a message that the bug logs, and its weight, or "" if
 // the bug logs no part of the message. The weight falls with the part that the bug
@@ -42,7 +42,7 @@ func (l logs) weigh(o read.Observation) (key string, weight int) {
 	if p := l.pattern(o); p != "" {
 		return p, points[AtPlace] // a pattern is written by hand, and counts like a place
 	}
-	return key, int(math.Round(mostOfALine * best * l.share(o)))
+	return key, int(math.Round(maxOfALine * best * l.share(o)))
 }
 
 // pattern returns the pattern of a bug without a case that a message matches, or "".

@@ -43,7 +43,7 @@ func TestReportsAreBounded(t *testing.T) {
 	}{
 		"without an end":  {&zeros{}, ""},
 		"a long line":     {strings.NewReader(n("x", 100<<20)), ""},
-		"many lines":      {strings.NewReader(n("\n", mostLines+100)), ""},
+		"many lines":      {strings.NewReader(n("\n", maxLines+100)), ""},
 		"a bundle's size": {bytes.NewReader(bundle(t, n(" ", 17<<20)+"{}")), "report.json is larger than 16 MiB"},
 		"suspects":        {bytes.NewReader(bundle(t, `{"suspects":[{}`+n(",{}", 300_000)+"]}")), "200000 values"},
 		"levels":          {bytes.NewReader(bundle(t, `{"suspects":`+n("[", 20_000)+n("]", 20_000)+"}")), "max depth"},

@@ -26,23 +26,23 @@ func From(in io.Reader) (Report, error) {
 	if bytes.Equal(head, []byte{0x1f, 0x8b}) {
 		return fromBundle(b)
 	}
-	text, err := io.ReadAll(io.LimitReader(b, MostBytes+1<<20))
+	text, err := io.ReadAll(io.LimitReader(b, MaxBytes+1<<20))
 	if err != nil {
 		return Report{}, fmt.Errorf("read the report: %w", err)
 	}
 	r := Text(string(text))
-	rest, err := io.Copy(io.Discard, io.LimitReader(b, mostCut))
+	rest, err := io.Copy(io.Discard, io.LimitReader(b, maxCut))
 	r.Cut += int(rest)
 	return r, err
 }
 
 // Limits on the input, in bytes, and on the JSON values of the report. The unread part
-// of an endless text is counted up to mostCut.
+// of an endless text is counted up to maxCut.
 const (
-	mostCut      = 1 << 30
-	mostOfBundle = 64 << 20
-	mostOfReport = 16 << 20
-	mostValues   = 200_000
+	maxCut      = 1 << 30
+	maxOfBundle = 64 << 20
+	maxOfReport = 16 << 20
+	maxValues   = 200_000
 )
 
 // fromBundle reads the report.json of a bundle. Its suspects have the oracle's facts.
@@ -51,7 +51,7 @@ func fromBundle(in io.Reader) (Report, error) {
 	if err != nil {
 		return Report{}, fmt.Errorf("read the bundle: %w", err)
 	}
-	files := tar.NewReader(foreign.NewReader("the bundle", zip, mostOfBundle))
+	files := tar.NewReader(foreign.NewReader("the bundle", zip, maxOfBundle))
 	for {
 		head, err := files.Next()
 		if err != nil {
@@ -60,9 +60,9 @@ func fromBundle(in io.Reader) (Report, error) {
 		if path.Base(head.Name) != "report.json" {
 			continue
 		}
-		text, err := io.ReadAll(foreign.NewReader("report.json", files, mostOfReport))
+		text, err := io.ReadAll(foreign.NewReader("report.json", files, maxOfReport))
 		if err == nil {
-			err = foreign.CheckJSON("report.json", text, mostValues)
+			err = foreign.CheckJSON("report.json", text, maxValues)
 		}
 		var a audit.Report
 		if err == nil {

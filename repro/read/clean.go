@@ -9,10 +9,10 @@ import (
 
 // Limits of a report. The rest is counted, but not read.
 const (
-	MostBytes   = 4 << 20
+	MaxBytes    = 4 << 20
 	longestLine = 16 << 10
-	mostLines   = 200_000
-	mostJoined  = 6 // lines into which a terminal may have broken one
+	maxLines    = 200_000
+	maxJoined   = 6 // lines into which a terminal may have broken one
 )
 
 // line is a line without colours, Markdown marks and the prefix of a journal.
@@ -45,13 +45,13 @@ var (
 
 // lines returns the lines of a text, and the number of bytes that were not read.
 func lines(text string) (out []line, cut int) {
-	if len(text) > MostBytes {
-		cut, text = len(text)-MostBytes, text[:MostBytes]
+	if len(text) > MaxBytes {
+		cut, text = len(text)-MaxBytes, text[:MaxBytes]
 	}
 	n := 0
 	for part := range strings.SplitSeq(text, "\n") {
 		n++
-		if n > mostLines {
+		if n > maxLines {
 			cut += len(part) + 1
 			continue
 		}
@@ -143,7 +143,7 @@ func join(all []line) []line {
 	var out []line
 	for i := 0; i < len(all); i++ {
 		l := all[i]
-		for l.joined < mostJoined && i+1 < len(all) && continues(l, all[i+1]) {
+		for l.joined < maxJoined && i+1 < len(all) && continues(l, all[i+1]) {
 			i++
 			l.joined++
 			l.text += blank(l.text, all[i].text) + all[i].text

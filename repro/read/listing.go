@@ -131,7 +131,7 @@ func (r *reader) row(l line) bool {
 	if r.listed[kind] == nil {
 		r.listed[kind] = map[string]listing{}
 	}
-	if len(r.listed[kind]) < mostProcesses {
+	if len(r.listed[kind]) < maxProcesses {
 		r.listed[kind][entry.id] = entry
 	}
 	return true

@@ -141,7 +141,7 @@ func (r *reader) process(l line) bool {
 		}
 		return false
 	}
-	if _, twice := r.processes[p.pid]; !twice && len(r.processes) < mostProcesses {
+	if _, twice := r.processes[p.pid]; !twice && len(r.processes) < maxProcesses {
 		r.processes[p.pid] = p
 	}
 	if !isShim {
@@ -157,7 +157,7 @@ func (r *reader) process(l line) bool {
 	if !ownShim.MatchString(p.args) {
 		r.see(Observation{What: ForeignShim, ID: p.id, PID: p.pid, Text: shimProgram.FindStringSubmatch(" " + p.args)[1]}, l)
 	}
-	if len(r.shims) < mostProcesses && !slices.ContainsFunc(r.shims, func(o process) bool { return o.pid == p.pid }) {
+	if len(r.shims) < maxProcesses && !slices.ContainsFunc(r.shims, func(o process) bool { return o.pid == p.pid }) {
 		r.shims = append(r.shims, p)
 	}
 	return true
@@ -165,7 +165,7 @@ func (r *reader) process(l line) bool {
 
 var psCommand = regexp.MustCompile(`\bps\b`)
 
-const mostProcesses = 20_000
+const maxProcesses = 20_000
 
 // parsePS reads a row by the header of its table, or else by its form.
 func (r *reader) parsePS(l line) (p process, ok bool) {

@@ -10,9 +10,9 @@ import (
 
 // Limits on the parts of a report that are kept.
 const (
-	mostSeen     = 400
-	mostOther    = 12
-	mostLinesOf  = 5
+	maxSeen      = 400
+	maxOther     = 12
+	maxLinesOf   = 5
 	longestOther = 160
 )
 
@@ -97,7 +97,7 @@ func (r *reader) line(l line) {
 
 // rest keeps a line that was not understood, unless it mentions something known.
 func (r *reader) rest(l line) {
-	if len(r.Other) < mostOther && !r.done[r.at] {
+	if len(r.Other) < maxOther && !r.done[r.at] {
 		text := l.text
 		if len(text) > longestOther {
 			text = strings.ToValidUTF8(text[:longestOther], "") + "..."
@@ -132,12 +132,12 @@ func (r *reader) see(o Observation, l line) {
 		old.Count++
 		old.Facts = old.Facts.With(o.Facts)
 		old.Logged = old.Logged && o.Logged
-		if len(old.Lines) < mostLinesOf && !slices.Contains(old.Lines, l.n) {
+		if len(old.Lines) < maxLinesOf && !slices.Contains(old.Lines, l.n) {
 			old.Lines = append(old.Lines, l.n)
 		}
 		return
 	}
-	if len(r.Seen) >= mostSeen {
+	if len(r.Seen) >= maxSeen {
 		return
 	}
 	o.Lines, o.Count = []int{l.n}, 1

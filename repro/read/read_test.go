@@ -260,7 +260,7 @@ func TestTheNamespaceNamesTheClient(t *testing.T) {
 // Each line is understood, or reported as not understood.
 func TestNothingIsDropped(t *testing.T) {
 	r := Text("one\n\n" + psA + strings.Repeat("what is this\n", 40))
-	if r.Lines != 42 || r.Understood != 1 || r.Others != 41 || len(r.Other) != mostOther || r.Other[0] != (Line{1,
+	if r.Lines != 42 || r.Understood != 1 || r.Others != 41 || len(r.Other) != maxOther || r.Other[0] != (Line{1,
 		"one"}) {
 		t.Errorf("%+v", r)
 	}
@@ -282,7 +282,7 @@ func TestFactsSayWhichLinesGaveThem(t *testing.T) {
 
 func TestWhatIsTooLongIsCounted(t *testing.T) {
 	began := time.Now()
-	r := Text(strings.Repeat("x", longestLine+7) + "\n" + strings.Repeat(psA, 1+MostBytes/len(psA)))
+	r := Text(strings.Repeat("x", longestLine+7) + "\n" + strings.Repeat(psA, 1+MaxBytes/len(psA)))
 	if r.Cut < 7 || r.Lines < 1000 {
 		t.Errorf("%d bytes cut, %d lines", r.Cut, r.Lines)
 	}

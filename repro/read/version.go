@@ -104,7 +104,7 @@ func (r *reader) mentionedVersion(l line) {
 	}
 }
 
-const mostVersions = 8
+const maxVersions = 8
 
 func (r *reader) version(text string, l line, by Source) {
 	release := releaseForm.FindString("v" + strings.TrimPrefix(strings.TrimSpace(text), "v"))
@@ -115,7 +115,7 @@ func (r *reader) version(text string, l line, by Source) {
 	switch {
 	case i >= 0:
 		r.Versions[i].By = max(r.Versions[i].By, by)
-	case len(r.Versions) < mostVersions:
+	case len(r.Versions) < maxVersions:
 		r.Versions = append(r.Versions, Version{Release: release, Line: l.n, By: by})
 	}
 }

@@ -287,8 +287,8 @@ func (s Search) show(ctx context.Context, p plan.Plan, c *candidate, res *Result
 	}
 	res.Found.Shown = report.New[0].Shown
 	if res.Found.Shown != nil && res.Found.Shown.File != "" {
-		const mostCase = 1 << 20
-		text, err := foreign.ReadFile(res.Found.Shown.File, mostCase)
+		const maxCase = 1 << 20
+		text, err := foreign.ReadFile(res.Found.Shown.File, maxCase)
 		if err != nil {
 			return fmt.Errorf("read the case: %w", err)
 		}

@@ -23,21 +23,21 @@ type Said struct {
 	Calls  []string // the failed calls, in the order of Errors
 }
 
-// mostLog is the maximum size of a kept log in bytes. Evidence has the last 8 MiB of it.
-const mostLog = 16 << 20
+// maxLog is the maximum size of a kept log in bytes. Evidence has the last 8 MiB of it.
+const maxLog = 16 << 20
 
 // SaidIn reads the log and the errors of a run from its folder of evidence.
 func SaidIn(evidence string) (s Said, err error) {
 	if evidence == "" {
 		return s, errors.New("the run has kept no evidence")
 	}
-	log, err := foreign.ReadFile(filepath.Join(evidence, "containerd.log"), mostLog)
+	log, err := foreign.ReadFile(filepath.Join(evidence, "containerd.log"), maxLog)
 	if err != nil {
 		return s, err
 	}
 	s.Log = string(log)
 	name := filepath.Join(evidence, harness.HistoryFile)
-	text, err := foreign.ReadFile(name, harness.MostHistory)
+	text, err := foreign.ReadFile(name, harness.MaxHistory)
 	if err != nil {
 		return s, err
 	}

@@ -148,16 +148,16 @@ func (t *Table) Log(message, err string) Match {
 // Error matches the text of an error that a client prints.
 func (t *Table) Error(text string) Match { return newSearch(t).error(text) }
 
-// search matches one text. It tries each part of the text once, and at most mostParts
+// search matches one text. It tries each part of the text once, and at most maxParts
 // parts.
 type search struct {
 	table *Table
 	done  map[string]Match
 }
 
-// mostParts is the maximum number of parts that are tried. A long chain of errors has
+// maxParts is the maximum number of parts that are tried. A long chain of errors has
 // ten.
-const mostParts = 64
+const maxParts = 64
 
 func newSearch(t *Table) *search { return &search{t, map[string]Match{}} }
 
@@ -185,22 +185,22 @@ func (s *search) text(in index, text string) (best Match) {
 	return best
 }
 
-// mostError is the maximum length of an error's text in bytes. The rest is ignored.
-const mostError = 4 << 10
+// maxError is the maximum length of an error's text in bytes. The rest is ignored.
+const maxError = 4 << 10
 
 var rpcError = regexp.MustCompile(`(?s)\Arpc error: code = (\w+) desc = (.*)\z`)
 
 // error returns the best match of an error's text. It skips an unknown part up to the
 // next colon, because another program may have added it.
 func (s *search) error(text string) Match {
-	if len(text) > mostError {
-		text = text[:mostError]
+	if len(text) > maxError {
+		text = text[:maxError]
 	}
 	text = strings.TrimSpace(text)
 	if m, ok := s.done[text]; ok {
 		return m
 	}
-	if len(s.done) >= mostParts {
+	if len(s.done) >= maxParts {
 		return Match{Unknown: text}
 	}
 	s.done[text] = Match{} // a placeholder during the search

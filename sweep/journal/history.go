@@ -55,7 +55,7 @@ func EachHistory(dir string, visit func(Result, harness.Kept) error) error {
 
 func eachHistory(dir string, all []Result, visit func(Result, harness.Kept) error) error {
 	name := filepath.Join(dir, harness.HistoriesFile)
-	f, err := foreign.Open(name, harness.MostHistories)
+	f, err := foreign.Open(name, harness.MaxHistories)
 	if err != nil {
 		return fmt.Errorf("%s: %w (%w)", dir, errNoHistories, err)
 	}

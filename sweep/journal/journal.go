@@ -184,13 +184,13 @@ func Read(dir string) (Head, []Result, error) {
 	return h, all, err
 }
 
-// mostJournal is the largest size of a journal, in bytes. A result takes some 500 bytes.
-const mostJournal = 1 << 30
+// maxJournal is the largest size of a journal, in bytes. A result takes some 500 bytes.
+const maxJournal = 1 << 30
 
 // readFile reads the journal in dir, and judges nothing again.
 func readFile(dir string) (Head, []Result, error) {
 	name := filepath.Join(dir, fileName)
-	f, err := foreign.Open(name, mostJournal)
+	f, err := foreign.Open(name, maxJournal)
 	if err != nil {
 		return Head{}, nil, fmt.Errorf("no sweep in this folder: %w", err)
 	}

@@ -56,8 +56,8 @@ func (f *File) Read(visit func(n int, line []byte) error) error {
 
 // The limits of a record. The plan of a sweep with all options takes some 30 MB.
 const (
-	mostLine   = 128 << 20 // bytes
-	mostValues = 4_000_000
+	maxLine   = 128 << 20 // bytes
+	maxValues = 4_000_000
 )
 
 // Each calls visit with each complete line, numbered from 1, and returns the length of
@@ -66,12 +66,12 @@ const (
 func Each(from io.Reader, visit func(n int, line []byte) error) (whole int64, err error) {
 	r := bufio.NewReader(from)
 	for n := 1; ; n++ {
-		line, err := foreign.ReadLine(r, mostLine)
+		line, err := foreign.ReadLine(r, maxLine)
 		if errors.Is(err, io.EOF) {
 			return whole, nil
 		}
 		if err == nil {
-			err = foreign.CheckJSON("the line", line, mostValues)
+			err = foreign.CheckJSON("the line", line, maxValues)
 		}
 		if err == nil {
 			err = visit(n, line)

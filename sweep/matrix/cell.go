@@ -124,8 +124,8 @@ func (w work) digest() string {
 // surely is the probability with which a race must show in at least one run of a cell.
 const surely = 0.99
 
-// mostRuns is the largest number of runs of a cell, for a rare race.
-const mostRuns = 12
+// maxRuns is the largest number of runs of a cell, for a rare race.
+const maxRuns = 12
 
 // runs returns the number of a cell's runs. It is 1 for a bug that always shows.
 func (w work) runs() int {
@@ -134,7 +134,7 @@ func (w work) runs() int {
 		return 1
 	}
 	miss := 1 - float64(o.Shown)/float64(o.Of)
-	return min(max(int(math.Ceil(math.Log(1-surely)/math.Log(miss))), 1), mostRuns)
+	return min(max(int(math.Ceil(math.Log(1-surely)/math.Log(miss))), 1), maxRuns)
 }
 
 // judge returns the result of one run.

@@ -15,8 +15,8 @@ import (
 	"github.com/shimquake/shimquake/sweep/lines"
 )
 
-// mostJournal is the largest size of a journal, in bytes. A cell takes some 500 bytes.
-const mostJournal = 1 << 30
+// maxJournal is the largest size of a journal, in bytes. A cell takes some 500 bytes.
+const maxJournal = 1 << 30
 
 // Has reports whether a folder has the journal of a matrix.
 func Has(dir string) bool {
@@ -30,7 +30,7 @@ func Has(dir string) bool {
 // *harness.InputError.
 func Read(dir string) (Table, error) {
 	name := filepath.Join(dir, fileName)
-	f, err := foreign.Open(name, mostJournal)
+	f, err := foreign.Open(name, maxJournal)
 	if err != nil {
 		return Table{}, &harness.InputError{File: name, Err: err}
 	}

@@ -56,8 +56,8 @@ var Harms = []string{
 	"recovery",  // a restart, reboot, upgrade or downgrade harms running containers
 }
 
-// mostWords is the largest number of words of a sentence.
-const mostWords = 25
+// maxWords is the largest number of words of a sentence.
+const maxWords = 25
 
 // The outcomes of cases without a fault.
 const (
@@ -131,9 +131,9 @@ func parse(text []byte) (Mutation, error) {
 	if !slices.Contains(Harms, m.Harm) {
 		return m, spelling.Unknown("harm", m.Harm, Harms)
 	}
-	if n := len(strings.Fields(m.Suffers)); n > mostWords || !isSentence(m.Suffers) {
+	if n := len(strings.Fields(m.Suffers)); n > maxWords || !isSentence(m.Suffers) {
 		return m, fmt.Errorf("suffers has %d words: write one sentence of at most %d words that ends with a period: %q",
-			n, mostWords, m.Suffers)
+			n, maxWords, m.Suffers)
 	}
 	if !slices.Contains([]string{Held, Broken, Raced}, m.Plain) {
 		return m, fmt.Errorf("plain is %q: write %s, %s or %s", m.Plain, Held, Broken, Raced)

@@ -7,12 +7,12 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// mostFirsts is the largest number of first crashes. At each point of a recovery,
+// maxFirsts is the largest number of first crashes. At each point of a recovery,
 // containerd crashes again after a few of the first crashes. These are perLoadPoint at
 // points on the path `load`, and perPoint at points that containerd reaches while the
 // client continues.
 const (
-	mostFirsts   = 12
+	maxFirsts    = 12
 	perLoadPoint = 3
 	perPoint     = 1
 )
@@ -35,7 +35,7 @@ func statements(passes []plan.Hit, of plan.Hit) int {
 
 // recovery plans crashes of containerd while it recovers from a crash. From firstCrashes
 // it takes as few crashes as are needed to reach every point of any recovery, and at most
-// mostFirsts. Then it plans a second crash at each point, after the first few of them
+// maxFirsts. Then it plans a second crash at each point, after the first few of them
 // that lead to the point.
 func (w *pairing) recovery() ([]plan.Spec, error) {
 	firsts, err := w.firstCrashes()
@@ -126,7 +126,7 @@ func cover(all []after, counts func(plan.Hit) bool) []after {
 	}
 	var chosen []after
 	covered := map[failpoints.Point]bool{}
-	for len(chosen) < mostFirsts {
+	for len(chosen) < maxFirsts {
 		best, most := -1, 0
 		for i := range all {
 			n := 0

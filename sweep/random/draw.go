@@ -13,8 +13,8 @@ import (
 	"github.com/shimquake/shimquake/sweep/scripts"
 )
 
-// mostFaults is the largest number of faults of a random plan.
-const mostFaults = 4
+// maxFaults is the largest number of faults of a random plan.
+const maxFaults = 4
 
 // faults has the single faults of a plan by workload, action and path. Random plans are
 // drawn from them.
@@ -40,7 +40,7 @@ func faultsOf(base plan.Plan) faults {
 }
 
 // specs draws a case. One case of three is a random script with a fault. The others have
-// a workload of the plan and up to mostFaults different faults, in the order of their
+// a workload of the plan and up to maxFaults different faults, in the order of their
 // paths.
 func (fs faults) specs() *rapid.Generator[plan.Spec] {
 	workloads, long := among(plan.WorkloadNames(), fs), fs.scripts()
@@ -50,7 +50,7 @@ func (fs faults) specs() *rapid.Generator[plan.Spec] {
 		}
 		s := plan.Spec{Workload: rapid.SampledFrom(workloads).Draw(t, "workload")}
 		one := fault(fs[s.Workload])
-		s.Faults = rapid.SliceOfNDistinct(one, 1, mostFaults, plan.Fault.Meeting).Draw(t, "faults")
+		s.Faults = rapid.SliceOfNDistinct(one, 1, maxFaults, plan.Fault.Meeting).Draw(t, "faults")
 		slices.SortStableFunc(s.Faults, func(a, b plan.Fault) int { return cmp.Compare(stage(a.Path), stage(b.Path)) })
 		return s
 	})

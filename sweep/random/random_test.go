@@ -103,7 +103,7 @@ func reported(t *testing.T, r *Random, draws []Draw, replays int, known ...catal
 func TestASeedIsAPlan(t *testing.T) {
 	plans := func() (texts []string) {
 		for i, d := range drawn(t, &Random{Engine: leaks("", "none"), Base: basePlan(t), Seed: 40, Plans: 60}) {
-			if strings.Contains(d.Spec.String(), "Kill") || len(d.Spec.Faults) > mostFaults || d.Seed != uint64(40+i) {
+			if strings.Contains(d.Spec.String(), "Kill") || len(d.Spec.Faults) > maxFaults || d.Seed != uint64(40+i) {
 				t.Errorf("the %d-th plan, of seed %d: %s", i, d.Seed, d.Spec)
 			}
 			texts = append(texts, d.Spec.Key())

@@ -45,9 +45,9 @@ func alphabet(by script.Client, objects ...script.Object) (all []script.Step) {
 	return append(all, script.Step{Verb: "restart", Arg: "containerd"})
 }
 
-// mostRefused is the largest number of a script's steps that containerd refuses. Two
+// maxRefused is the largest number of a script's steps that containerd refuses. Two
 // scripts with one refusal each find all that one script with two finds.
-const mostRefused = 1
+const maxRefused = 1
 
 // Enumerate returns the cases of all scripts of a length. The length does not include
 // steps that prepare the first step. It does not include the `wait` after each step that
@@ -169,7 +169,7 @@ func (e *enumerator) walk(p prefix) {
 		return
 	}
 	for _, step := range tasks {
-		if next, ok := p.then(step); ok && next.refused <= mostRefused {
+		if next, ok := p.then(step); ok && next.refused <= maxRefused {
 			e.walk(next)
 		}
 	}

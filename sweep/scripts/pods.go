@@ -37,7 +37,7 @@ func (p podPrefix) cases(length int) (all []harness.Case) {
 		return []harness.Case{p.makeCase()}
 	}
 	for _, step := range pods {
-		if next, ok := p.then(step); ok && next.refused <= mostRefused {
+		if next, ok := p.then(step); ok && next.refused <= maxRefused {
 			all = append(all, next.cases(length)...)
 		}
 	}

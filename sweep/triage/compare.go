@@ -33,14 +33,14 @@ type Comparison struct {
 	Differ []Difference
 }
 
-// mostOneSided is the largest share of cases that may be invalid in one sweep only.
+// maxOneSided is the largest share of cases that may be invalid in one sweep only.
 // Between cgroup v1 and v2 it is a hundredth of a plan, because few points are in code
 // for one version.
-const mostOneSided = 0.1
+const maxOneSided = 0.1
 
 // Agree reports whether the two sweeps have the same results.
 func (c Comparison) Agree() bool {
-	return len(c.Differ) == 0 && float64(len(c.OneSided)) <= mostOneSided*float64(c.Cases)
+	return len(c.Differ) == 0 && float64(len(c.OneSided)) <= maxOneSided*float64(c.Cases)
 }
 
 // Difference is a case with different results in two sweeps.

@@ -218,12 +218,12 @@ func seenOf(p plan.Plan, k catalogue.Excuse, explained []occurrence, fired func(
 	out.sum(p)
 	switch {
 	case p.IsBounded():
-		out.Most = k.Most(p.Version)
+		out.Most = k.MaxCases(p.Version)
 	case p.Paused:
-		out.Most = k.MostPaused(p.Version)
+		out.Most = k.MaxCasesOfPauseSweep(p.Version)
 	}
 	if out.Most == 0 && p.OfCuts {
-		out.Most = k.MostOfCuts(p.Version)
+		out.Most = k.MaxCasesOfPathSweep(p.Version)
 	}
 	for n, s := range p.Specs {
 		if fired(n) && among(k.Workloads, s.Workload) && covers(s, k.Case) {

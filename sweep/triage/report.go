@@ -239,9 +239,9 @@ func (r Report) Seen() int {
 	return n
 }
 
-// mostFewer allows one case with Fewer for this many cases of the sweep. Default sweeps
+// maxFewer allows one case with Fewer for this many cases of the sweep. Default sweeps
 // of 4,636 cases had one or two.
-const mostFewer = 1000
+const maxFewer = 1000
 
 // Status returns the exit status. It is 1 if a finding is new or a known one is gone. It
 // is 3 if a case did not run, or is invalid for none of the reasons in Missed. Otherwise
@@ -254,7 +254,7 @@ func (r Report) Status() int {
 			fewer += len(m.Cases)
 		}
 	}
-	blind = blind || fewer > max(1, r.Planned/mostFewer)
+	blind = blind || fewer > max(1, r.Planned/maxFewer)
 	switch {
 	case r.Fresh() > 0 || len(r.Gone()) > 0:
 		return 1

@@ -12,9 +12,9 @@ import (
 
 // The limits of the text report. The journal and the JSON form are complete.
 const (
-	mostMissed  = 5   // listed cases of a reason
-	mostWindows = 8   // listed windows and additional findings of a cluster
-	mostWhy     = 160 // bytes of a reason
+	maxMissed  = 5   // listed cases of a reason
+	maxWindows = 8   // listed windows and additional findings of a cluster
+	maxWhy     = 160 // bytes of a reason
 )
 
 // String returns the report for a person.
@@ -85,13 +85,13 @@ func (m Missed) write(b *quote.Text) {
 	}
 	b.Line("")
 	b.Line("invalid: %d cases%s: %s", len(m.Cases), excuse, short(m.Why))
-	for i, c := range m.Cases[:min(len(m.Cases), mostMissed)] {
+	for i, c := range m.Cases[:min(len(m.Cases), maxMissed)] {
 		if m.whys[i] != m.Why {
 			c += ": " + short(m.whys[i])
 		}
 		b.Line("    %s", c)
 	}
-	if n := len(m.Cases) - mostMissed; n > 0 {
+	if n := len(m.Cases) - maxMissed; n > 0 {
 		b.Line("    and %d more, see the journal", n)
 	}
 }
@@ -99,8 +99,8 @@ func (m Missed) write(b *quote.Text) {
 // short returns the beginning of a reason's first line.
 func short(why string) string {
 	why, _, _ = strings.Cut(why, "\n")
-	if len(why) > mostWhy {
-		return strings.ToValidUTF8(why[:mostWhy], "") + "..."
+	if len(why) > maxWhy {
+		return strings.ToValidUTF8(why[:maxWhy], "") + "..."
 	}
 	return why
 }
@@ -134,7 +134,7 @@ func (c Cluster) details(b *quote.Text) {
 		b.Line("    left:  %s", t)
 	}
 	also := byCount(c.Also)
-	for _, t := range also[:min(len(also), mostWindows)] {
+	for _, t := range also[:min(len(also), maxWindows)] {
 		b.Line("    also:  %s (%d of %d)", t, c.Also[t], c.Cases)
 	}
 	c.where(b)
@@ -144,10 +144,10 @@ func (c Cluster) details(b *quote.Text) {
 }
 
 func (c Cluster) where(b *quote.Text) {
-	for _, w := range c.Windows[:min(len(c.Windows), mostWindows)] {
+	for _, w := range c.Windows[:min(len(c.Windows), maxWindows)] {
 		b.Line("    where: %s", w)
 	}
-	if n := len(c.Windows) - mostWindows; n > 0 {
+	if n := len(c.Windows) - maxWindows; n > 0 {
 		b.Line("    where: and %d functions more", n)
 	}
 }

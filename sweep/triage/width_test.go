@@ -23,8 +23,8 @@ import (
 // paths. A finding that needs more is too coarse: use points instead of functions, or
 // more facts.
 const (
-	mostOfAFinding = 125
-	mostOfASymptom = 203
+	maxOfAFinding = 125
+	maxOfASymptom = 203
 )
 
 // defaultPlan returns the default sweep of v2.4.2, as it was traced. To renew it:
@@ -108,7 +108,7 @@ func TestWidth(t *testing.T) {
 	t.Logf("of %d cases of the default sweep of %s:", len(p.Specs), p.Version)
 	for _, k := range catalogue.Excuses() {
 		if !slices.ContainsFunc(k.Match, func(m finding.Match) bool { return !inWindow(m) }) {
-			t.Logf("%5d finding %s, each in a window: %d are known", len(findingOf[k.ID]), k.ID, k.Most(p.Version))
+			t.Logf("%5d finding %s, each in a window: %d are known", len(findingOf[k.ID]), k.ID, k.MaxCases(p.Version))
 			delete(findingOf, k.ID)
 		}
 	}
@@ -123,8 +123,8 @@ func TestWidth(t *testing.T) {
 			}
 		}
 	}
-	print("finding", findingOf, mostOfAFinding)
-	print("symptom", symptoms, mostOfASymptom)
+	print("finding", findingOf, maxOfAFinding)
+	print("symptom", symptoms, maxOfASymptom)
 }
 
 // A finding with an action that no plan has explains nothing there.
@@ -149,7 +149,7 @@ func TestCasesAreMeasured(t *testing.T) {
 	p := defaultPlan(t)
 	finding, _ := widths(p, catalogue.Excuses())
 	for _, k := range catalogue.Excuses() {
-		width, most := len(finding[k.ID]), k.Most(p.Version)
+		width, most := len(finding[k.ID]), k.MaxCases(p.Version)
 		switch {
 		case !k.Applies(p.Version):
 		case width > 0 && most == 0:
@@ -164,7 +164,7 @@ func TestCasesAreMeasured(t *testing.T) {
 func TestCutsAreMeasured(t *testing.T) {
 	p := defaultPlan(t)
 	for _, k := range catalogue.Excuses() {
-		most, cuts := k.Most(p.Version), k.MostOfCuts(p.Version)
+		most, cuts := k.MaxCases(p.Version), k.MaxCasesOfPathSweep(p.Version)
 		if k.Applies(p.Version) && cuts < most {
 			t.Errorf("%s: %d cases of a default sweep, %d of all its cuts: measure it (`cuts`)", k.ID, most, cuts)
 		}
@@ -177,7 +177,7 @@ func TestPausesAreMeasured(t *testing.T) {
 	release := defaultPlan(t).Version
 	for _, k := range catalogue.Excuses() {
 		pauses := func(w catalogue.Window) bool { return slices.Equal(w.Actions, []string{string(term.Pause)}) }
-		if k.Applies(release) && slices.ContainsFunc(k.Also, pauses) && k.MostPaused(release) == 0 {
+		if k.Applies(release) && slices.ContainsFunc(k.Also, pauses) && k.MaxCasesOfPauseSweep(release) == 0 {
 			t.Errorf("%s has no bound on its cases of a sweep of pauses of %s: measure it (`paused`)", k.ID, release)
 		}
 	}

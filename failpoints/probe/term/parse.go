@@ -168,9 +168,9 @@ func parseMillis(s string) (time.Duration, error) {
 	return d.Truncate(time.Millisecond), nil
 }
 
-// mostDirty is the largest size of a pressure clause: the disk for the dirty pages is a
+// maxDirty is the largest size of a pressure clause: the disk for the dirty pages is a
 // file of the host.
-const mostDirty = 1 << 30
+const maxDirty = 1 << 30
 
 // ParsePressure parses the argument of a pressure clause, `RATE/s,SIZE`: bytes per
 // second, and bytes to dirty, up to 1 GiB. Sizes are whole numbers with an optional KiB,
@@ -186,8 +186,8 @@ func ParsePressure(s string) (bps, dirty int64, err error) {
 	if dirty, err = parseBytes(size); err != nil {
 		return 0, 0, err
 	}
-	if dirty > mostDirty {
-		return 0, 0, fmt.Errorf("size %q: up to %d MiB", size, mostDirty>>20)
+	if dirty > maxDirty {
+		return 0, 0, fmt.Errorf("size %q: up to %d MiB", size, maxDirty>>20)
 	}
 	if bps < 2 { // io.max refuses 0, and on some kernels 1
 		return 0, 0, fmt.Errorf("rate %q: at least 2 bytes per second", rate)

@@ -285,14 +285,14 @@ func (p *pod) reopen(ctx context.Context) error {
 	})
 }
 
-// mostLog is the size limit of a log, in bytes. The payload writes some KiB.
-const mostLog = 64 << 20
+// maxLog is the size limit of a log, in bytes. The payload writes some KiB.
+const maxLog = 64 << 20
 
 // output returns the lines in all logs. It takes a missing log as empty.
 func (p *pod) output() harness.Outputs {
 	read, texts := time.Now(), []string{}
 	for _, log := range append(p.logs, p.logName()) {
-		text, _ := p.Truth.Read(log, mostLog)
+		text, _ := p.Truth.Read(log, maxLog)
 		texts = append(texts, string(text))
 	}
 	for _, r := range p.rotations {
