@@ -85,7 +85,7 @@ func (n *node) run(id, words, behaviour string) client.Task {
 }
 
 func (n *node) start(id, words, behaviour string) (client.Task, error) {
-	c, _, err := n.Up(n.ctx)
+	c, _, err := n.Connect(n.ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (n *node) end(task client.Task) error {
 	if _, err := task.Delete(n.ctx); err != nil {
 		return err
 	}
-	c, _, err := n.Up(n.ctx)
+	c, _, err := n.Connect(n.ctx)
 	if err != nil {
 		return err
 	}
@@ -275,7 +275,7 @@ func TestContainerdIsDown(t *testing.T) {
 		t.Errorf("%v", r)
 	}
 	n.Release()
-	_, _, err := n.Up(n.ctx)
+	_, _, err := n.Connect(n.ctx)
 	n.must(err)
 	if r := n.audit(); len(r.Suspects) != 0 || len(r.Partial) != 0 {
 		t.Errorf("after its restart: %v", r)

@@ -47,11 +47,11 @@ func TestParseBug(t *testing.T) {
 	if !ok || c.Plan[0].At.String() != "rpc:shim:Task.Shutdown:entry" || c.Issues[0] != 8981 || c.About != b.Title {
 		t.Errorf("case %v", c)
 	}
-	if bad := c.BadOn("v2.3.7"); bad == nil || bad.By[0].String() != "shim task=none" ||
+	if bad := c.KnownViolationsOn("v2.3.7"); bad == nil || bad.By[0].String() != "shim task=none" ||
 		bad.Issue != "containerd#8981" {
 		t.Errorf("its case is bad as %v", bad)
 	}
-	if c.BadOn("v2.4.0") != nil || !b.Symptoms.Log[0].MatchString("failed to shutdown x") || b.Odds.Sure() {
+	if c.KnownViolationsOn("v2.4.0") != nil || !b.Symptoms.Log[0].MatchString("failed to shutdown x") || b.Odds.Sure() {
 		t.Errorf("%+v", b)
 	}
 	for release, want := range map[string]int{"v2.3.7": 3, "v2.3.7+unknown": 3, "v2.3.8": 0, "main": 0} {

@@ -13,11 +13,11 @@ import (
 	"github.com/shimquake/shimquake/oracle/wording"
 )
 
-// Bad describes releases that are known to violate a case, and their findings. It excuses
+// KnownViolations describes releases that are known to violate a case, and their findings. It excuses
 // nothing: `shimquake run` still calls such a verdict violated. The suites and the
 // nightly runs over old releases compare their verdicts with it, so that they report a
 // release that became better or worse.
-type Bad struct {
+type KnownViolations struct {
 	// Releases is a range of semantic versions, such as "< 2.4.0".
 	Releases string
 	// By are the expected violations. The case must show each of them, and each of its
@@ -33,7 +33,7 @@ type Bad struct {
 	Issue string
 }
 
-func (b Bad) check() error {
+func (b KnownViolations) check() error {
 	if _, err := semver.NewConstraint(b.Releases); err != nil {
 		return fmt.Errorf("bad: releases %q: %w", b.Releases, err)
 	}
@@ -48,9 +48,9 @@ func (b Bad) check() error {
 	return nil
 }
 
-// BadOn returns the known violations of a release, such as "v2.3.7". It returns nil if
+// KnownViolationsOn returns the known violations of a release, such as "v2.3.7". It returns nil if
 // the case must hold there.
-func (c Case) BadOn(version string) *Bad {
+func (c Case) KnownViolationsOn(version string) *KnownViolations {
 	v, err := semver.NewVersion(version)
 	if err != nil {
 		return nil
@@ -64,11 +64,11 @@ func (c Case) BadOn(version string) *Bad {
 	return nil
 }
 
-// AsKnown compares the verdict with the known violations of the release, and returns the
+// CompareWithKnown compares the verdict with the known violations of the release, and returns the
 // difference as an error. It returns nil if the case held and has no known violations, or
 // if the run showed exactly the known ones.
-func (v Verdict) AsKnown() error {
-	bad := v.Case.BadOn(v.Version)
+func (v Verdict) CompareWithKnown() error {
+	bad := v.Case.KnownViolationsOn(v.Version)
 	if bad == nil {
 		if v.Outcome != Held {
 			return errors.New(v.String())
@@ -101,7 +101,7 @@ func (v Verdict) AsKnown() error {
 
 // Differences returns the known violations that were not found, and the findings that are
 // not known.
-func (b Bad) Differences(found []finding.Finding) (lacks, other []string) {
+func (b KnownViolations) Differences(found []finding.Finding) (lacks, other []string) {
 	for _, m := range b.By {
 		if !slices.ContainsFunc(found, m.Like) {
 			lacks = append(lacks, m.String())
@@ -126,7 +126,7 @@ func (b Bad) Differences(found []finding.Finding) (lacks, other []string) {
 }
 
 // bad returns the Bad that the text form describes.
-func (t badText) bad() (b Bad, err error) {
+func (t badText) bad() (b KnownViolations, err error) {
 	b.Releases, b.Issue, b.OneOf = string(t.Releases), string(t.Issue), t.OneOf
 	if b.By, err = parseMatches(t.By); err == nil {
 		b.May, err = parseMatches(t.May)

@@ -8,7 +8,7 @@ import (
 )
 
 func TestBadOn(t *testing.T) {
-	c := Case{Bad: []Bad{
+	c := Case{Bad: []KnownViolations{
 		{Releases: "< 1.6.24 || >= 1.7.0, < 1.7.4", By: finding.MustMatches("shim"), Issue: "one"},
 		{Releases: ">= 2.0.0, < 2.4.0", By: finding.MustMatches("shim"), Issue: "two"},
 		{Releases: "< 3.0.0", By: finding.MustMatches("socket"), Issue: "the rest"},
@@ -18,7 +18,7 @@ func TestBadOn(t *testing.T) {
 		"v2.4.0-rc.1": "the rest", "v2.3.0-beta.0": "two", "v3.0.0": "", "v2.3.7+dirty": "two", "": "", "main": "",
 	} {
 		got := ""
-		if b := c.BadOn(version); b != nil {
+		if b := c.KnownViolationsOn(version); b != nil {
 			got = b.Issue
 		}
 		if got != want {
@@ -41,8 +41,8 @@ func TestAsKnown(t *testing.T) {
 		found(finding.Exit, "exit-code by=cri-status status=made-up-0 reported=0 true=137")
 	late := found(finding.Event, "event event=late topic=/tasks/exit after=/tasks/delete")
 	excused := of("c0", finding.Finding{Invariant: finding.Event, Class: finding.ClassEvent, Known: "taskdelete-lost"})
-	byShim := []Bad{{Releases: "< 2.4.0", By: finding.MustMatches("shim"), Issue: "containerd#1"}}
-	byExit := []Bad{{
+	byShim := []KnownViolations{{Releases: "< 2.4.0", By: finding.MustMatches("shim"), Issue: "containerd#1"}}
+	byExit := []KnownViolations{{
 		Releases: "< 2.4.0",
 		By:       finding.MustMatches("exit-code by=cri-status status=made-up-255"),
 		May:      finding.MustMatches("event event=late topic=/tasks/exit"),
@@ -51,7 +51,7 @@ func TestAsKnown(t *testing.T) {
 	inPod := func(f finding.Finding) finding.Finding { f.Subject.Pod = "p0"; return f }
 	for _, test := range []struct {
 		name    string
-		bad     []Bad
+		bad     []KnownViolations
 		version string
 		outcome Outcome
 		found   []finding.Finding
@@ -92,7 +92,7 @@ func TestAsKnown(t *testing.T) {
 				Outcome:  test.outcome,
 				Findings: append([]finding.Finding{excused}, test.found...),
 			}
-			err := v.AsKnown()
+			err := v.CompareWithKnown()
 			if (err != nil) != (test.says != "") || err != nil && !strings.Contains(err.Error(), test.says) {
 				t.Errorf("%v; want an error that says %q", err, test.says)
 			}
@@ -101,14 +101,14 @@ func TestAsKnown(t *testing.T) {
 }
 
 func TestBadCheck(t *testing.T) {
-	good := Bad{Releases: "< 2.4.0", By: finding.MustMatches("shim"), Issue: "containerd#1"}
-	for name, spoil := range map[string]func(*Bad){
-		"releases": func(b *Bad) { b.Releases = "old" },
-		"by":       func(b *Bad) { b.By = nil },
-		"class":    func(b *Bad) { b.By = []finding.Match{{Class: "shin"}} },
-		"may":      func(b *Bad) { b.May = []finding.Match{{Class: "shin"}} },
-		"observer": func(b *Bad) { b.By = []finding.Match{{Class: finding.ClassExitCode}} },
-		"issue":    func(b *Bad) { b.Issue = "" },
+	good := KnownViolations{Releases: "< 2.4.0", By: finding.MustMatches("shim"), Issue: "containerd#1"}
+	for name, spoil := range map[string]func(*KnownViolations){
+		"releases": func(b *KnownViolations) { b.Releases = "old" },
+		"by":       func(b *KnownViolations) { b.By = nil },
+		"class":    func(b *KnownViolations) { b.By = []finding.Match{{Class: "shin"}} },
+		"may":      func(b *KnownViolations) { b.May = []finding.Match{{Class: "shin"}} },
+		"observer": func(b *KnownViolations) { b.By = []finding.Match{{Class: finding.ClassExitCode}} },
+		"issue":    func(b *KnownViolations) { b.Issue = "" },
 	} {
 		b := good
 		if err := b.check(); err != nil {

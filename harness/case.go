@@ -31,8 +31,8 @@ type Case struct {
 	Containerd string
 	Workload   Workload
 	Plan       failpoints.Plan
-	// Bad lists the releases that are known to violate the case.
-	Bad []Bad
+	// KnownViolations lists the releases that are known to violate the case.
+	Bad []KnownViolations
 }
 
 // API is the client's API: containerd's own, used as dockerd does (`task`) or as ctr does
@@ -252,10 +252,10 @@ func (c Case) RootDisk() int {
 	return 0
 }
 
-// Holds reports whether a container's payload must keep running until the client lets it
+// KeepsRunning reports whether a container's payload must keep running until the client lets it
 // end. This is so if the script has an `end` step for it, or if a fault happens while it
 // runs.
-func (c Case) Holds(i *Instance) bool {
+func (c Case) KeepsRunning(i *Instance) bool {
 	k := i.Spec
 	if c.Workload.Scripted() {
 		steps, _ := c.Workload.Steps() // Case.Check reports the error

@@ -23,7 +23,7 @@ type Output struct {
 	Last   int       `json:"last"`
 	LastAt time.Time `json:"lastAt,omitzero"`
 	// Holes are the missing lines below Last.
-	Holes []Hole `json:"holes,omitempty"`
+	Holes []MissingLines `json:"holes,omitempty"`
 	// Repeated counts the lines that came twice or out of order. Foreign counts the lines
 	// that the payload cannot have written.
 	Repeated int `json:"repeated,omitempty"`
@@ -35,8 +35,8 @@ type Output struct {
 	Misdated int `json:"misdated,omitempty"`
 }
 
-// Hole is a range of missing lines, From to To.
-type Hole struct {
+// MissingLines is a range of missing lines, From to To.
+type MissingLines struct {
 	From int `json:"from"`
 	To   int `json:"to"`
 	// After and Before are the times at which the lines around the hole were written.
@@ -46,10 +46,10 @@ type Hole struct {
 
 // MissingOf returns the missing lines of a payload that had written so many lines at a
 // time.
-func (o Output) MissingOf(lines int, by time.Time) []Hole {
-	holes := append([]Hole(nil), o.Holes...)
+func (o Output) MissingOf(lines int, by time.Time) []MissingLines {
+	holes := append([]MissingLines(nil), o.Holes...)
 	if lines > o.Last {
-		holes = append(holes, Hole{From: o.Last + 1, To: lines, After: o.LastAt, Before: by})
+		holes = append(holes, MissingLines{From: o.Last + 1, To: lines, After: o.LastAt, Before: by})
 	}
 	return holes
 }

@@ -48,7 +48,7 @@ func TestParseCase(t *testing.T) {
 		Plan: failpoints.Plan{
 			failpoints.PauseAt("rpc:shim:Task.Shutdown:entry", failpoints.Steps("cancel call", "sleep 2s", "release")...),
 		},
-		Bad: []Bad{{Releases: "< 2.4.0", By: finding.MustMatches("shim"), Issue: "containerd#8981"}},
+		Bad: []KnownViolations{{Releases: "< 2.4.0", By: finding.MustMatches("shim"), Issue: "containerd#8981"}},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
@@ -333,8 +333,8 @@ func aCase(t *rapid.T) Case {
 		c.Plan = plan
 	}
 	c.Workload.Bystander = c.Workload.Bystander && !c.Plan.OfNode()
-	c.Bad = some(t, rapid.Custom(func(t *rapid.T) Bad {
-		return Bad{
+	c.Bad = some(t, rapid.Custom(func(t *rapid.T) KnownViolations {
+		return KnownViolations{
 			Releases: rapid.SampledFrom([]string{"< 2.4.0", ">= 1.7.0, < 1.7.4 || 2.0.x", "*"}).Draw(t, "releases"),
 			By:       rapid.SliceOfN(rapid.SampledFrom(matches), 1, 3).Draw(t, "by"),
 			May:      some(t, rapid.SampledFrom(matches), "may"),

@@ -83,12 +83,12 @@ func (v Verdict) HasProblem(kind ProblemKind) bool {
 	return slices.ContainsFunc(v.Problems, func(p Problem) bool { return p.Kind == kind })
 }
 
-// Unable reports whether this machine cannot run the case: it has no loop device, no
+// UnableHere reports whether this machine cannot run the case: it has no loop device, no
 // cgroup controller or no strace. A spec is then skipped.
-func (v Verdict) Unable() bool { return v.HasProblem(ByMachine) }
+func (v Verdict) UnableHere() bool { return v.HasProblem(ByMachine) }
 
-// Why returns the texts of the problems, for people.
-func (v Verdict) Why() string {
+// ProblemsText returns the texts of the problems, for people.
+func (v Verdict) ProblemsText() string {
 	texts := make([]string, len(v.Problems))
 	for i, p := range v.Problems {
 		texts[i] = p.Text

@@ -18,7 +18,7 @@ func (v Verdict) String() string {
 	var b quote.Text
 	releases := strings.Join(append([]string{v.Version}, v.ReplacedBy...), ", then ")
 	b.Line("%-8s %s on containerd %s in %s", v.Outcome, v.Name, releases, v.Took.Round(time.Millisecond))
-	if why := v.Why(); why != "" {
+	if why := v.ProblemsText(); why != "" {
 		b.Block("  why:   ", why)
 	}
 	if v.HasProblem(ByEnd) && v.History != nil {

@@ -135,7 +135,7 @@ func Reason(v harness.Verdict) string {
 	if v.Outcome == harness.Held {
 		return ""
 	}
-	return harness.ShortIDs(firstLine(v.Why()))
+	return harness.ShortIDs(firstLine(v.ProblemsText()))
 }
 
 func (h *page) textOf(c Case, with Timeline) caseText {

@@ -69,7 +69,7 @@ func (a *Answer) plainOf(v harness.Verdict, r read.Report) Plain {
 	case harness.Held:
 		return p
 	case harness.Invalid:
-		p.Why = v.Why()
+		p.Why = v.ProblemsText()
 		return p
 	}
 	found := v.Violations()

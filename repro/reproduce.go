@@ -114,7 +114,7 @@ func (t Trier) run(ctx context.Context, b catalogue.Bug, c harness.Case, runs in
 	_ = g.Wait() // the functions return no errors
 	unable := false
 	for _, v := range verdicts {
-		unable = unable || v.Unable()
+		unable = unable || v.UnableHere()
 		trial.add(b, v, r)
 	}
 	if r != nil {
@@ -138,7 +138,7 @@ func (t *Trial) add(b catalogue.Bug, v harness.Verdict, r *read.Report) {
 	case v.Outcome == harness.Held:
 		t.Held++
 	case v.Outcome == harness.Invalid:
-		t.Why = v.Why()
+		t.Why = v.ProblemsText()
 	default:
 		t.Why = "other findings: " + texts(v.Violations())[0]
 	}

@@ -77,7 +77,7 @@ func record(ctx context.Context, f filing.Filing) (r filing.Recorded, err error)
 		}
 	}
 	if len(left) == 0 {
-		return r, fmt.Errorf("no run of %d shows it, the first is %s: %s", tries, v.Outcome, v.Why())
+		return r, fmt.Errorf("no run of %d shows it, the first is %s: %s", tries, v.Outcome, v.ProblemsText())
 	}
 	for _, x := range left {
 		_, is, _ := strings.Cut(wording.Of(x), ": ")

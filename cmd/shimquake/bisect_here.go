@@ -39,8 +39,8 @@ func (f *bisectFlags) tryHere(ctx context.Context, word string, out io.Writer) e
 			return err
 		}
 		for _, v := range verdicts {
-			if v.Unable() {
-				return errors.New(v.Why())
+			if v.UnableHere() {
+				return errors.New(v.ProblemsText())
 			}
 			tally[outcomeOf(v, lookedFor(c, v, by))]++
 			reported.Step(tally.String())

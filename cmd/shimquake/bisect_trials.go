@@ -56,8 +56,8 @@ func (t *trials) run(ctx context.Context, rev, runs int) ([]bisect.Outcome, erro
 	}
 	out := make([]bisect.Outcome, len(verdicts))
 	for i, v := range verdicts {
-		if v.Unable() {
-			return nil, statusError{statusInvalid, errors.New(v.Why())}
+		if v.UnableHere() {
+			return nil, statusError{statusInvalid, errors.New(v.ProblemsText())}
 		}
 		if t.by == nil {
 			t.by = declared(t.c, v.Version)
@@ -150,7 +150,7 @@ func (t *trials) learn(tally bisect.Tally) bisect.Odds {
 
 // declared returns the findings that the case declares for a bad release.
 func declared(c harness.Case, version string) []finding.Match {
-	if bad := c.BadOn(version); bad != nil {
+	if bad := c.KnownViolationsOn(version); bad != nil {
 		return bad.By
 	}
 	return nil

@@ -80,7 +80,7 @@ func tellNext(out io.Writer, steps ...step) error {
 // times.
 func afterRun(v harness.Verdict, word, out string, count int) []step {
 	switch {
-	case v.Unable():
+	case v.UnableHere():
 		return []step{{asRoot() + " check", "what this machine lacks, and how to fix it"}}
 	case v.Outcome == harness.Invalid:
 		return []step{openReport(out, "the points that were hit in place of the fault")}

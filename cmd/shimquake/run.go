@@ -189,7 +189,7 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, words []string
 				mu.Lock()
 				defer mu.Unlock()
 				outcome := v.Outcome
-				if f.known && outcome == harness.Violated && v.AsKnown() == nil {
+				if f.known && outcome == harness.Violated && v.CompareWithKnown() == nil {
 					outcome = harness.Held
 				}
 				tally[outcome]++

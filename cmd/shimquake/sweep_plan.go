@@ -43,7 +43,7 @@ func (f *sweepFlags) holdPlain(ctx context.Context, r *runner.Runner, o plan.Opt
 	}
 	unable, err := plan.HoldPlain(ctx, r, o, all, f.parallel)
 	for _, v := range unable {
-		fmt.Fprintf(stderr, "not run without a fault: %s: %s\n", v.Case.Name, quote.Line(v.Why()))
+		fmt.Fprintf(stderr, "not run without a fault: %s: %s\n", v.Case.Name, quote.Line(v.ProblemsText()))
 	}
 	var failed *plan.TraceError
 	if errors.As(err, &failed) {

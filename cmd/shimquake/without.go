@@ -35,7 +35,7 @@ func runWithout(ctx context.Context, r *runner.Runner, todo map[string]harness.C
 		}
 		w.Say(name)
 		v := r.Run(ctx, report.WithoutFault(todo[name]))
-		if ctx.Err() != nil || v.Unable() {
+		if ctx.Err() != nil || v.UnableHere() {
 			_ = os.RemoveAll(v.Evidence) // The run shows nothing.
 			break
 		}

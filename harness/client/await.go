@@ -141,7 +141,7 @@ func (s *Session) RecordBelongings(of ...string) {
 // containerd may have reported their exits to no client. NoteGone first waits until
 // containerd is up, because its recovery may still end processes.
 func (s *Session) NoteGone(ctx context.Context, all []*harness.Instance) {
-	if _, _, err := s.Up(ctx); err != nil {
+	if _, _, err := s.Connect(ctx); err != nil {
 		return // the removal that follows reports it
 	}
 	for _, i := range all {

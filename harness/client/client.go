@@ -44,12 +44,12 @@ type Client interface {
 // Params are the parameters of a client.
 type Params struct {
 	Case harness.Case
-	// Up waits until containerd responds, and returns connections to it.
-	Up func(context.Context) (*containerd.Client, *grpc.ClientConn, error)
+	// Connect waits until containerd responds, and returns connections to it.
+	Connect func(context.Context) (*containerd.Client, *grpc.ClientConn, error)
 	// Restart restarts containerd and waits until it responds. The judge reports a failure.
 	// Died reports whether containerd has ever exited, for any reason.
-	Restart func(context.Context) error
-	Died    func() bool
+	Restart          func(context.Context) error
+	ContainerdExited func() bool
 	// Install replaces the programs of containerd. The next start of containerd runs them.
 	Install func(script.Installation) error
 	// State is called when the workload reaches a state, such as running. It injects the
@@ -156,9 +156,11 @@ func (s *Session) InFlight() (cancel func(), done <-chan struct{}) {
 // stepKey is the context key for the number of a step.
 type stepKey struct{}
 
-// OfStep returns a context for the calls of the script's n-th step, from 1. Call and Note
+// WithStep returns a context for the calls of the script's n-th step, from 1. Call and Note
 // record the number.
-func OfStep(ctx context.Context, n int) context.Context { return context.WithValue(ctx, stepKey{}, n) }
+func WithStep(ctx context.Context, n int) context.Context {
+	return context.WithValue(ctx, stepKey{}, n)
+}
 
 // Call runs f as one call of the client, and records it. Its error is a *callerr.Error.
 func (s *Session) Call(ctx context.Context, verb, of string, f func(context.Context) error) error {
@@ -180,7 +182,7 @@ func (s *Session) Call(ctx context.Context, verb, of string, f func(context.Cont
 // Note records a finished call that began at c.At.
 func (s *Session) Note(ctx context.Context, c *harness.Call, err error) {
 	c.Took, c.Err = time.Since(c.At), callerr.Of(err)
-	c.Unprovoked = err != nil && !s.Fired() && !s.Overtaken(err)
+	c.Unprovoked = err != nil && !s.Fired() && !s.DeletedByRestart(err)
 	if c.Step, _ = ctx.Value(stepKey{}).(int); c.Step > 0 {
 		c.Response = harness.ResponseOf(c.Err)
 	}
@@ -201,10 +203,10 @@ func Disconnected(err error) bool {
 	return err != nil && slices.Contains([]codes.Code{codes.Unavailable, codes.Canceled}, callerr.Code(err))
 }
 
-// ComesBack reports whether the client retries a failed call. It retries after a lost
+// ShouldRetry reports whether the client retries a failed call. It retries after a lost
 // connection. After a fault it also retries other errors, except NotFound,
 // FailedPrecondition and AlreadyExists: these describe the state of the object.
-func (s *Session) ComesBack(err error) bool {
+func (s *Session) ShouldRetry(err error) bool {
 	says := errdefs.IsNotFound(err) || errdefs.IsFailedPrecondition(err) || errdefs.IsAlreadyExists(err)
 	return Disconnected(err) || err != nil && !says && s.Fired()
 }
@@ -219,8 +221,8 @@ func (s *Session) setInFlight(expected, next *flight) {
 	}
 }
 
-// Overtaken reports whether a call failed because a restarted containerd had already
+// DeletedByRestart reports whether a call failed because a restarted containerd had already
 // deleted the object.
-func (s *Session) Overtaken(err error) bool {
+func (s *Session) DeletedByRestart(err error) bool {
 	return errdefs.IsNotFound(err) && s.steps.Uses("restart")
 }

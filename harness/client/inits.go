@@ -22,41 +22,41 @@ type initOf struct {
 	pid int
 }
 
-// Learn notes the init process of the first container ("task") or of the sandbox
+// NoteInit notes the init process of the first container ("task") or of the sandbox
 // ("sandbox"). A fault may target this process while the client runs.
-func (s *Session) Learn(who, id string, pid int) {
+func (s *Session) NoteInit(role, id string, pid int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.inits == nil {
 		s.inits = map[string]initOf{}
 	}
-	s.inits[who] = initOf{id, pid}
+	s.inits[role] = initOf{id, pid}
 }
 
-func (s *Session) initOf(who string) initOf {
+func (s *Session) initOf(role string) initOf {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.inits[who]
+	return s.inits[role]
 }
 
 // KnownPID returns the pid of the init process, or 0 if no response has named it yet. It
 // makes no call.
-func (s *Session) KnownPID(who string) int { return s.initOf(who).pid }
+func (s *Session) KnownPID(role string) int { return s.initOf(role).pid }
 
 // InitPID returns the pid of the init process. If no response has named it yet, InitPID
 // takes the pid of the only process in the cgroup, or asks containerd.
-func (s *Session) InitPID(ctx context.Context, who string) (int, error) {
-	i := s.initOf(who)
+func (s *Session) InitPID(ctx context.Context, role string) (int, error) {
+	i := s.initOf(role)
 	switch {
 	case i.pid != 0:
 		return i.pid, nil
 	case i.id == "":
-		return 0, fmt.Errorf("the client has created no %s yet, so there is no init process", who)
+		return 0, fmt.Errorf("the client has created no %s yet, so there is no init process", role)
 	}
 	if pids := s.PIDs(i.id); len(pids) == 1 { // no response has named the pid yet
 		return pids[0], nil
 	}
-	cl, _, err := s.Up(ctx)
+	cl, _, err := s.Connect(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -68,11 +68,11 @@ func (s *Session) InitPID(ctx context.Context, who string) (int, error) {
 // it responds with the state UNKNOWN, or since v2.3 with a timeout.
 const askTimeout = 5 * time.Second
 
-// Ask requests the state of the first container while a fault pauses a process at the
+// AskWhilePaused requests the state of the first container while a fault pauses a process at the
 // point held. It records the result apart from the calls of the workload. It returns an
 // error if there is no container yet.
-func (s *Session) Ask(ctx context.Context, held string) error {
-	asked := harness.AskedWhile{Of: s.initOf("task").id, Held: held, At: time.Now()}
+func (s *Session) AskWhilePaused(ctx context.Context, pausedAt string) error {
+	asked := harness.AskedWhile{Of: s.initOf("task").id, PausedAt: pausedAt, At: time.Now()}
 	if asked.Of == "" {
 		return errors.New("the client has created no container yet: pause at a later point")
 	}
@@ -83,7 +83,7 @@ func (s *Session) Ask(ctx context.Context, held string) error {
 	} else {
 		ctx = namespaces.WithNamespace(ctx, daemon.TaskNamespace)
 	}
-	cl, _, err := s.Up(ctx)
+	cl, _, err := s.Connect(ctx)
 	if err == nil {
 		var r *tasks.GetResponse
 		if r, err = cl.TaskService().Get(ctx, &tasks.GetRequest{ContainerID: asked.Of}); err == nil {

@@ -15,13 +15,13 @@ func TestInitPID(t *testing.T) {
 	down := errors.New("containerd is down")
 	var inCgroup []int
 	pids := func(string) []int { return inCgroup }
-	s := NewSession(Params{PIDs: pids, Up: func(context.Context) (*containerd.Client, *grpc.ClientConn, error) {
+	s := NewSession(Params{PIDs: pids, Connect: func(context.Context) (*containerd.Client, *grpc.ClientConn, error) {
 		return nil, nil, down
 	}})
 	if pid, err := s.InitPID(t.Context(), "task"); err == nil || errors.Is(err, down) {
 		t.Errorf("a client that knows no id asks for it: %d, %v", pid, err)
 	}
-	s.Learn("sandbox", "s0", 0)
+	s.NoteInit("sandbox", "s0", 0)
 	if pid, err := s.InitPID(t.Context(), "sandbox"); !errors.Is(err, down) || s.KnownPID("sandbox") != 0 {
 		t.Errorf("a pid that only containerd knows: %d, %v", pid, err)
 	}
@@ -34,7 +34,7 @@ func TestInitPID(t *testing.T) {
 		t.Errorf("two pids in the cgroup: %v", err)
 	}
 	var work sync.WaitGroup
-	work.Go(func() { s.Learn("task", "c0", 41) })
+	work.Go(func() { s.NoteInit("task", "c0", 41) })
 	work.Go(func() { s.KnownPID("task") })
 	work.Wait()
 	if pid, err := s.InitPID(t.Context(), "task"); pid != 41 || err != nil {

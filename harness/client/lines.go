@@ -53,7 +53,7 @@ func readLines(text, mark string) (o harness.Output) {
 			o.Repeated++
 			continue
 		case n > o.Last+1:
-			o.Holes = append(o.Holes, harness.Hole{From: o.Last + 1, To: n - 1, After: o.LastAt, Before: at})
+			o.Holes = append(o.Holes, harness.MissingLines{From: o.Last + 1, To: n - 1, After: o.LastAt, Before: at})
 		}
 		o.Last, o.LastAt = n, at
 	}

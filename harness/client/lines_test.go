@@ -149,9 +149,9 @@ func TestReadLines(t *testing.T) {
 		"nothing": {"", harness.Output{}},
 		"all":     {"1 t=5\n2 t=6\n", harness.Output{Last: 2, LastAt: at(6)}},
 		"the first": {"2 t=6\n", harness.Output{
-			Last: 2, LastAt: at(6), Holes: []harness.Hole{{From: 1, To: 1, Before: at(6)}}}},
+			Last: 2, LastAt: at(6), Holes: []harness.MissingLines{{From: 1, To: 1, Before: at(6)}}}},
 		"some": {"1 t=5\n4 t=8\n", harness.Output{
-			Last: 4, LastAt: at(8), Holes: []harness.Hole{{From: 2, To: 3, After: at(5), Before: at(8)}}}},
+			Last: 4, LastAt: at(8), Holes: []harness.MissingLines{{From: 2, To: 3, After: at(5), Before: at(8)}}}},
 		"with an empty one": {"1 t=5\n\n2 t=6\n", harness.Output{Last: 2, LastAt: at(6), Foreign: 1}},
 		"twice":             {"1 t=5\n2 t=6\n1 t=5\n", harness.Output{Last: 2, LastAt: at(6), Repeated: 1}},
 		"cut off":           {"1 t=5\n2 t=", harness.Output{Last: 1, LastAt: at(5), Cut: true}},

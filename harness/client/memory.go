@@ -34,9 +34,9 @@ func (s *Session) KillChild(ctx context.Context, i *harness.Instance) {
 	defer cancel()
 	err := poll.Until(noted, lookEvery, func() (bool, error) {
 		own, err := s.Payload(i.Name)
-		return err == nil && (!own.ChildAt.IsZero() || own.Exited) || s.Ended(i.ID, ""), nil
+		return err == nil && (!own.ChildAt.IsZero() || own.Exited) || s.HasExitEvent(i.ID, ""), nil
 	})
-	if err == nil && s.Hogged(i) { // otherwise the judge reports what happened
+	if err == nil && s.ExceededMemory(i) { // otherwise the judge reports what happened
 		AwaitEvent(ctx, s.Events, inventory.Ref{ID: i.ID}, event.TopicOOM)
 		i.OOMKills = s.OOMKills(i.ID)
 	}
@@ -45,22 +45,22 @@ func (s *Session) KillChild(ctx context.Context, i *harness.Instance) {
 // AwaitOOM waits for the OOM event of a container whose init was OOM-killed. It must come
 // before the deletion, which removes the cgroup from which the shim learns of the kill.
 func (s *Session) AwaitOOM(ctx context.Context, i *harness.Instance) {
-	if i.Spec.OOM == harness.OOMInit && s.Hogged(i) {
+	if i.Spec.OOM == harness.OOMInit && s.ExceededMemory(i) {
 		AwaitEvent(ctx, s.Events, inventory.Ref{ID: i.ID}, event.TopicOOM)
 		i.OOMKills = s.OOMKills(i.ID)
 	}
 }
 
-// Hogged reports whether a container's payload or its child has begun to exceed the
+// ExceededMemory reports whether a container's payload or its child has begun to exceed the
 // memory limit. If not, there is no OOM kill to wait for.
-func (s *Session) Hogged(i *harness.Instance) bool {
+func (s *Session) ExceededMemory(i *harness.Instance) bool {
 	own, err := s.Payload(i.Name)
 	return err == nil && !own.HoggedAt.IsZero()
 }
 
-// Ended reports whether an exit event has come about a container's init (exec is "") or
+// HasExitEvent reports whether an exit event has come about a container's init (exec is "") or
 // about an exec in the container.
-func (s *Session) Ended(id, exec string) bool {
+func (s *Session) HasExitEvent(id, exec string) bool {
 	return slices.ContainsFunc(s.Events.Events(), func(e event.Task) bool {
 		return e.Container == id && e.Topic == event.TopicExit && e.Exec == exec
 	})

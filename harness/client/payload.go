@@ -46,8 +46,8 @@ func ReadTruth(dir *foreign.Dir, name string) (payload.Truth, error) {
 	return t, nil
 }
 
-// Beats returns the number of heartbeats of a container's payload or of an exec.
-func (s *Session) Beats(name string) int {
+// Heartbeats returns the number of heartbeats of a container's payload or of an exec.
+func (s *Session) Heartbeats(name string) int {
 	info, err := s.Truth.Describe(name + ".beat")
 	if err != nil {
 		return 0 // the payload has not begun
@@ -72,8 +72,8 @@ func (s *Session) Exited(ctx context.Context) error {
 	})
 }
 
-// Expect creates the file for the record of a container's payload, or of an exec.
-func (s *Session) Expect(name string) error { return s.Truth.Touch(name+truthFile, 0o666) }
+// CreateRecord creates the file for the record of a container's payload, or of an exec.
+func (s *Session) CreateRecord(name string) error { return s.Truth.Touch(name+truthFile, 0o666) }
 
 // Release lets the payload of a container end. It first waits until containerd is up, so
 // that the case does not depend on how fast a killed containerd is back. To end a payload
@@ -94,7 +94,7 @@ const endFile = ".end"
 // tell waits until containerd is up, and creates the file that a payload waits for. If
 // containerd is not up, tell records a note with the text what.
 func (s *Session) tell(ctx context.Context, name, suffix, what string) {
-	if _, _, err := s.Up(ctx); err != nil {
+	if _, _, err := s.Connect(ctx); err != nil {
 		s.Record.Failed("client", "containerd is not up, although "+name+" may now "+what, err)
 	}
 	s.Record.Problem(harness.ByHarness, s.Truth.Touch(name+suffix, 0o644))
@@ -142,7 +142,7 @@ func (s *Session) Command(i *harness.Instance) []string {
 		args = append(args, "-hog", fmt.Sprint(hogs*i.Spec.Memory), "-cue", filepath.Join(MountedTruth, i.Name+hogFile))
 	}
 	endsByInput := i.Spec.Stdin > 0 && (i.Input == nil || !i.Input.Open)
-	if i.Spec.Signal == "" && !endsByInput && s.Case.Holds(i) {
+	if i.Spec.Signal == "" && !endsByInput && s.Case.KeepsRunning(i) {
 		args = append(args, "-trigger", filepath.Join(MountedTruth, i.Name+endFile))
 	}
 	return args

@@ -25,7 +25,7 @@ func TestRecordsAreNoLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Expect("c0"); err == nil {
+	if err := s.CreateRecord("c0"); err == nil {
 		t.Error("a record was made through a link")
 	}
 	if own, err := s.Payload("c0"); err == nil {

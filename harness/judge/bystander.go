@@ -233,7 +233,7 @@ func (b *beside) output() {
 
 func (b *beside) stream(out harness.Output, name string) {
 	own := b.b.Payload
-	lost := slices.DeleteFunc(out.MissingOf(own.Wrote, own.ExitedAt), func(hole harness.Hole) bool {
+	lost := slices.DeleteFunc(out.MissingOf(own.Wrote, own.ExitedAt), func(hole harness.MissingLines) bool {
 		return b.b.API == harness.CRI && (b.diedWith(hole) || b.full(hole))
 	})
 	for _, fs := range wrongLines(out, lost) {
@@ -244,7 +244,7 @@ func (b *beside) stream(out harness.Output, name string) {
 
 // full reports whether a hole in the lines is at a time at which the disk of the log was
 // full.
-func (b *beside) full(hole harness.Hole) bool {
+func (b *beside) full(hole harness.MissingLines) bool {
 	within := fullSeenIn
 	if hole.To == b.b.Payload.Wrote { // its last lines
 		within = unseen
@@ -270,7 +270,7 @@ const unseen = 100 * time.Millisecond
 // lines of a hole. The payload wrote the first of them shortly before that, and the last
 // not after. It writes a line every WriteEvery, or a little sooner if the line before was
 // late.
-func (b *beside) diedWith(hole harness.Hole) bool {
+func (b *beside) diedWith(hole harness.MissingLines) bool {
 	last := hole.After.Add(time.Duration(hole.To-hole.From-1) * payload.WriteEvery)
 	around := func(at time.Time) bool {
 		return !at.Before(hole.After) && at.Sub(hole.After) < unwritten && last.Before(at.Add(unseen))

@@ -156,7 +156,7 @@ func TestBystanders(t *testing.T) {
 		}), ""},
 		"lines that were lost long before": {both(hole(30, 50), dies(4000)), output},
 		"lines that were written when it was up": {both(func(_ *harness.History, b *harness.Bystander) {
-			b.Output.Holes = []harness.Hole{{From: 3, To: 33, After: at(30), Before: at(340)}}
+			b.Output.Holes = []harness.MissingLines{{From: 3, To: 33, After: at(30), Before: at(340)}}
 		}, dies(40)), output},
 		"none after its death": {both(func(_ *harness.History, b *harness.Bystander) {
 			b.Payload.Wrote, b.Payload.ExitedAt = 60, at(600)
@@ -164,21 +164,21 @@ func TestBystanders(t *testing.T) {
 		"lines of when its log was on a full disk":   {both(hole(30, 50), full(25, 60)), ""},
 		"lines of a payload that stood still before": {both(hole(30, 330), full(250, 310)), ""},
 		"more of them than it can have lost": {both(func(_ *harness.History, b *harness.Bystander) {
-			b.Output.Holes = []harness.Hole{{From: 3, To: 20, After: at(30), Before: at(330)}}
+			b.Output.Holes = []harness.MissingLines{{From: 3, To: 20, After: at(30), Before: at(330)}}
 		}, full(250, 310)), output},
 		"lines of long before": {both(hole(30, 50), full(3000, 3060)), output},
 		"lines of before":      {both(hole(30, 50), full(250, 260)), output},
 		"lines of when it was on another": {both(func(_ *harness.History, b *harness.Bystander) {
-			b.Output.Holes = []harness.Hole{{From: 3, To: 133, After: at(30), Before: at(1340)}}
+			b.Output.Holes = []harness.MissingLines{{From: 3, To: 133, After: at(30), Before: at(1340)}}
 		}, full(25, 60)), output},
 		"few lines for a long time": {both(func(_ *harness.History, b *harness.Bystander) {
-			b.Output.Holes = []harness.Hole{{From: 3, To: 9, After: at(30), Before: at(1340)}}
+			b.Output.Holes = []harness.MissingLines{{From: 3, To: 9, After: at(30), Before: at(1340)}}
 		}, full(25, 60)), output},
 		"none after that": {both(func(_ *harness.History, b *harness.Bystander) {
 			b.Payload.Wrote, b.Payload.ExitedAt = 30, at(300)
 		}, full(25, 60)), output},
 		"as many as it can hold": {both(func(_ *harness.History, b *harness.Bystander) {
-			b.Output.Holes = []harness.Hole{{From: 3, To: 33, After: at(30), Before: at(340)}}
+			b.Output.Holes = []harness.MissingLines{{From: 3, To: 33, After: at(30), Before: at(340)}}
 		}, dies(350)), ""},
 	} {
 		t.Run("pod/"+name, func(t *testing.T) {
@@ -214,7 +214,7 @@ func neverStarted(unprovoked bool) func(*harness.History, *harness.Bystander) {
 
 func hole(from, to int) func(*harness.History, *harness.Bystander) {
 	return func(_ *harness.History, b *harness.Bystander) {
-		b.Output.Holes = []harness.Hole{{From: 3, To: 4, After: at(from), Before: at(to)}}
+		b.Output.Holes = []harness.MissingLines{{From: 3, To: 4, After: at(from), Before: at(to)}}
 	}
 }
 

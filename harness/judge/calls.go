@@ -108,7 +108,7 @@ func notAnswered(h *harness.History) (found []finding.Finding) {
 		}
 		found = append(found, finding.Finding{Invariant: finding.Liveness, Class: finding.ClassContainer,
 			Subject: finding.Subject{ID: a.Of}, Facts: fact.Facts{fact.What: fact.AskedUnanswered,
-				fact.Call: a.Held, fact.Apart: a.Took.Round(time.Millisecond).String(), fact.Error: said}})
+				fact.Call: a.PausedAt, fact.Apart: a.Took.Round(time.Millisecond).String(), fact.Error: said}})
 	}
 	return found
 }

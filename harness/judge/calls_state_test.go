@@ -15,7 +15,7 @@ func TestRulesOfWhatIsAskedWhileACallIsHeld(t *testing.T) {
 	asks := func(as string, err *callerr.Failed) func(*harness.History) {
 		return func(h *harness.History) {
 			h.AskedWhile = append(h.AskedWhile, harness.AskedWhile{
-				Of: "c0", Held: "rpc:shim:Task.Start:entry", At: at(20), Took: 2 * time.Second, As: as, Err: err})
+				Of: "c0", PausedAt: "rpc:shim:Task.Start:entry", At: at(20), Took: 2 * time.Second, As: as, Err: err})
 		}
 	}
 	late := asks("", failed("DeadlineExceeded", "context deadline exceeded"))

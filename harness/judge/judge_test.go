@@ -304,7 +304,7 @@ func TestHitInsteadEndsWithTheClient(t *testing.T) {
 	h := clean()
 	h.Firings[0].Count, h.Done = 0, at(45)
 	h.Hits = append(h.Hits, hit(shutdownEntry, 55, nil))
-	if why := Judge(h, catalogued).Why(); !strings.Contains(why, "rpc:shim:Task.Shutdown x1") {
+	if why := Judge(h, catalogued).ProblemsText(); !strings.Contains(why, "rpc:shim:Task.Shutdown x1") {
 		t.Error(why)
 	}
 }
@@ -315,7 +315,7 @@ func TestHitInsteadIsNearTheFault(t *testing.T) {
 	h := clean()
 	h.Firings[0].Count = 0
 	h.Hits = append(h.Hits, hit("rpc:containerd:Task.Delete:entry", 30, nil), hit("rpc:shim:Task.Wait:exit", 30, nil))
-	why := Judge(h, catalogued).Why()
+	why := Judge(h, catalogued).ProblemsText()
 	if !strings.Contains(why, "hit instead: rpc:shim:") || strings.Contains(why, "rpc:containerd:") ||
 		strings.Contains(why, "Task.Wait") {
 		t.Error(why)

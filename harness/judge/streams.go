@@ -158,7 +158,7 @@ func (p process) lateOutputs() (found []finding.Finding) {
 
 // wrongLines returns the facts of a stream whose lines are lost, repeated, written by
 // another process, or have another time.
-func wrongLines(out harness.Output, lost []harness.Hole) (all []fact.Facts) {
+func wrongLines(out harness.Output, lost []harness.MissingLines) (all []fact.Facts) {
 	count, first := 0, 0
 	for _, hole := range lost {
 		count, first = count+hole.To-hole.From+1, cmp.Or(first, hole.From)

@@ -63,7 +63,7 @@ func TestRulesOfInputs(t *testing.T) {
 			h.Hits[2].Who, h.Hits[2].Did, h.Hits[2].Point = "containerd", term.Error, "stmt:containerd:x.Process.CloseIO:x"
 		}), ""},
 		"a hole in it": {with(func(_ *harness.History, i *harness.Instance) {
-			i.Input.Read.Holes = []harness.Hole{{From: 5, To: 6}}
+			i.Input.Read.Holes = []harness.MissingLines{{From: 5, To: 6}}
 		}), lost},
 		"lines came twice": {with(func(_ *harness.History, i *harness.Instance) { i.Input.Read.Repeated = 2 }),
 			"liveness container what=input output=repeated"},

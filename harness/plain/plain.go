@@ -35,13 +35,13 @@ var (
 
 	// ofExecs: the shim sends the exit event of an init before the exit events of the execs
 	// that end with it.
-	ofExecs = []harness.Bad{{Releases: "< 1.6.36 || >= 1.7.0, < 1.7.15", Issue: "containerd#9719", By: late}}
+	ofExecs = []harness.KnownViolations{{Releases: "< 1.6.36 || >= 1.7.0, < 1.7.15", Issue: "containerd#9719", By: late}}
 	// ofLogs: the end of a container's log is lost if the log is slow, as on a slow disk.
-	ofLogs = []harness.Bad{{Releases: "< 1.6.23", Issue: "fixed in v1.6.23 at the latest",
+	ofLogs = []harness.KnownViolations{{Releases: "< 1.6.23", Issue: "fixed in v1.6.23 at the latest",
 		By: finding.MustMatches("container what=output")}}
 
 	// known has the violations by the name of the case.
-	known = map[string][]harness.Bad{
+	known = map[string][]harness.KnownViolations{
 		"plain-pod-exec": ofLogs, "plain-pod-output": ofLogs, "plain-pod-stream": ofLogs,
 		// StopContainer and StopPodSandbox fail if the object does not exist.
 		"plain-pod-script": {{Releases: "< 1.6.36 || >= 1.7.0, < 1.7.21", Issue: "containerd#10520, containerd#10521",

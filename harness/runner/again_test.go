@@ -26,8 +26,8 @@ func TestBrief(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := Runner{Residues: catalogue.Residues(), Brief: test.brief}
 			v := r.Run(t.Context(), harness.Case{Name: "brief", Plan: failpoints.Plan{test.fault}})
-			if v.Unable() {
-				t.Skip(v.Why())
+			if v.UnableHere() {
+				t.Skip(v.ProblemsText())
 			}
 			if v.Outcome != harness.Held {
 				t.Fatal(v)

@@ -99,7 +99,7 @@ func (x *run) boot() (err error) {
 // clientParams returns the parameters of the client.
 func (x *run) clientParams() client.Params {
 	p := client.Params{
-		Case: x.Case, Up: x.up, Died: func() bool { return len(x.daemon.Deaths()) > 0 },
+		Case: x.Case, Connect: x.up, ContainerdExited: func() bool { return len(x.daemon.Deaths()) > 0 },
 		Restart: func(ctx context.Context) error {
 			err := x.daemon.Restart(ctx)
 			x.record.Failed("client", "restarts containerd", err)
@@ -166,6 +166,6 @@ func (x *run) target() inject.Target {
 		Daemon:    x.daemon,
 		Processes: x.processes,
 		InitPID:   x.session.InitPID, KnownPID: x.session.KnownPID, Shares: x.client.Shares,
-		InFlight: x.session.InFlight, Removed: x.removed, Exited: x.session.Exited, Ask: x.session.Ask,
+		InFlight: x.session.InFlight, Removed: x.removed, Exited: x.session.Exited, Ask: x.session.AskWhilePaused,
 	}
 }

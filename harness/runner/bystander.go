@@ -26,7 +26,7 @@ func (x *run) startBystanders() error {
 	arm := x.inject.Controller.Bypass(flushTimeout)
 	defer arm()
 	g := bystander.New(bystander.Params{
-		Up: x.up, Fired: x.inject.AnyFired, AllFired: x.inject.AllFired, CRI: x.Workload.API == harness.CRI,
+		Connect: x.up, Fired: x.inject.AnyFired, AllFired: x.inject.AllFired, CRI: x.Workload.API == harness.CRI,
 		Network: x.Workload.Network, Terminal: len(x.Workload.Containers) > 0 && x.Workload.Containers[0].TTY,
 		NoExtraCalls: x.countsStatements(),
 		Faultless:    x.Faultless(), OnlyPauses: x.holds(), OnNewID: x.ignoreBystanders,

@@ -47,8 +47,8 @@ func harmed(t *testing.T, harm func(context.Context, Scene) error) harness.Verdi
 	t.Helper()
 	r := &Runner{Residues: catalogue.Residues(), Evidence: t.TempDir(), Sabotage: harm}
 	v := r.Run(t.Context(), harness.Case{Name: "by-itself"})
-	if v.Unable() {
-		t.Skip(v.Why())
+	if v.UnableHere() {
+		t.Skip(v.ProblemsText())
 	}
 	return v
 }

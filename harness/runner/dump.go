@@ -26,7 +26,7 @@ const dumpTimeout = time.Second
 // violation. The judge does not use them.
 func (x *run) dump() {
 	v := x.found
-	if v.Unable() || len(v.Violations()) == 0 {
+	if v.UnableHere() || len(v.Violations()) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(x.ctx, dumpTimeout)

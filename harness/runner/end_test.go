@@ -50,8 +50,8 @@ func TestAnInterruptedRunIsInvalid(t *testing.T) {
 		v := r.Run(ctx, harness.Case{Name: "interrupted", Plan: failpoints.Plan{
 			failpoints.Error("rpc:shim:Task.Shutdown:entry", 1, "injected"),
 		}})
-		if v.Unable() {
-			t.Skip(v.Why())
+		if v.UnableHere() {
+			t.Skip(v.ProblemsText())
 		}
 		if ctx.Err() == nil || v.Outcome != harness.Invalid || !v.HasProblem(harness.ByEnd) {
 			t.Errorf("%s: context %v, %v", at, ctx.Err(), v)

@@ -20,7 +20,7 @@ import (
 // keepLogs copies the logs out of the world if the case did not hold. It must be called
 // before the world ends. It returns the folder of the evidence, or "" if none is kept.
 func (x *run) keepLogs(v harness.Verdict) (string, error) {
-	if v.Outcome == harness.Held && !x.runner.KeepAll || v.Unable() || x.world == nil {
+	if v.Outcome == harness.Held && !x.runner.KeepAll || v.UnableHere() || x.world == nil {
 		return "", nil
 	}
 	dir, err := x.evidenceDir()

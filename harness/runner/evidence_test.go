@@ -33,8 +33,8 @@ func TestARunIsJudgedOnce(t *testing.T) {
 		r := &Runner{Residues: catalogue.Residues(), Evidence: t.TempDir(), KeepAll: true, Sabotage: harm,
 			judged: func() { times++ }}
 		v := r.Run(t.Context(), harness.Case{Name: name})
-		if v.Unable() {
-			t.Skip(v.Why())
+		if v.UnableHere() {
+			t.Skip(v.ProblemsText())
 		}
 		text, err := os.ReadFile(filepath.Join(v.Evidence, harness.HistoryFile))
 		if err != nil {
@@ -74,8 +74,8 @@ func TestTheEvidenceHasNothingOfTheHost(t *testing.T) {
 				unix.Mkfifo(in("waits.log"), 0o600))
 		}}
 	v := r.Run(ctx, harness.Case{Name: "hostile"})
-	if v.Unable() {
-		t.Skip(v.Why())
+	if v.UnableHere() {
+		t.Skip(v.ProblemsText())
 	}
 	for name, is := range map[string]string{
 		"host.log": "a symbolic link", "endless.log": "a symbolic link", "waits.log": "a FIFO",

@@ -30,8 +30,8 @@ func TestALogWithoutEnd(t *testing.T) {
 			return err
 		}}
 	v := r.Run(t.Context(), harness.Case{Name: "flood"})
-	if v.Unable() {
-		t.Skip(v.Why())
+	if v.UnableHere() {
+		t.Skip(v.ProblemsText())
 	}
 	if v.Outcome != harness.Invalid || !v.HasProblem(harness.ByLook) {
 		t.Errorf("%v: want invalid, because the end of the log is lost", v)

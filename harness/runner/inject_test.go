@@ -33,7 +33,7 @@ func TestHalfAFaultIsInvalid(t *testing.T) {
 			At: failpoints.MustPoint("rpc:shim:Task.Start:exit"), Do: parsed(t, "2*off->1*crash")}},
 	} {
 		v := runCase(t, harness.Case{Name: "half-a-fault", Plan: failpoints.Plan{tc.fault}})
-		if v.Outcome != harness.Invalid || !strings.Contains(v.Why(), tc.says) {
+		if v.Outcome != harness.Invalid || !strings.Contains(v.ProblemsText(), tc.says) {
 			t.Errorf("%s: %v", tc.name, v)
 		}
 	}

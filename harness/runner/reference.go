@@ -58,7 +58,7 @@ func (r *reference) run(x *run, c harness.Case, again, outOfTime bool) *harness.
 	if x.ctx.Err() != nil {
 		return nil
 	}
-	now := &harness.Reference{Version: v.Version, Outcome: v.Outcome, Why: v.Why()}
+	now := &harness.Reference{Version: v.Version, Outcome: v.Outcome, Why: v.ProblemsText()}
 	if outOfTime {
 		return inTime(now, v.History.Calls, y.Workload)
 	}

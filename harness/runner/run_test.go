@@ -12,8 +12,8 @@ func runCase(t *testing.T, c harness.Case) harness.Verdict {
 	t.Helper()
 	r := &Runner{Residues: catalogue.Residues(), Evidence: t.TempDir(), KeepAll: testing.Verbose()}
 	v := r.Run(t.Context(), c)
-	if v.Unable() {
-		t.Skip(v.Why())
+	if v.UnableHere() {
+		t.Skip(v.ProblemsText())
 	}
 	if testing.Verbose() {
 		t.Log(v.History.TimelineText())

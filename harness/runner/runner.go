@@ -69,7 +69,7 @@ func (r *Runner) Run(ctx context.Context, c harness.Case) harness.Verdict {
 func (r *Runner) Trace(ctx context.Context, c harness.Case) (harness.Trace, error) {
 	v := r.run(ctx, c, true)
 	if v.Outcome == harness.Invalid {
-		return harness.Trace{Verdict: v}, fmt.Errorf("trace %s: %s", c.Name, v.Why())
+		return harness.Trace{Verdict: v}, fmt.Errorf("trace %s: %s", c.Name, v.ProblemsText())
 	}
 	passes, err := v.History.TracedHits()
 	return harness.Trace{Hits: passes, Verdict: v}, err

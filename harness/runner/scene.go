@@ -33,7 +33,7 @@ func (x *run) scene() inventory.Scene {
 
 // up waits until containerd responds.
 func (x *run) up(ctx context.Context) (*containerd.Client, *grpc.ClientConn, error) {
-	return x.daemon.Up(ctx)
+	return x.daemon.Connect(ctx)
 }
 
 // sceneUp waits until containerd responds, and returns the scene with a connection to it.

@@ -24,7 +24,7 @@ func TestTrace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			trace, err := r.Trace(t.Context(), harness.Case{Name: "trace", Workload: w})
-			if trace.Verdict.Unable() {
+			if trace.Verdict.UnableHere() {
 				t.Skip(err) // not root, or no world to be had
 			}
 			if err != nil {

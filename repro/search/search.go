@@ -98,7 +98,7 @@ func (s Search) Run(ctx context.Context) (Result, error) {
 	switch {
 	case errors.As(err, &failed):
 		res.Why = fmt.Sprintf("the workload %s does not run on %s on this machine: %s", failed.Workload, s.Release,
-			failed.Verdict.Why())
+			failed.Verdict.ProblemsText())
 		return res, nil
 	case errors.As(err, &empty):
 		res.Why = err.Error()

@@ -90,7 +90,7 @@ func newNode(ctx context.Context, t *testing.T, release string) *node {
 
 func (n *node) client(t *testing.T) *client.Client {
 	t.Helper()
-	c, _, err := n.Up(n.ctx)
+	c, _, err := n.Connect(n.ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func (n *node) create(t *testing.T, id, words, behaviour string) (*job, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(n.ctx), soon)
 		defer cancel()
 		// containerd may have restarted since, which closes the container's connection.
-		c, _, err := n.Up(ctx)
+		c, _, err := n.Connect(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -186,7 +186,7 @@ func node(
 		}
 		d.Close()
 	})
-	c, _, err := d.Up(ctx)
+	c, _, err := d.Connect(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ var _ = Describe("a case that shows nothing", Label("control"), func() {
 		v := sabotaged(ctx, c, nil)
 		Expect(v.Outcome).To(Equal(harness.Invalid), "%v", v)
 		for _, s := range says {
-			Expect(v.Why()).To(ContainSubstring(s))
+			Expect(v.ProblemsText()).To(ContainSubstring(s))
 		}
 	}
 	It(
@@ -53,6 +53,6 @@ var _ = Describe("a case that shows nothing", Label("control"), func() {
 			func(context.Context, runner.Scene) error { return context.Canceled },
 		)
 		Expect(v.Outcome).To(Equal(harness.Invalid))
-		Expect(v.Why()).To(ContainSubstring("sabotage"))
+		Expect(v.ProblemsText()).To(ContainSubstring("sabotage"))
 	})
 })

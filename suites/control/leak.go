@@ -229,8 +229,8 @@ func sabotaged(ctx context.Context, c harness.Case, leave plant) harness.Verdict
 	c.Containerd = os.Getenv(spec.SubjectEnv)
 	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: GinkgoT().TempDir(), Log: GinkgoWriter, Sabotage: leave}
 	v := r.Run(ctx, c)
-	if v.Unable() {
-		Skip(v.Why())
+	if v.UnableHere() {
+		Skip(v.ProblemsText())
 	}
 	AddReportEntry("planted", v.String(), ReportEntryVisibilityFailureOrVerbose)
 	return v

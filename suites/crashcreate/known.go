@@ -17,12 +17,12 @@ var quick = map[string]bool{
 // Up to 1.6, containerd mistakes a shim without a task for a shim with one.
 const adopted = "containerd#6860"
 
-var leaksShim = []harness.Bad{{Releases: "< 1.7.0", By: spec.ShimLeft, Issue: adopted}}
+var leaksShim = []harness.KnownViolations{{Releases: "< 1.7.0", By: spec.ShimLeft, Issue: adopted}}
 
 // The shim belongs to the pod and ends with it. Then it is also cleaned up for the
 // container, whose task never existed. The cleanup fails, as in residue, but publishes an
 // exit and a delete without a pid.
-var leaksBundle = []harness.Bad{
+var leaksBundle = []harness.KnownViolations{
 	{
 		Releases: "< 1.7.0",
 		By:       finding.MustMatches("bundle shim=none", "event event=no-pid"),
@@ -36,31 +36,31 @@ var leaksBundle = []harness.Bad{
 // pid 0, or -1 up to 2.3.
 const unborn = "no issue known: exit and delete of a sandbox's task that was never created"
 
-var unbornExit = []harness.Bad{
+var unbornExit = []harness.KnownViolations{
 	leaksShim[0],
 	{Releases: ">= 2.0.0", By: finding.MustMatches("event event=no-pid"), Issue: unborn},
 }
 
 // The helper that removes a dead shim's bundle gives up if Create has not written the
 // bundle's runtime file yet. 1.7.35 still does so, and 2.0.14 does not.
-var residue = []harness.Bad{
+var residue = []harness.KnownViolations{
 	{Releases: "< 2.0.0", By: finding.MustMatches("bundle shim=none"), Issue: "containerd#11071"},
 }
 
 // The client chooses the id of a task, and the old bundle blocks it.
-var residueOfID = []harness.Bad{
+var residueOfID = []harness.KnownViolations{
 	{Releases: "< 2.0.0", By: finding.MustMatches("bundle shim=none"), Issue: "containerd#11071"},
 }
 
 // A starting containerd publishes the exit of a task whose shim has ended meanwhile
 // before any client can subscribe, and removes the task. CRI only knows that such a
 // container was created: its start got no response.
-var reportedToNone = []harness.Bad{
+var reportedToNone = []harness.KnownViolations{
 	{Releases: ">= 1.6.0", By: spec.ReportedToNobody, Issue: "no issue known: see shimkill-task-running-down"},
 }
 
 // known are the known violations of releases, by the name of the case.
-var known = map[string][]harness.Bad{
+var known = map[string][]harness.KnownViolations{
 	"crashcreate-task-create1-entry-held":           leaksShim,
 	"crashcreate-container-create2-entry-held":      leaksBundle,
 	"crashcreate-sandbox-create1-entry-held":        unbornExit,

@@ -52,7 +52,7 @@ type fault struct {
 	// unnoticed.
 	kills bool
 	// bad are the known wrong reports of releases for a container with that status.
-	bad func(harness.API, end) []harness.Bad
+	bad func(harness.API, end) []harness.KnownViolations
 }
 
 var faults = []fault{
@@ -135,7 +135,7 @@ func kill(point string) failpoints.Plan { return plan(failpoints.Kill(point)) }
 // cleanupLies: the `delete` command of those releases reports 137 for a container that
 // has exited. After a SIGKILL that is right, and CRI, which deletes an ended task at
 // once, is not affected.
-func cleanupLies(api harness.API, e end) []harness.Bad {
+func cleanupLies(api harness.API, e end) []harness.KnownViolations {
 	if e.status == 137 || api == harness.CRI {
 		return nil
 	}
@@ -145,7 +145,7 @@ func cleanupLies(api harness.API, e end) []harness.Bad {
 // retryLies: the second Delete finds no task in the shim, and ends the shim; then the
 // `delete` command reports 137. Since 2.0 CRI does not end the shim of a pod with a
 // container's Delete.
-func retryLies(api harness.API, e end) []harness.Bad {
+func retryLies(api harness.API, e end) []harness.KnownViolations {
 	switch {
 	case e.status == 137:
 		return nil
@@ -155,8 +155,8 @@ func retryLies(api harness.API, e end) []harness.Bad {
 	return madeUp("< 2.4.0")
 }
 
-func madeUp(releases string) []harness.Bad {
-	return []harness.Bad{
+func madeUp(releases string) []harness.KnownViolations {
+	return []harness.KnownViolations{
 		{Releases: releases, By: spec.MadeUp137, May: spec.AlsoMadeUp137, Issue: "containerd#14113"},
 	}
 }
@@ -165,21 +165,21 @@ func madeUp(releases string) []harness.Bad {
 // fix of #6860). It deletes its task, and does not publish the exit from Delete (loadShim
 // of core/runtime/v2). CRI then finds no task and writes 255, and a client of the task
 // API gets nothing. Up to 1.6 both get the task with the real status.
-func forgotten(api harness.API, _ end) []harness.Bad {
+func forgotten(api harness.API, _ end) []harness.KnownViolations {
 	if api == harness.TaskAPI {
-		return []harness.Bad{{Releases: ">= 1.7.0", By: spec.ReportedToNobody, Issue: "no issue known"}}
+		return []harness.KnownViolations{{Releases: ">= 1.7.0", By: spec.ReportedToNobody, Issue: "no issue known"}}
 	}
-	return []harness.Bad{{Releases: ">= 1.7.0", By: spec.CRISaysUnknown, Issue: "no issue known"}}
+	return []harness.KnownViolations{{Releases: ">= 1.7.0", By: spec.CRISaysUnknown, Issue: "no issue known"}}
 }
 
 // exitUnheard: CRI takes the end of its Wait's connection for an exit with 255, and
 // ignores the TaskExit of containerd's own cleanup. From 2.0 to 2.3 there is no TaskExit
 // either, and the container keeps running (containerd#13293).
-func exitUnheard(api harness.API, _ end) []harness.Bad {
+func exitUnheard(api harness.API, _ end) []harness.KnownViolations {
 	if api == harness.TaskAPI {
 		return nil
 	}
-	return []harness.Bad{
+	return []harness.KnownViolations{
 		{Releases: ">= 2.0.0, < 2.4.0", Issue: "containerd#13293",
 			By: append(finding.MustMatches("process", "cgroup", "runc-state", "event event=missing topic=/tasks/exit"),
 				spec.CRISaysUnknown...),

@@ -46,7 +46,7 @@ var _ = Describe("a pod that keeps running", Label("exit-code", "cri"), func() {
 					Containers: []harness.Container{{Signal: "SIGKILL"}}, Script: crashLoop(4)},
 				Plan: plan(failpoints.PauseAt("rpc:containerd:Task.Kill:entry", failpoints.Steps(
 					"kill containerd", "kill task", "sleep 4s", "start containerd")...)),
-				Bad: []harness.Bad{{Releases: ">= 1.7.0", Issue: "cri-forgets-an-exit", By: spec.CRISaysUnknown,
+				Bad: []harness.KnownViolations{{Releases: ">= 1.7.0", Issue: "cri-forgets-an-exit", By: spec.CRISaysUnknown,
 					May: finding.MustMatches("event event=late topic=/tasks/exit after=/tasks/delete")}}})
 			Expect(v.Reported).To(ContainElement(And(
 				HaveField("Observer", exit.ByTaskExit), HaveField("Status", uint32(137)))))

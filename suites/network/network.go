@@ -28,7 +28,7 @@ func pod() harness.Workload {
 
 var _ = Describe("a pod with a network of its own", Label("cri", "network"), func() {
 	DescribeTable("leaves no network when",
-		func(ctx context.Context, name string, plan failpoints.Plan, bad []harness.Bad) {
+		func(ctx context.Context, name string, plan failpoints.Plan, bad []harness.KnownViolations) {
 			spec.Holds(ctx, harness.Case{Name: "network-" + name, Workload: pod(), Plan: plan, Bad: bad})
 		},
 		Entry("the request is cancelled as it is set up", spec.Quick, "cancelled",

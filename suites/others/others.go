@@ -82,7 +82,7 @@ var _ = Describe("a frozen shim while containerd starts", spec.Slow, Label("othe
 			spec.Holds(ctx, harness.Case{
 				Name: "others-" + string(api) + "-stands-at-load", Workload: one(api, harness.Container{Signal: "SIGTERM"}),
 				Plan: failpoints.Plan{failpoints.Once("proc:shim:running", term.Stop), failpoints.Kill("proc:containerd:running")},
-				Bad: []harness.Bad{{Releases: ">= 1.6.0", Issue: given,
+				Bad: []harness.KnownViolations{{Releases: ">= 1.6.0", Issue: given,
 					By:  append(finding.MustMatches("shim task=none bundle=gone", "end status=killed"), says[api]...),
 					May: finding.MustMatches("file role=sandbox in=running-owner")}}, // the removed sandbox
 			})

@@ -25,7 +25,7 @@ var calls = []struct {
 
 // cutOff: containerd takes the end of a connection for the end of the shim. It cleans up
 // after the shim, and never calls it again.
-var cutOff = []harness.Bad{{Releases: anyRelease, By: spec.ShimLeft, Issue: noIssue}}
+var cutOff = []harness.KnownViolations{{Releases: anyRelease, By: spec.ShimLeft, Issue: noIssue}}
 
 var (
 	waiting = harness.Container{Signal: "SIGKILL"}

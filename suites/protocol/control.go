@@ -21,8 +21,8 @@ const wrongStatus = 99
 // The oracle must find the wrong report on every release, at the observer that got it.
 var _ = Describe("the oracle catches a shim that", Label("control"), func() {
 	// The event of a Delete may be lost (taskdelete-lost).
-	reported := func(by ...finding.Match) []harness.Bad {
-		return []harness.Bad{{
+	reported := func(by ...finding.Match) []harness.KnownViolations {
+		return []harness.KnownViolations{{
 			Releases: anyRelease, By: by, Issue: "the shim's own doing: a control of the oracle",
 			May: finding.MustMatches(fmt.Sprintf("exit-code by=TaskDelete status=wrong reported=%d true=7", wrongStatus)),
 		}}

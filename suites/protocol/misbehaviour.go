@@ -23,7 +23,7 @@ const (
 // orphaned: `start` forks the shim and then responds. Without a usable response
 // containerd removes the bundle and leaves the forked shim: binary.Start of
 // core/runtime/v2 has only that response.
-var orphaned = []harness.Bad{{Releases: anyRelease, By: spec.ShimLeft, Issue: noIssue}}
+var orphaned = []harness.KnownViolations{{Releases: anyRelease, By: spec.ShimLeft, Issue: noIssue}}
 
 // giveUp is the client's timeout for a start that does not end.
 const giveUp = 2 * time.Second
@@ -38,7 +38,7 @@ func misbehaving(name, words string) harness.Case {
 
 var _ = Describe("a shim that misbehaves when it is started", Label("shim", "start"), func() {
 	DescribeTable("leaves nothing, and its id can be used again, when the start",
-		func(ctx context.Context, name, words string, bad []harness.Bad) {
+		func(ctx context.Context, name, words string, bad []harness.KnownViolations) {
 			c := misbehaving("start-"+name, words)
 			c.Bad = bad
 			spec.Holds(ctx, c)
@@ -68,7 +68,7 @@ var _ = Describe("a shim that does not end on request", Label("shim", "shutdown"
 		c := misbehaving("socket-left", "socket=leave")
 		// Only the shim removes its socket file; the next shim with that id removes the
 		// file of a dead one.
-		c.Bad = []harness.Bad{{Releases: anyRelease, By: finding.MustMatches("socket socket=silent"), Issue: noIssue}}
+		c.Bad = []harness.KnownViolations{{Releases: anyRelease, By: finding.MustMatches("socket socket=silent"), Issue: noIssue}}
 		spec.Holds(ctx, c)
 	})
 })
@@ -85,7 +85,7 @@ var unlearntAgain = append(finding.MustMatches("event event=repeated topic=/task
 	unlearnt...)
 
 var _ = Describe("a SIGKILLed shim whose `delete` command", Label("shim", "crash"), func() {
-	at := func(state, name, words string, bad ...harness.Bad) harness.Case {
+	at := func(state, name, words string, bad ...harness.KnownViolations) harness.Case {
 		c := misbehaving("cleanup-"+name+"-"+state, words)
 		if state == "running" {
 			c.Workload.Containers = []harness.Container{
@@ -96,13 +96,13 @@ var _ = Describe("a SIGKILLed shim whose `delete` command", Label("shim", "crash
 		c.Bad = bad
 		return c
 	}
-	known := func(by ...finding.Match) harness.Bad {
-		return harness.Bad{Releases: anyRelease, By: by, Issue: noIssue}
+	known := func(by ...finding.Match) harness.KnownViolations {
+		return harness.KnownViolations{Releases: anyRelease, By: by, Issue: noIssue}
 	}
 	// A race within containerd decides whether the bundle stays. Its cleanup after the
 	// closed connection forgets the task and keeps the bundle. If the client's Delete
 	// comes first, it removes the bundle.
-	raced := func(b harness.Bad) harness.Bad {
+	raced := func(b harness.KnownViolations) harness.KnownViolations {
 		b.May = finding.MustMatches("bundle", "container")
 		return b
 	}

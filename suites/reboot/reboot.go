@@ -16,7 +16,7 @@ import (
 )
 
 // The bug work-dir-after-a-reboot, in all releases.
-var workDirs = []harness.Bad{{
+var workDirs = []harness.KnownViolations{{
 	Releases: ">= 1.6.0", By: finding.MustMatches("bundle kind=work-directory task=none bundle=gone shim=none"),
 	Issue: "no issue known: work directories are looked for only in namespaces that have bundles",
 }}

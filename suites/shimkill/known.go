@@ -30,10 +30,10 @@ const unheard = "no issue known: the exit of a shim that died while containerd w
 const unwatched = "containerd#13293; the 255 of CRI is its own"
 
 var (
-	saysUnknown    = []harness.Bad{{Releases: ">= 1.6.0", By: spec.CRISaysUnknown, Issue: exitUnheard}}
-	lostWhile      = []harness.Bad{{Releases: ">= 1.6.0", By: spec.CRISaysUnknown, Issue: forgetful}}
-	reportedToNone = []harness.Bad{{Releases: ">= 1.6.0", By: spec.ReportedToNobody, Issue: unheard}}
-	survives       = []harness.Bad{
+	saysUnknown    = []harness.KnownViolations{{Releases: ">= 1.6.0", By: spec.CRISaysUnknown, Issue: exitUnheard}}
+	lostWhile      = []harness.KnownViolations{{Releases: ">= 1.6.0", By: spec.CRISaysUnknown, Issue: forgetful}}
+	reportedToNone = []harness.KnownViolations{{Releases: ">= 1.6.0", By: spec.ReportedToNobody, Issue: unheard}}
+	survives       = []harness.KnownViolations{
 		{Releases: ">= 2.0.0, < 2.4.0", Issue: unwatched,
 			By: append(finding.MustMatches("process", "cgroup", "runc-state", "event event=missing topic=/tasks/exit"),
 				spec.CRISaysUnknown...),
@@ -43,7 +43,7 @@ var (
 )
 
 // known are the known violations of releases, by the name of the case.
-var known = map[string][]harness.Bad{
+var known = map[string][]harness.KnownViolations{
 	"shimkill-task-running-down":      reportedToNone,
 	"shimkill-group-running-down":     reportedToNone,
 	"shimkill-pod-seven":              lostWhile,

@@ -24,19 +24,19 @@ import (
 const onlyOne = ">= 2.0.0, < 2.4.0"
 
 // once are the releases that send a pod's shim one Shutdown, and ignore its error.
-var once = []harness.Bad{{Releases: onlyOne, By: spec.ShimLeft, Issue: "containerd#8981"}}
+var once = []harness.KnownViolations{{Releases: onlyOne, By: spec.ShimLeft, Issue: "containerd#8981"}}
 
 // Both are for releases that send a Shutdown after the container's Delete.
 var (
 	// cutOff: containerd takes the end of a connection for the end of the shim, cleans up
 	// after it and never calls it again. The shim still has the sandbox, and waits for
 	// ever.
-	cutOff = []harness.Bad{
+	cutOff = []harness.KnownViolations{
 		{Releases: "< 2.0.0 || >= 2.4.0", By: spec.ShimLeft, Issue: "no issue known"},
 	}
 	// unwritten: CRI records an exit when the following Delete has returned. If
 	// containerd ends in between, CRI finds no task after the restart, and writes 255.
-	unwritten = append(slices.Clone(halfDeleted), harness.Bad{
+	unwritten = append(slices.Clone(halfDeleted), harness.KnownViolations{
 		Releases: "< 2.0.0 || >= 2.4.0", By: spec.CRISaysUnknown, Issue: "no issue known"})
 )
 
@@ -60,14 +60,14 @@ func held(steps ...string) failpoints.Fault {
 }
 
 // unowned: a starting containerd does not look for shims without a task.
-var unowned = []harness.Bad{{Releases: "< 1.7.0", By: spec.ShimLeft, Issue: "containerd#6860"}}
+var unowned = []harness.KnownViolations{{Releases: "< 1.7.0", By: spec.ShimLeft, Issue: "containerd#6860"}}
 
 // ignored are the releases that ignore the error of the sandbox's Shutdown.
-var ignored = []harness.Bad{{Releases: "< 2.4.0", By: spec.ShimLeft, Issue: "containerd#8981"}}
+var ignored = []harness.KnownViolations{{Releases: "< 2.4.0", By: spec.ShimLeft, Issue: "containerd#8981"}}
 
 var _ = Describe("a pod whose shim's first Shutdown, of its container", Label("cri", "shim", "issue:8981"), func() {
 	DescribeTable("leaves no shim when it",
-		func(ctx context.Context, name string, fault failpoints.Fault, bad []harness.Bad) {
+		func(ctx context.Context, name string, fault failpoints.Fault, bad []harness.KnownViolations) {
 			spec.Holds(
 				ctx,
 				harness.Case{Name: "shutdown-container-" + name, Workload: pod(0), Bad: bad, Plan: failpoints.Plan{fault}},
@@ -84,7 +84,7 @@ var _ = Describe("a pod whose shim's first Shutdown, of its container", Label("c
 
 var _ = Describe("a pod whose shim's last Shutdown, of its sandbox", Label("cri", "shim", "issue:8981"), func() {
 	BeforeEach(func() {
-		if (harness.Case{Bad: once}).BadOn(os.Getenv(spec.SubjectEnv)) != nil {
+		if (harness.Case{Bad: once}).KnownViolationsOn(os.Getenv(spec.SubjectEnv)) != nil {
 			Skip(
 				"releases " + onlyOne + " send a pod's shim one Shutdown; the specs about the first are about the sandbox's there",
 			)
@@ -92,7 +92,7 @@ var _ = Describe("a pod whose shim's last Shutdown, of its sandbox", Label("cri"
 	})
 	DescribeTable(
 		"leaves no shim when it",
-		func(ctx context.Context, name string, w harness.Workload, fault failpoints.Fault, bad []harness.Bad) {
+		func(ctx context.Context, name string, w harness.Workload, fault failpoints.Fault, bad []harness.KnownViolations) {
 			spec.Holds(ctx, harness.Case{Name: "shutdown-sandbox-" + name, Workload: w, Bad: bad, Plan: failpoints.Plan{fault}})
 		},
 		Entry("failed", spec.Quick, "fails", pod(0), second(term.Clause{Action: term.Error, Arg: "injected"}), ignored),

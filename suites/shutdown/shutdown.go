@@ -15,11 +15,11 @@ import (
 )
 
 // withoutRetry are the releases whose Delete ignores Shutdown's error.
-var withoutRetry = []harness.Bad{{Releases: "< 2.4.0", By: spec.ShimLeft, Issue: "containerd#8981"}}
+var withoutRetry = []harness.KnownViolations{{Releases: "< 2.4.0", By: spec.ShimLeft, Issue: "containerd#8981"}}
 
 // halfDeleted: a starting containerd keeps a task that its shim has deleted already. The
 // next Delete ends the shim, and then the `delete` command reports 137.
-var halfDeleted = []harness.Bad{
+var halfDeleted = []harness.KnownViolations{
 	{Releases: "< 1.7.0", By: spec.MadeUp137, May: spec.AlsoMadeUp137, Issue: "containerd#14113"},
 }
 
@@ -49,7 +49,7 @@ var _ = Describe("a shim whose Shutdown failed", Label("shim", "issue:8981"), fu
 	})
 	DescribeTable(
 		"is gone when the one Shutdown",
-		func(ctx context.Context, name string, plan failpoints.Fault, bad []harness.Bad) {
+		func(ctx context.Context, name string, plan failpoints.Fault, bad []harness.KnownViolations) {
 			spec.Holds(ctx, harness.Case{Name: name, Workload: exits(7), Bad: bad, Plan: failpoints.Plan{plan}})
 		},
 		Entry(

@@ -88,11 +88,11 @@ func Run1(ctx context.Context, c harness.Case) harness.Verdict {
 	c.Workload.Bystander = !c.Plan.OfNode()
 	ginkgo.By("running " + c.Name + ": " + c.Plan.String())
 	v := cases.Run(ctx, c)
-	if v.Unable() {
-		ginkgo.Skip(v.Why())
+	if v.UnableHere() {
+		ginkgo.Skip(v.ProblemsText())
 	}
 	e := entry{Verdict: v}
-	if bad := v.Case.BadOn(v.Version); bad != nil && v.Outcome == harness.Violated {
+	if bad := v.Case.KnownViolationsOn(v.Version); bad != nil && v.Outcome == harness.Violated {
 		e.Known = bad.Issue
 	}
 	e.report(ctx)
@@ -104,7 +104,7 @@ func Run1(ctx context.Context, c harness.Case) harness.Verdict {
 func Holds(ctx context.Context, c harness.Case) harness.Verdict {
 	ginkgo.GinkgoHelper()
 	v := Run1(ctx, c)
-	gomega.Expect(v.AsKnown()).To(gomega.Succeed())
+	gomega.Expect(v.CompareWithKnown()).To(gomega.Succeed())
 	return v
 }
 

@@ -22,14 +22,14 @@ const (
 
 // forgotten are the releases whose second StopPodSandbox takes the NotFound for a
 // half-deleted task for the end of its shim.
-var forgotten = []harness.Bad{
+var forgotten = []harness.KnownViolations{
 	{Releases: "< 1.6.24 || >= 1.7.0, < 1.7.4", By: spec.ShimLeft, Issue: "containerd#7496"},
 }
 
 // madeUp are the releases on which the client's second Delete finds a half-deleted task,
 // and ends its shim. The cleanup after the closed connection then reports 137 for a
 // container that has exited with 7.
-var madeUp = []harness.Bad{
+var madeUp = []harness.KnownViolations{
 	{Releases: "< 2.4.0", By: spec.MadeUp137, May: spec.AlsoMadeUp137, Issue: "containerd#14113"},
 }
 

@@ -54,8 +54,8 @@ func (r *Result) Keep(v harness.Verdict) (err error) {
 // ResultOf returns the result of a verdict for the case with that index. It returns an
 // error if the machine cannot run any case.
 func ResultOf(i int, v harness.Verdict) (Result, error) {
-	if v.Unable() {
-		return Result{}, fmt.Errorf("this machine cannot run the sweep: %s", v.Why())
+	if v.UnableHere() {
+		return Result{}, fmt.Errorf("this machine cannot run the sweep: %s", v.ProblemsText())
 	}
 	r := Result{
 		I: i, Outcome: v.Outcome, Residues: v.Residues, Evidence: v.Evidence, Millis: v.Took.Milliseconds(),
@@ -96,7 +96,7 @@ func (r Result) Reason() string { return fmt.Sprint(r.Problems, " ", r.Miss) }
 func whyNot(v harness.Verdict) (string, harness.Miss) {
 	missed := slices.DeleteFunc(slices.Clone(v.Firings), func(f harness.Firing) bool { return f.Count > 0 })
 	if len(missed) == 0 {
-		return v.Why(), ""
+		return v.ProblemsText(), ""
 	}
 	miss := missed[0].Miss
 	var why []string

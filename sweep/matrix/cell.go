@@ -144,9 +144,9 @@ func (w work) judge(v harness.Verdict) (Seen, string) {
 		return Held, ""
 	case harness.Invalid:
 		if v.HasProblem(harness.ByInput) || w.bug.Releases.Unreached(w.release) && v.HasProblem(harness.ByMiss) {
-			return NoPoint, v.Why()
+			return NoPoint, v.ProblemsText()
 		}
-		return Invalid, v.Why()
+		return Invalid, v.ProblemsText()
 	}
 	rest := w.withoutBesides(v.Violations())
 	if len(rest) == 0 {

@@ -180,7 +180,7 @@ func (w *pairing) later(first plan.Spec) ([]plan.Hit, error) {
 		if w.ctx.Err() != nil {
 			return nil, context.Cause(w.ctx)
 		}
-		if t.Verdict.Unable() {
+		if t.Verdict.UnableHere() {
 			return nil, err
 		}
 		if err != nil || t.Verdict.Outcome == harness.Invalid {

@@ -51,7 +51,7 @@ func HoldPlain(ctx context.Context, e Engine, o Options, more []harness.Case, pa
 			if ended := ctx.Err(); ended != nil {
 				return ended // the verdict of an interrupted run has no meaning
 			}
-			if verdicts[i] = v; v.Unable() || v.Outcome != harness.Held && v.AsKnown() == nil {
+			if verdicts[i] = v; v.UnableHere() || v.Outcome != harness.Held && v.CompareWithKnown() == nil {
 				w.Step("")
 				return nil
 			}
@@ -64,5 +64,5 @@ func HoldPlain(ctx context.Context, e Engine, o Options, more []harness.Case, pa
 		})
 	}
 	err := g.Wait()
-	return slices.DeleteFunc(verdicts, func(v harness.Verdict) bool { return !v.Unable() }), err
+	return slices.DeleteFunc(verdicts, func(v harness.Verdict) bool { return !v.UnableHere() }), err
 }

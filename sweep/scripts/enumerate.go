@@ -257,17 +257,17 @@ func (p prefix) then(step script.Step) (prefix, bool) {
 // is a race. A restart while containerd cleans up after a killed shim loses the exit,
 // which is a race, too.
 var (
-	countedTwice = harness.Bad{
+	countedTwice = harness.KnownViolations{
 		Releases: ">= 1.7.0", Issue: "no issue known: exec-counted-twice",
 		By: finding.MustMatches("shim what=shim-ended exit=2"),
 		May: finding.MustMatches("socket socket=silent", "event event=repeated topic=/tasks/exit of=exec",
 			"event event=missing topic=/tasks/exit of=exec"),
 	}
-	lostExit = harness.Bad{
+	lostExit = harness.KnownViolations{
 		Releases: ">= 1.7.0", Issue: "compare containerd#6860: exit-reported-to-nobody",
 		By: finding.MustMatches("exit-code by=nobody status=unreported containerd=down"),
 	}
-	deletedCreated = harness.Bad{
+	deletedCreated = harness.KnownViolations{
 		Releases: ">= 1.7.0", Issue: "no issue known: delete-of-a-created-task", OneOf: true,
 		By: finding.MustMatches("event event=no-time", "event event=late topic=/tasks/exit after=/tasks/delete",
 			"shim what=shim-ended exit=2"), // the shim sends the exit on a closed channel (task/service.go:691 of v1.7.35)
@@ -310,11 +310,11 @@ func (p prefix) makeCase(w harness.Workload) harness.Case {
 	}
 	switch {
 	case p.twice:
-		c.Bad = []harness.Bad{countedTwice}
+		c.Bad = []harness.KnownViolations{countedTwice}
 	case p.killed == "shim" && p.counted.Uses("restart"):
-		c.Bad = []harness.Bad{lostExit}
+		c.Bad = []harness.KnownViolations{lostExit}
 	case p.deletesCreated:
-		c.Bad = []harness.Bad{deletedCreated}
+		c.Bad = []harness.KnownViolations{deletedCreated}
 	}
 	return c
 }

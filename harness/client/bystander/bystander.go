@@ -50,9 +50,9 @@ const (
 
 // Params are the parameters of bystanders.
 type Params struct {
-	// Up waits until containerd responds, and returns connections to it. Fired reports
+	// Connect waits until containerd responds, and returns connections to it. Fired reports
 	// whether any fault has happened, and AllFired whether all have.
-	Up              func(context.Context) (*containerd.Client, *grpc.ClientConn, error)
+	Connect         func(context.Context) (*containerd.Client, *grpc.ClientConn, error)
 	Fired, AllFired func() bool
 	// CRI adds a pod. Network is the network of the pod, and Terminal gives its container a
 	// terminal.

@@ -55,7 +55,7 @@ func (b *one) about(ctx context.Context, verb string, f func(context.Context, co
 	bounded, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	c := harness.Call{Who: "bystander", Verb: verb, Of: b.name, At: time.Now()}
-	cl, conn, err := b.Up(bounded)
+	cl, conn, err := b.Connect(bounded)
 	if err == nil {
 		err = f(bounded, connection{cl, conn})
 	}

@@ -211,7 +211,7 @@ func (p *pod) awaitExit(ctx context.Context, rt api.RuntimeServiceClient) error 
 // discard stops and removes the pod in any state. It records no call, because an earlier
 // failure is already recorded.
 func (p *pod) discard(ctx context.Context) error {
-	_, conn, err := p.Up(ctx)
+	_, conn, err := p.Connect(ctx)
 	if err != nil || p.sandbox == "" {
 		return err
 	}

@@ -160,7 +160,7 @@ func (t *task) remove(ctx context.Context, c connection) error {
 func (t *task) discard(ctx context.Context) error {
 	defer t.read.Close() // because end was not called after a failed start
 	ctx = namespaces.WithNamespace(ctx, t.namespace)
-	cl, conn, err := t.Up(ctx)
+	cl, conn, err := t.Connect(ctx)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 // removal is tried several times.
 func TestTheOutputOfATaskThatDidNotStartIsClosed(t *testing.T) {
 	b := &one{name: "b", Params: Params{
-		Up: func(context.Context) (*containerd.Client, *grpc.ClientConn, error) {
+		Connect: func(context.Context) (*containerd.Client, *grpc.ClientConn, error) {
 			return nil, nil, errors.New("down")
 		},
 	}}

@@ -95,7 +95,7 @@ func (c *Client) runAbsent(ctx context.Context, rt api.RuntimeServiceClient) err
 // restart of containerd, because containerd keeps the reserved names only in memory.
 func (c *Client) TryNames(ctx context.Context) {
 	c.tryName(ctx, harness.CRIName{Object: fact.APod}, c.runAbsent)
-	if c.removedAgain && !c.Died() {
+	if c.removedAgain && !c.ContainerdExited() {
 		c.tryContainers(ctx)
 	}
 }

@@ -45,7 +45,7 @@ func (c *Client) runSandbox(ctx context.Context) error {
 		if err == nil {
 			c.sandbox, c.stopped = r.PodSandboxId, false
 			c.late.note(c.sandbox)
-			c.Learn("sandbox", c.sandbox, 0)
+			c.NoteInit("sandbox", c.sandbox, 0)
 			c.done("RunPodSandbox", c.sandbox)
 			c.RecordBelongings(c.ids(nil)...)
 		}
@@ -54,7 +54,7 @@ func (c *Client) runSandbox(ctx context.Context) error {
 }
 
 func (c *Client) create(ctx context.Context, i *harness.Instance) error {
-	if err := errors.Join(c.Expect(i.Name), c.openLog(i)); err != nil {
+	if err := errors.Join(c.CreateRecord(i.Name), c.openLog(i)); err != nil {
 		return err
 	}
 	i.Begun = time.Now()
@@ -94,7 +94,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 			i.ID = r.ContainerId
 			c.late.note(i.ID)
 			if i == c.instances[0] {
-				c.Learn("task", i.ID, 0)
+				c.NoteInit("task", i.ID, 0)
 			}
 			c.done("CreateContainer", i.ID)
 		}
@@ -255,7 +255,7 @@ func (c *Client) requestStatus(ctx context.Context, i *harness.Instance) (bool, 
 			is.FinishedAt), PID: int(i.PID),
 	})
 	late := i.Spec.OOM != "" && is.Reason != criview.OOMKilled && time.Since(i.Waited) < reasonTimeout
-	return !late || !c.Hogged(i), nil
+	return !late || !c.ExceededMemory(i), nil
 }
 
 // notedStatus requests the container's status, and records it.
@@ -287,7 +287,7 @@ func (c *Client) containerStatus(ctx context.Context, i *harness.Instance) (*api
 // then on.
 func (c *Client) killChild(ctx context.Context, i *harness.Instance) {
 	c.KillChild(ctx, i)
-	if c.NoExtraCalls || i.Spec.OOM != harness.OOMChild || !c.Hogged(i) {
+	if c.NoExtraCalls || i.Spec.OOM != harness.OOMChild || !c.ExceededMemory(i) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, reasonTimeout)

@@ -103,7 +103,7 @@ func (c *Client) Shares(string) bool { return true }
 // learn requests the pid of a container from containerd's task API, because CRI does not
 // report it.
 func (c *Client) learn(ctx context.Context, i *harness.Instance) {
-	cl, _, err := c.Up(ctx)
+	cl, _, err := c.Connect(ctx)
 	if err != nil {
 		return
 	}
@@ -113,7 +113,7 @@ func (c *Client) learn(ctx context.Context, i *harness.Instance) {
 	}
 	i.PID = uint32(pid)
 	if i == c.instances[0] {
-		c.Learn("task", i.ID, pid)
+		c.NoteInit("task", i.ID, pid)
 	}
 }
 
@@ -137,7 +137,9 @@ func (c *Client) Run(ctx context.Context) error {
 }
 
 // runsOn reports whether a container runs until the client ends it.
-func (c *Client) runsOn(i *harness.Instance) bool { return i.Spec.Signal != "" || c.Case.Holds(i) }
+func (c *Client) runsOn(i *harness.Instance) bool {
+	return i.Spec.Signal != "" || c.Case.KeepsRunning(i)
+}
 
 // ids returns the id of the sandbox, if there is one, and the ids of containers.
 func (c *Client) ids(of []*harness.Instance) (ids []string) {
@@ -164,7 +166,7 @@ func (c *Client) call(
 
 // rt waits until containerd is up, and returns its CRI service.
 func (c *Client) rt(ctx context.Context) (api.RuntimeServiceClient, error) {
-	_, conn, err := c.Up(ctx)
+	_, conn, err := c.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}

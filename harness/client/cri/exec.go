@@ -51,7 +51,7 @@ func (c *Client) runExec(ctx context.Context, of script.Object, sync *harness.Ex
 	e := &harness.Exec{Name: fmt.Sprintf("e%d", of.Exec), Want: spec.Want(), Absent: spec.NoSuchCommand,
 		LeavesChild: spec.LeavesChild, Sync: sync}
 	e.Held = spec.Stays && !e.Timed() && !e.Orphaned()
-	if err := c.Expect(i.Record(*e)); err != nil {
+	if err := c.CreateRecord(i.Record(*e)); err != nil {
 		c.Record.Problem(harness.ByHarness, err)
 		return
 	}
@@ -183,8 +183,8 @@ func (c *Client) leave(ctx context.Context, i *harness.Instance, e *harness.Exec
 		topic, beats = event.TopicExit, 0
 	}
 	client.AwaitExec(ctx, c.Events, i.ID, topic)
-	begun := c.Beats(record)
-	runs := func() (bool, error) { return c.Beats(record) >= begun+beats, nil }
+	begun := c.Heartbeats(record)
+	runs := func() (bool, error) { return c.Heartbeats(record) >= begun+beats, nil }
 	if poll.Until(ctx, payload.WriteEvery, runs) == nil {
 		e.Sync.Broke = time.Now()
 		goAway()
@@ -203,7 +203,7 @@ func (c *Client) awaitDeath(ctx context.Context, err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, deathTimeout)
 	defer cancel()
-	_ = poll.Until(ctx, statusPause, func() (bool, error) { return c.Died(), nil })
+	_ = poll.Until(ctx, statusPause, func() (bool, error) { return c.ContainerdExited(), nil })
 }
 
 // execCommand returns the command of an exec. It names the exec's record, because the
@@ -231,14 +231,14 @@ func (c *Client) statusAfter(ctx context.Context, i *harness.Instance, e *harnes
 		client.AwaitExec(ctx, c.Events, i.ID, last)
 	}
 	if e.Timed() || e.Orphaned() {
-		before := c.Beats(i.Record(*e))
+		before := c.Heartbeats(i.Record(*e))
 		window := time.NewTimer(stillFor)
 		defer window.Stop()
 		select {
 		case <-window.C:
 		case <-ctx.Done():
 		}
-		e.Sync.Beats = c.Beats(i.Record(*e)) - before
+		e.Sync.Beats = c.Heartbeats(i.Record(*e)) - before
 	}
 	client.AwaitExec(ctx, c.Events, i.ID, last)
 	if client.LearnExec(e, i.ID, c.Events.Events()); e.ID == "" || c.NoExtraCalls {
@@ -246,7 +246,7 @@ func (c *Client) statusAfter(ctx context.Context, i *harness.Instance, e *harnes
 	}
 	ctx, cancel := context.WithTimeout(namespaces.WithNamespace(ctx, daemon.CRINamespace), c.CallTimeout)
 	defer cancel()
-	cl, _, err := c.Up(ctx)
+	cl, _, err := c.Connect(ctx)
 	if err != nil {
 		return // ignored: the client's next call reports a containerd that is down
 	}

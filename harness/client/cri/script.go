@@ -268,7 +268,7 @@ func (c *Client) around(ctx context.Context, mark string, faults func()) {
 		for _, i := range living {
 			_, _ = c.requestStatus(ctx, i) // the next call of the client reports an error
 		}
-		if c.Died() {
+		if c.ContainerdExited() {
 			c.RecordBelongings(c.ids(living)...)
 		}
 	}
@@ -277,7 +277,7 @@ func (c *Client) around(ctx context.Context, mark string, faults func()) {
 		return
 	}
 	all := c.startedNow()
-	if c.Died() {
+	if c.ContainerdExited() {
 		for _, i := range all { // the shim repeats an exit event that was not accepted
 			if i.Reported || c.wasOver(i) {
 				c.AwaitExit(ctx, i.ID)

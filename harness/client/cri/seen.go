@@ -93,12 +93,12 @@ func (c *Client) awaitStopped(ctx context.Context, id string) {
 	awaited := c.awaited[id]
 	c.awaited[id] = true
 	c.mu.Unlock()
-	if c.again || awaited || c.Died() || !heard(c.CRIEvents.Heard(), criview.Started, id) {
+	if c.again || awaited || c.ContainerdExited() || !heard(c.CRIEvents.Heard(), criview.Started, id) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
-	c.CRIEvents.Await(ctx, func(h criview.Heard) bool { return heard(h, criview.Stopped, id) || c.Died() })
+	c.CRIEvents.Await(ctx, func(h criview.Heard) bool { return heard(h, criview.Stopped, id) || c.ContainerdExited() })
 }
 
 func heard(h criview.Heard, kind, id string) bool {

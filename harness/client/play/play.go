@@ -42,7 +42,7 @@ func (p *Player) Play(ctx context.Context) {
 	var running sync.WaitGroup
 	reached := map[string]bool{}
 	for n, step := range p.Script {
-		ctx := client.OfStep(ctx, n+1)
+		ctx := client.WithStep(ctx, n+1)
 		switch {
 		case ctx.Err() != nil:
 		case step.Verb == script.Mark:
@@ -128,7 +128,7 @@ func (p *Player) try(ctx context.Context, name string, of script.Object, do func
 		defer cancel()
 	}
 	_ = client.Until(ctx, func(ctx context.Context) error {
-		if err = do(ctx); p.Session.ComesBack(err) {
+		if err = do(ctx); p.Session.ShouldRetry(err) {
 			return err
 		}
 		return nil

@@ -24,7 +24,7 @@ func (c *Client) call(
 	f func(context.Context, *containerd.Client) error,
 ) error {
 	return c.Call(ctx, verb, i.ID, func(ctx context.Context) error {
-		cl, _, err := c.Up(ctx)
+		cl, _, err := c.Connect(ctx)
 		if err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (c *Client) spec(i *harness.Instance) []oci.SpecOpts {
 // waited records the exit status that Wait reported.
 func (c *Client) waited(i *harness.Instance, status uint32, at time.Time) {
 	observer := exit.ByWait
-	if c.Died() {
+	if c.ContainerdExited() {
 		observer = exit.ByRestarted
 	}
 	c.mu.Lock()

@@ -24,7 +24,7 @@ const signalTimeout = 10 * time.Second
 func (c *Client) add(ctx context.Context, of script.Object, _ string) error {
 	i := c.instance(of)
 	e := c.newExec(i, of)
-	if err := c.Expect(i.Record(*e)); err != nil {
+	if err := c.CreateRecord(i.Record(*e)); err != nil {
 		return err
 	}
 	err := c.on(ctx, "add", of, func(ctx context.Context, cl *containerd.Client) error {

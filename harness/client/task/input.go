@@ -23,7 +23,7 @@ func (c *Client) feed(ctx context.Context, of script.Object, i *harness.Instance
 	} else {
 		e.Input, out, record, exec = in, c.outputs[e], i.Record(*e), e.ID
 	}
-	alive := func() bool { return !c.Ended(i.ID, "") && (e == nil || !c.Ended(i.ID, exec)) }
+	alive := func() bool { return !c.HasExitEvent(i.ID, "") && (e == nil || !c.HasExitEvent(i.ID, exec)) }
 	c.Feed(ctx, in, client.ToFIFO(c.FIFOs, out.Input(), record, alive))
 	err := c.persist(ctx, func(ctx context.Context) error {
 		return gone(c.on(ctx, "close-io", of, func(ctx context.Context, cl *containerd.Client) error {

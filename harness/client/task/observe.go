@@ -42,7 +42,7 @@ func (c *Client) observe(ctx context.Context, step int, field string, all []scri
 	o := harness.Observed{Step: step, At: time.Now(), Field: field}
 	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
 	defer cancel()
-	cl, _, err := c.Up(ctx)
+	cl, _, err := c.Connect(ctx)
 	var values map[script.Object]string
 	if err == nil {
 		values, err = ask(ctx, cl)

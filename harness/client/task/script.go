@@ -44,7 +44,7 @@ func (c *Client) instance(of script.Object) *harness.Instance {
 func (c *Client) on(ctx context.Context, verb string, of script.Object,
 	f func(context.Context, *containerd.Client) error) error {
 	return c.Call(ctx, verb, of.String(), func(ctx context.Context) error {
-		cl, _, err := c.Up(ctx)
+		cl, _, err := c.Connect(ctx)
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func execID(of script.Object) string {
 // record creates a container without a task.
 func (c *Client) record(ctx context.Context, of script.Object, _ string) error {
 	i := c.instance(of)
-	if err := c.Expect(i.Name); err != nil {
+	if err := c.CreateRecord(i.Name); err != nil {
 		return err
 	}
 	i.Begun = time.Now()
@@ -90,14 +90,14 @@ func (c *Client) create(ctx context.Context, of script.Object, _ string) error {
 	if !first {
 		i = c.next(i)
 	}
-	if err := c.Expect(i.Name); err != nil {
+	if err := c.CreateRecord(i.Name); err != nil {
 		return err
 	}
 	if !known || !first {
 		i.Begun = time.Now()
 	}
 	if of.Container == 0 && first && !c.again {
-		c.Learn("task", i.ID, 0)
+		c.NoteInit("task", i.ID, 0)
 	}
 	err := c.on(ctx, "create", of, func(ctx context.Context, cl *containerd.Client) error {
 		made, err := c.recorded(ctx, cl, i, known, first)
@@ -117,7 +117,7 @@ func (c *Client) create(ctx context.Context, of script.Object, _ string) error {
 	}
 	c.begin(of, i)
 	if of.Container == 0 && !c.again {
-		c.Learn("task", i.ID, int(i.PID))
+		c.NoteInit("task", i.ID, int(i.PID))
 	}
 	c.AwaitCreated(ctx, []*harness.Instance{i})
 	return nil
@@ -228,7 +228,7 @@ func (c *Client) end(ctx context.Context, of script.Object, _ string) error {
 	case i.Spec.Stdin > 0:
 		c.feed(ctx, of, i, e)
 		return nil
-	case !of.IsExec() && !c.Case.Holds(i):
+	case !of.IsExec() && !c.Case.KeepsRunning(i):
 		return nil
 	}
 	return c.Call(ctx, "end", of.String(), func(ctx context.Context) error {
@@ -290,7 +290,7 @@ func (c *Client) wait(ctx context.Context, of script.Object, _ string) error {
 	call := harness.Call{Who: "client", Verb: "wait", Of: of.String(), At: time.Now()}
 	var err error
 	gaveUp := client.Until(ctx, func(ctx context.Context) error {
-		cl, _, up := c.Up(ctx)
+		cl, _, up := c.Connect(ctx)
 		if err = up; err == nil {
 			if err = c.loaded(ctx, cl, of); err == nil {
 				err = c.waitOnce(ctx, cl, of)
@@ -343,7 +343,7 @@ func (c *Client) resume(ctx context.Context, of script.Object, _ string) error {
 		_, err := cl.TaskService().Resume(ctx, &tasks.ResumeTaskRequest{ContainerID: c.instance(of).ID})
 		return err
 	})
-	if c.ComesBack(err) && !c.mayBePaused(ctx, of) {
+	if c.ShouldRetry(err) && !c.mayBePaused(ctx, of) {
 		return nil
 	}
 	return err
@@ -353,7 +353,7 @@ func (c *Client) resume(ctx context.Context, of script.Object, _ string) error {
 func (c *Client) mayBePaused(ctx context.Context, of script.Object) bool {
 	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
 	defer cancel()
-	cl, _, err := c.Up(ctx)
+	cl, _, err := c.Connect(ctx)
 	if err != nil {
 		return true
 	}

@@ -28,7 +28,7 @@ func (c *Client) noteTask(ctx context.Context, i *harness.Instance) {
 func (c *Client) askState(ctx context.Context, i *harness.Instance) error {
 	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
 	defer cancel()
-	cl, _, err := c.Up(ctx)
+	cl, _, err := c.Connect(ctx)
 	if err != nil {
 		return err
 	}
