@@ -85,7 +85,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 				Envs:       []*api.KeyValue{{Key: name, Value: []byte(value)}},
 				Mounts:     []*api.Mount{{ContainerPath: client.MountedTruth, HostPath: c.Truth.Name()}},
 				Linux: &api.LinuxContainerConfig{
-					Resources:       upTo(client.Limit(i)),
+					Resources:       memoryLimit(client.Limit(i)),
 					SecurityContext: &api.LinuxContainerSecurityContext{NamespaceOptions: c.namespaces()},
 				},
 			}},
@@ -125,8 +125,8 @@ func (c *Client) stopsByConfig(ctx context.Context, i *harness.Instance) (known 
 	return known
 }
 
-// upTo returns resources with a memory limit and without swap. 0 means no limit.
-func upTo(limit int64) *api.LinuxContainerResources {
+// memoryLimit returns resources with a memory limit and without swap. 0 means no limit.
+func memoryLimit(limit int64) *api.LinuxContainerResources {
 	return &api.LinuxContainerResources{MemoryLimitInBytes: limit, MemorySwapLimitInBytes: limit}
 }
 
@@ -149,7 +149,7 @@ func (c *Client) start(ctx context.Context, i *harness.Instance) error {
 
 // end lets the payload exit, or stops the container.
 func (c *Client) end(ctx context.Context, i *harness.Instance) {
-	c.isOver(i)
+	c.markEnding(i)
 	if i.Spec.Signal == "" {
 		c.Release(ctx, i)
 		return
@@ -159,7 +159,7 @@ func (c *Client) end(ctx context.Context, i *harness.Instance) {
 
 // stop stops a container, with a grace period for its stop signal or without one
 // (SIGKILL). left reports whether a `cancel` step has cancelled the call.
-func (c *Client) stop(ctx context.Context, i *harness.Instance, left func() bool) error {
+func (c *Client) stop(ctx context.Context, i *harness.Instance, cancelled func() bool) error {
 	grace, signal := int64(0), unix.SIGKILL
 	switch {
 	case i.Spec.IgnoresTerm:
@@ -173,7 +173,7 @@ func (c *Client) stop(ctx context.Context, i *harness.Instance, left func() bool
 			_, err := rt.StopContainer(ctx, &api.StopContainerRequest{ContainerId: i.ID, Timeout: grace})
 			return err
 		})
-		if left() {
+		if cancelled() {
 			return nil
 		}
 		return ignoreNotFound(err)
@@ -182,7 +182,7 @@ func (c *Client) stop(ctx context.Context, i *harness.Instance, left func() bool
 		c.Record.Failed("client", "gave up stopping "+i.Name, err)
 		return err
 	}
-	if left() || i.Started.IsZero() {
+	if cancelled() || i.Started.IsZero() {
 		return nil
 	}
 	c.done("StopContainer", i.ID)
@@ -218,7 +218,7 @@ func (c *Client) wait(ctx context.Context, i *harness.Instance) {
 		if err != nil {
 			last = err
 		}
-		if !done && i.Spec.Signal != "" && c.wasOver(i) && time.Now().After(again) {
+		if !done && i.Spec.Signal != "" && c.isEnding(i) && time.Now().After(again) {
 			c.end(ctx, i)
 			again = time.Now().Add(stopAgain)
 		}

@@ -10,10 +10,10 @@ import (
 
 // rounds has the inventories that `inventory` steps take while the pod runs.
 type rounds struct {
-	began  bool
-	number int
-	before *inventory.Inventory // the previous inventory, or nil if it could not be taken
-	left   bool                 // set after a container could not be removed
+	began      bool
+	number     int
+	before     *inventory.Inventory // the previous inventory, or nil if it could not be taken
+	notRemoved bool                 // set after a container could not be removed
 }
 
 // inventoryStep takes an inventory. The first one is the baseline. Each later one ends a round
@@ -28,7 +28,7 @@ func (c *Client) inventoryStep(ctx context.Context, _ script.Object, _ string) e
 				"so this case does not check for leaks between rounds")
 		}
 		c.note(func(s *harness.CRISeen) { s.Pod = r.before })
-	case r.before != nil && !r.left:
+	case r.before != nil && !r.notRemoved:
 		r.number++
 		r.before = c.inspectRound(ctx, r.number, r.before)
 	}

@@ -30,10 +30,10 @@ func (c *Client) verbs() map[string]play.Verb {
 	return map[string]play.Verb{
 		"run":        func(ctx context.Context, _ script.Object, _ string) error { return c.runSandbox(ctx) },
 		"create":     c.createStep,
-		"start":      c.on(c.started),
-		"end":        c.on(c.ending),
+		"start":      c.on(c.startAndAwait),
+		"end":        c.on(c.triggerExit),
 		"stop":       c.stopStep,
-		"wait":       c.on(c.ended),
+		"wait":       c.on(c.awaitExit),
 		"remove":     c.removeStep,
 		"oom":        c.on(func(ctx context.Context, i *harness.Instance) error { c.killChild(ctx, i); return nil }),
 		"execsync":   c.execStep,
@@ -95,8 +95,8 @@ func (c *Client) next(n int) *harness.Instance {
 	return i
 }
 
-// started starts a container, and waits until its payload runs.
-func (c *Client) started(ctx context.Context, i *harness.Instance) error {
+// startAndAwait starts a container, and waits until its payload runs.
+func (c *Client) startAndAwait(ctx context.Context, i *harness.Instance) error {
 	err := c.start(ctx, i)
 	if err == nil {
 		c.AwaitStarted(ctx, []*harness.Instance{i})
@@ -111,9 +111,9 @@ func (c *Client) started(ctx context.Context, i *harness.Instance) error {
 	return err
 }
 
-// ending lets a container exit as its configuration says. If the workload has an
+// triggerExit lets a container exit as its configuration says. If the workload has an
 // OOM-killed child, ending first lets the child run out of memory.
-func (c *Client) ending(ctx context.Context, i *harness.Instance) error {
+func (c *Client) triggerExit(ctx context.Context, i *harness.Instance) error {
 	c.KillChild(ctx, i) // does nothing if a step has already done it
 	if i.Spec.Signal != "" || !c.Case.Workload.Scripted() {
 		c.end(ctx, i)
@@ -122,24 +122,24 @@ func (c *Client) ending(ctx context.Context, i *harness.Instance) error {
 	return c.Call(ctx, "end", i.Name, func(ctx context.Context) error { c.end(ctx, i); return nil })
 }
 
-// ended waits until a container has exited, and until the streams of its clients have
+// awaitExit waits until a container has exited, and until the streams of its clients have
 // ended.
-func (c *Client) ended(ctx context.Context, i *harness.Instance) error {
+func (c *Client) awaitExit(ctx context.Context, i *harness.Instance) error {
 	c.wait(ctx, i)
 	c.detached(ctx, i)
 	return nil
 }
 
-// isOver records that the client has begun to end a container.
-func (c *Client) isOver(i *harness.Instance) {
+// markEnding records that the client has begun to end a container.
+func (c *Client) markEnding(i *harness.Instance) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.over[i] = true
 }
 
-// podIsOver records that the client has begun to stop the pod, and with it all
+// markPodEnding records that the client has begun to stop the pod, and with it all
 // containers.
-func (c *Client) podIsOver() {
+func (c *Client) markPodEnding() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stopped = true
@@ -148,8 +148,8 @@ func (c *Client) podIsOver() {
 	}
 }
 
-// wasOver reports whether the client has begun to end a container.
-func (c *Client) wasOver(i *harness.Instance) bool {
+// isEnding reports whether the client has begun to end a container.
+func (c *Client) isEnding(i *harness.Instance) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.over[i]
@@ -159,7 +159,7 @@ func (c *Client) wasOver(i *harness.Instance) bool {
 // begun to end.
 func (c *Client) living() (all []*harness.Instance) {
 	for _, i := range c.startedNow() {
-		if c.runsOn(i) && !c.wasOver(i) {
+		if c.runsOn(i) && !c.isEnding(i) {
 			all = append(all, i)
 		}
 	}
@@ -182,7 +182,7 @@ func (c *Client) notStarted() []*harness.Instance {
 
 func (c *Client) stopStep(ctx context.Context, of script.Object, _ string) error {
 	if of == script.ThePod {
-		c.podIsOver()
+		c.markPodEnding()
 		err := client.Until(ctx, func(ctx context.Context) error { return c.stopSandbox(ctx, c.sandbox) })
 		if err == nil {
 			c.awaitStopped(ctx, c.sandbox)
@@ -190,7 +190,7 @@ func (c *Client) stopStep(ctx context.Context, of script.Object, _ string) error
 		return err
 	}
 	i := c.current(of)
-	c.isOver(i)
+	c.markEnding(i)
 	inner, leave := context.WithCancel(ctx)
 	defer leave()
 	c.setCancel(of, func(context.Context) { leave() })
@@ -217,18 +217,18 @@ func (c *Client) cancelStep(ctx context.Context, of script.Object, _ string) err
 
 func (c *Client) removeStep(ctx context.Context, of script.Object, _ string) error {
 	if of == script.ThePod {
-		c.podIsOver()
+		c.markPodEnding()
 		return client.Until(ctx, func(ctx context.Context) error { return c.removeSandboxItself(ctx, c.sandbox) })
 	}
 	i := c.current(of)
-	if c.isOver(i); i.Reported {
+	if c.markEnding(i); i.Reported {
 		c.awaitStopped(ctx, i.ID)
 	}
 	ctx, cancel := half(ctx)
 	defer cancel()
 	err := client.Until(ctx, func(ctx context.Context) error { return ignoreNotFound(c.removeNamed(ctx, i)) })
 	if err != nil {
-		c.rounds.left = true
+		c.rounds.notRemoved = true
 		c.Record.Failed("client", "cannot remove "+i.Name+" while its pod runs", err)
 	}
 	return err
@@ -279,7 +279,7 @@ func (c *Client) around(ctx context.Context, mark string, faults func()) {
 	all := c.startedNow()
 	if c.ContainerdExited() {
 		for _, i := range all { // the shim repeats an exit event that was not accepted
-			if i.Reported || c.wasOver(i) {
+			if i.Reported || c.isEnding(i) {
 				c.AwaitExit(ctx, i.ID)
 			}
 		}
