@@ -80,9 +80,9 @@ var keyCounts = sync.OnceValue(func() map[string]int {
 	return of
 })
 
-// Telling returns at most so many log statements of the bug's newest signature, those
+// RarestKeys returns at most so many log statements of the bug's newest signature, those
 // that the fewest other bugs log first.
-func (b Bug) Telling(most int) (keys []string) {
+func (b Bug) RarestKeys(most int) (keys []string) {
 	all := b.Signatures()
 	if len(all) == 0 {
 		return nil

@@ -22,7 +22,7 @@ func Matrix(t matrix.Table, without map[string]harness.Verdict, dir string) Data
 		fmt.Sprintf("%s: %d as the catalogue says, %d differ, %d show nothing, %d untested; "+
 			"%d lack the place of the fault.", number(m.cells, "cell"), m.as, m.differ, m.invalid, m.news, m.none),
 	)
-	if text := t.OldSays(); text != "" {
+	if text := t.StaleText(); text != "" {
 		d.Says = append(d.Says, text)
 	}
 	if all := len(t.Bugs) * len(t.Releases); m.cells < all {
@@ -78,7 +78,7 @@ func (m *matrixCases) add(c matrix.Cell) {
 	case c.Seen == matrix.Invalid:
 		m.invalid++
 		out.ID, out.State, out.Title = c.Bug+"-"+c.Release, Unreproduced, c.String()
-	case c.News():
+	case c.IsNew():
 		m.news++
 		out.ID, out.Title = c.Bug+"-not-known", c.Bug+": untested on these releases"
 	case c.Seen == matrix.NoPoint:

@@ -33,7 +33,7 @@ func made(r read.Report) (all []statement.Match) {
 // evidence. It leaves out calls that only check whether a name is free. A run without
 // evidence has no messages.
 func saidIn(evidence string) (all []statement.Match) {
-	said, err := signature.SaidIn(evidence)
+	said, err := signature.LogsIn(evidence)
 	if err != nil {
 		return nil
 	}

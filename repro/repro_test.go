@@ -143,14 +143,14 @@ func TestMostAlike(t *testing.T) {
 		"not this":       {[]Trial{unlike, one}, 1},
 		"as much":        {[]Trial{one, two, two}, 1},
 	} {
-		if got := (&Answer{Trials: c.trials}).mostAlike(); got != c.want {
+		if got := (&Answer{Trials: c.trials}).maxAlike(); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}
 }
 
 func TestEveryThingAndReasonHasWords(t *testing.T) {
-	for _, w := range read.Whats() {
+	for _, w := range read.ObservationKinds() {
 		if w.Words() == "" {
 			t.Errorf("no words for %s", w)
 		}

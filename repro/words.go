@@ -57,7 +57,7 @@ const maxThings = 3
 
 // group returns a line for each kind of observation.
 func group(all []read.Observation) (out []string) {
-	done := map[read.What]bool{}
+	done := map[read.ObservationKind]bool{}
 	for _, o := range all {
 		if done[o.What] {
 			continue

@@ -39,7 +39,7 @@ func BenchmarkSweep(b *testing.B) {
 			for i := 0; len(cut.Specs) < n; i += every {
 				cut.Specs = append(cut.Specs, p.Specs[i%len(p.Specs)])
 			}
-			cut = cut.Sealed()
+			cut = cut.WithDigest()
 			for b.Loop() {
 				h := journal.Head{Plan: cut, Shard: whole}
 				j, err := journal.Create(b.TempDir(), h)

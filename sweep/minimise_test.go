@@ -85,7 +85,7 @@ func TestSimplifyTakesTheSmallestWorkload(t *testing.T) {
 func TestAClusterIsShown(t *testing.T) {
 	p := plan.Plan{Version: "v2.4.2", Specs: []plan.Spec{
 		faultsAt("restart", "Create", "Delete"), faultsAt("grouped", "Start", "Delete", "Kill"),
-	}}.Sealed()
+	}}.WithDigest()
 	results := []journal.Result{
 		{I: 0, Outcome: harness.Violated, Found: leakedShim()}, {I: 1, Outcome: harness.Violated, Found: leakedShim()},
 	}
@@ -137,7 +137,7 @@ func TestAClusterIsShown(t *testing.T) {
 func TestAClusterIsReplayedByMoreThanItsSimplestCase(t *testing.T) {
 	p := plan.Plan{Version: "v2.4.2", Specs: []plan.Spec{
 		faultsAt("task", "Delete"), faultsAt("cri", "Kill"), faultsAt("cri", "Start"), faultsAt("cri", "Wait"),
-	}}.Sealed()
+	}}.WithDigest()
 	var results []journal.Result
 	for i := range 3 {
 		results = append(results, journal.Result{I: i, Outcome: harness.Violated, Found: leakedShim()})
@@ -163,7 +163,7 @@ func TestAClusterIsReplayedByMoreThanItsSimplestCase(t *testing.T) {
 // For the exit status alone, the first replay that shows the cluster is enough. If none
 // does, all of them run.
 func TestOneReplayThatShowsItIsEnough(t *testing.T) {
-	p := plan.Plan{Version: "v2.4.2", Specs: []plan.Spec{faultsAt("task", "Delete")}}.Sealed()
+	p := plan.Plan{Version: "v2.4.2", Specs: []plan.Spec{faultsAt("task", "Delete")}}.WithDigest()
 	results := []journal.Result{{I: 0, Outcome: harness.Violated, Found: leakedShim()}}
 	for word, want := range map[string]triage.Shown{"Delete": {Replays: 1, Same: 1}, "nothing": {Replays: 20, Same: 0}} {
 		rep := triage.NewReport(journal.Head{Plan: p}, results, nil)
@@ -188,7 +188,7 @@ func TestAKnownFindingIsGoneForGood(t *testing.T) {
 	pass := plan.Hit{Point: own.Plan[0].At, Nth: 1, Path: "create"}
 	p := plan.Plan{Version: "v2.4.2", Specs: []plan.Spec{
 		plan.Single(pass, "error(injected by shimquake)", "task"), faultsAt("task", "Delete"),
-	}}.Sealed()
+	}}.WithDigest()
 	results := []journal.Result{{I: 0, Outcome: harness.Held}, {I: 1, Outcome: harness.Held}}
 	left := leakedShim()
 	left[0].Facts = fact.Facts{fact.Task: fact.None, fact.Bundle: fact.Gone}

@@ -151,7 +151,7 @@ func (s Schedule) one(ctx context.Context, i int) (journal.Result, error) {
 		if n > 1 {
 			r.Tries = n
 		}
-		if v.Outcome != harness.Invalid || n == spec.Tries() || !mayFire(v) {
+		if v.Outcome != harness.Invalid || n == spec.MaxRuns() || !mayFire(v) {
 			return r, r.Keep(v)
 		}
 		if err := os.RemoveAll(v.Evidence); err != nil {

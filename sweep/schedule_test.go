@@ -53,7 +53,7 @@ func begun(t testing.TB, n int, shard plan.Shard) (string, *journal.Journal, jou
 		at := failpoints.MustPoint("stmt:containerd:runtime.binary.Start:" + strings.Repeat("x", i+1))
 		p.Specs = append(p.Specs, plan.Single(plan.Hit{Point: at, Nth: 1, Path: "create"}, "crash", "task"))
 	}
-	dir, h := t.TempDir(), journal.Head{Plan: p.Sealed(), Shard: shard}
+	dir, h := t.TempDir(), journal.Head{Plan: p.WithDigest(), Shard: shard}
 	j, err := journal.Create(dir, h)
 	if err != nil {
 		t.Fatal(err)

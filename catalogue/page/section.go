@@ -171,7 +171,7 @@ func symptoms(x catalogue.Bug) string {
 	for _, re := range s.Log {
 		lines = append(lines, "a log line that matches `"+re.String()+"`")
 	}
-	for _, key := range x.Telling(shownKeys) {
+	for _, key := range x.RarestKeys(shownKeys) {
 		_, format, _ := strings.Cut(key, " ")
 		label := "containerd's log"
 		if strings.Contains(format, "%") {

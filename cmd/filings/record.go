@@ -102,7 +102,7 @@ func patched(ctx context.Context, source, to, patch string) error {
 
 // read fills in what the evidence of a run has, and the same without a fault has not.
 func read(r *filing.Recorded, evidence, without string, f filing.Filing) error {
-	said, err := signature.SaidIn(evidence)
+	said, err := signature.LogsIn(evidence)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func read(r *filing.Recorded, evidence, without string, f filing.Filing) error {
 		r.Errors = append(r.Errors, shown(said.Calls[i]+": "+text))
 	}
 	failed := strings.Join(r.Errors, "\n")
-	before, err := signature.SaidIn(without)
+	before, err := signature.LogsIn(without)
 	if err != nil {
 		return err
 	}

@@ -164,7 +164,7 @@ func common(verdicts []harness.Verdict) []finding.Match {
 		found := v.Violations()
 		once := map[finding.Match]bool{}
 		for _, f := range found {
-			if !slices.ContainsFunc(found, func(o finding.Finding) bool { return compare.ComesWith(f, o) }) {
+			if !slices.ContainsFunc(found, func(o finding.Finding) bool { return compare.FollowsFrom(f, o) }) {
 				once[finding.Match{Class: f.Class, Facts: f.Facts.Cause()}] = true
 			}
 		}

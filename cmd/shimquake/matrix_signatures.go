@@ -55,13 +55,13 @@ func (f *matrixFlags) record(ctx context.Context, t matrix.Table, run runs) erro
 	for name, of := range cells {
 		g.Go(func() error {
 			v := run(ctx, report.WithoutFault(cases[name]))
-			without, err := signature.SaidIn(v.Evidence)
+			without, err := signature.LogsIn(v.Evidence)
 			err = errors.Join(err, report.KeepWithout(f.out, withoutFile(name), v), os.RemoveAll(v.Evidence))
 			if err != nil {
 				return fmt.Errorf("%s without its fault on %s: %w", cases[name].Name, v.Version, err)
 			}
 			for _, cell := range of {
-				shown, err := signature.SaidIn(cell.Evidence)
+				shown, err := signature.LogsIn(cell.Evidence)
 				if err != nil {
 					return err
 				}

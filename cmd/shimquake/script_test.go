@@ -147,7 +147,7 @@ func sweptHere(dir, shard string, histories []harness.Kept) error {
 		p.Specs = append(p.Specs, plan.Spec{Workload: "task", Faults: []plan.Fault{{
 			Point: histories[0].History.Case.Plan[0].At, Nth: 1, Action: strings.TrimPrefix(word, "1*"), Path: "delete"}}})
 	}
-	j, err := journal.Create(dir, journal.Head{Plan: p.Sealed(), Shard: s})
+	j, err := journal.Create(dir, journal.Head{Plan: p.WithDigest(), Shard: s})
 	for i, k := range histories {
 		if err != nil || !s.Has(i) {
 			continue

@@ -41,7 +41,7 @@ func (f *sweepFlags) holdPlain(ctx context.Context, r *runner.Runner, o plan.Opt
 	if o.WithDefaults().Narrowed() == "" && !f.planOnly {
 		all = slices.Concat(scripts.All(sweptScripts), scripts.EnumerateKills(sweptKills))
 	}
-	unable, err := plan.HoldPlain(ctx, r, o, all, f.parallel)
+	unable, err := plan.CheckPlain(ctx, r, o, all, f.parallel)
 	for _, v := range unable {
 		fmt.Fprintf(stderr, "not run without a fault: %s: %s\n", v.Case.Name, quote.Line(v.ProblemsText()))
 	}

@@ -183,7 +183,7 @@ func TestASweepThatShowsNothing(t *testing.T) {
 	}
 	p.Specs = p.Specs[:2]
 	p.Specs[1].Faults[0].Nth = 999 // never hit so often
-	p = p.Sealed()
+	p = p.WithDigest()
 	if err := p.Write(s.plan()); err != nil {
 		t.Fatal(err)
 	}

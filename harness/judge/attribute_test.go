@@ -37,7 +37,7 @@ func TestWhose(t *testing.T) {
 		}
 	}
 	for i, want := range []bool{false, true, false, false, true} {
-		if got := compare.ComesWith(all[i], all[0]); got != want {
+		if got := compare.FollowsFrom(all[i], all[0]); got != want {
 			t.Errorf("%v comes with the shim of pod1: %v", all[i], got)
 		}
 	}
@@ -53,7 +53,7 @@ func TestWhoseOfASilentGroup(t *testing.T) {
 		{Invariant: finding.Leak, Class: finding.ClassShim, Subject: finding.Subject{ID: "c0"}},
 		{Invariant: finding.Leak, Class: finding.ClassBundle, Subject: finding.Subject{ID: "c1"}},
 	}
-	if attributeFindings(&h, all); !compare.ComesWith(all[1], all[0]) {
+	if attributeFindings(&h, all); !compare.FollowsFrom(all[1], all[0]) {
 		t.Errorf("%+v does not come with the group's shim", all[1].Subject)
 	}
 	h.Hits = []failpoints.Hit{hit(createEntry, 5, func(h *failpoints.Hit) { h.ID = "c1" })} // of which no c0 came
@@ -71,7 +71,7 @@ func TestReuseOfAPodWithoutContainers(t *testing.T) {
 		{Invariant: finding.Leak, Class: finding.ClassSandbox, Subject: finding.Subject{ID: "pod1"}},
 		{Invariant: finding.Liveness, Class: finding.ClassContainer, Facts: fact.Facts{fact.What: fact.IDReuse}},
 	}
-	if attributeFindings(&h, all); !compare.ComesWith(all[1], all[0]) {
+	if attributeFindings(&h, all); !compare.FollowsFrom(all[1], all[0]) {
 		t.Errorf("%+v does not come with the sandbox", all[1].Subject)
 	}
 }
@@ -87,7 +87,7 @@ func TestWhoseOfABystander(t *testing.T) {
 		leak(finding.ClassShim, "pod2"), leak(finding.ClassMount, "bb"), leak(finding.ClassMount, "task"),
 	}
 	attributeFindings(&h, all)
-	if !compare.ComesWith(all[1], all[0]) || compare.ComesWith(all[2], all[0]) {
+	if !compare.FollowsFrom(all[1], all[0]) || compare.FollowsFrom(all[2], all[0]) {
 		t.Errorf("%v, %v", all[1].Subject, all[2].Subject)
 	}
 	if of := all[0].Facts[fact.Role]; of != "" {

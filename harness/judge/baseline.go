@@ -47,9 +47,9 @@ func Unexplained(h harness.History) bool {
 // ReuseFailed reports whether the first id could not be used again.
 func ReuseFailed(h harness.History) bool { return h.Reuse != nil && h.Reuse.Err != nil }
 
-// OutOfTime reports whether such a call reached its timeout. A busy machine may have been
+// TimedOut reports whether such a call reached its timeout. A busy machine may have been
 // too slow for it.
-func OutOfTime(h harness.History) bool {
+func TimedOut(h harness.History) bool {
 	late := codes.DeadlineExceeded.String()
 	return ReuseFailed(h) && h.Reuse.Err.Code == late || neverAnswered(&h) ||
 		slices.ContainsFunc(unprovoked(&h), func(f failure) bool { return f.facts[fact.Code] == late })

@@ -210,9 +210,9 @@ type dueEvent struct {
 	at, from time.Time
 }
 
-// MissesCRIEvents reports whether an event that is due is not among these. The runner
+// HasDueCRIEvents reports whether an event that is due is not among these. The runner
 // waits for it.
-func MissesCRIEvents(h harness.History, events []criview.Event) bool {
+func HasDueCRIEvents(h harness.History, events []criview.Event) bool {
 	return h.CRI != nil && len(missing(&h, events)) > 0
 }
 

@@ -37,9 +37,9 @@ func secondUntold(h *harness.History) []finding.Finding {
 		fact.By: fact.AnotherClient, fact.Count: strconv.Itoa(len(missed))})}
 }
 
-// Untold reports whether one client must still get an event that another client got. The
+// HasDueEventsOfAnother reports whether one client must still get an event that another client got. The
 // first client asked for events at since. The runner waits for the event.
-func Untold(told, another []criview.Event, since time.Time) bool {
+func HasDueEventsOfAnother(told, another []criview.Event, since time.Time) bool {
 	return len(missedBy(told, another, since)) > 0
 }
 

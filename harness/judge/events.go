@@ -31,7 +31,7 @@ func (known excuses) lifeEvents(h *harness.History) []finding.Finding {
 	if !settled(h) {
 		return nil
 	}
-	var lives []check.Life
+	var lives []check.Lifecycle
 	for _, i := range h.Instances {
 		if i.ID != "" {
 			lives = append(lives, life(h, i))
@@ -54,9 +54,9 @@ func (known excuses) lifeEvents(h *harness.History) []finding.Finding {
 	return residue.Mark(known, circumstances(h, found), now)
 }
 
-// MissesEvents reports whether a task event that is due has not arrived. The runner waits
+// HasDueEvents reports whether a task event that is due has not arrived. The runner waits
 // for it.
-func MissesEvents(h harness.History, known []residue.Known) bool {
+func HasDueEvents(h harness.History, known []residue.Known) bool {
 	uses := usesApart(&h)
 	found := excuses(known).lifeEvents(uses)
 	if looked(uses) {
@@ -80,8 +80,8 @@ func ofWorkload(h *harness.History, events []event.Task) []event.Task {
 
 // life returns which events of a container must have arrived, and with which pid and
 // times.
-func life(h *harness.History, i harness.Instance) check.Life {
-	l := check.Life{
+func life(h *harness.History, i harness.Instance) check.Lifecycle {
+	l := check.Lifecycle{
 		Namespace: daemon.TaskNamespace, Container: i.ID, PID: int(i.PID), Begun: i.Begun, Created: i.Created,
 		Started: i.Started, Deleted: i.Deleted, Told: acknowledgedWindows(h, i.ID),
 	}
@@ -107,7 +107,7 @@ func life(h *harness.History, i harness.Instance) check.Life {
 // container. The exit of a sandbox is due unless a fault broke a call, or killed a
 // process other than containerd. After such a fault CRI may report a lost sandbox as
 // stopped. No delete is due, because CRI asks the shim to exit at that time.
-func sandboxLives(h *harness.History) (lives []check.Life) {
+func sandboxLives(h *harness.History) (lives []check.Lifecycle) {
 	if h.CRI == nil {
 		return nil
 	}
@@ -115,7 +115,7 @@ func sandboxLives(h *harness.History) (lives []check.Life) {
 		if d.Verb != "RunPodSandbox" {
 			continue
 		}
-		l := check.Life{
+		l := check.Lifecycle{
 			Namespace: daemon.CRINamespace, Container: d.ID, Begun: firstCall(h, d.Verb), Created: d.At, Started: d.At,
 			Told: acknowledgedWindows(h, d.ID),
 		}

@@ -63,7 +63,7 @@ func (p process) wrongEvent(e event.Task, before []event.Task) (all []fact.Facts
 			fact.True: fmt.Sprint(p.e.PID)})
 	}
 	from, to := p.exitWindow()
-	if fs, wrong := check.WrongEnd(e.Exited, from, check.MinNonZero(e.Seen, to)); wrong {
+	if fs, wrong := check.WrongExitTime(e.Exited, from, check.MinNonZero(e.Seen, to)); wrong {
 		fs[fact.Event] = fact.WrongTime
 		all = append(all, fs)
 	}

@@ -168,7 +168,7 @@ func (l ledger) wrongTimes() (found []finding.Finding) {
 		if by = check.MinNonZero(l.h.After.At, by); !p.reportedTrue(o.Status) {
 			from, by = p.i.Begun, l.h.After.At // a made-up exit has a made-up time
 		}
-		if fs, wrong := check.WrongEnd(o.At, from, by); wrong {
+		if fs, wrong := check.WrongExitTime(o.At, from, by); wrong {
 			found = append(found, wrongReport(o, fact.WrongTime, fs))
 		}
 	}
@@ -208,7 +208,7 @@ func (l ledger) isImpossible(o exit.Observation) bool {
 	if by.IsZero() {
 		by = l.h.After.At
 	}
-	_, wrong := check.WrongEnd(o.At, from, by)
+	_, wrong := check.WrongExitTime(o.At, from, by)
 	return wrong
 }
 
@@ -237,7 +237,7 @@ func secondUse(h *harness.History) (found []finding.Finding) {
 			found = append(found, wrongReport(o, fact.WrongPID,
 				fact.Facts{fact.Reported: fmt.Sprint(o.PID), fact.True: fmt.Sprint(u.PID)}))
 		}
-		if fs, wrong := check.WrongEnd(o.At, u.From, h.Reuse.After.At); wrong {
+		if fs, wrong := check.WrongExitTime(o.At, u.From, h.Reuse.After.At); wrong {
 			found = append(found, wrongReport(o, fact.WrongTime, fs))
 		}
 	}

@@ -22,11 +22,11 @@ import (
 // a running container.
 func (known excuses) leaks(h *harness.History) (found []finding.Finding, problems []harness.Problem) {
 	if looked(h) {
-		found = append(known.left(h), compare.Vanished(*h.Before, *h.After.Inventory)...)
+		found = append(known.left(h), compare.Missing(*h.Before, *h.After.Inventory)...)
 	}
 	found = append(found, takenFromRunning(h)...)
 	if looked(h) {
-		forgotten, err := compare.Forgotten(*h.After.Inventory)
+		forgotten, err := compare.UnknownProcesses(*h.After.Inventory)
 		if err != nil {
 			problems = problem(harness.ByLook, err.Error())
 		}
@@ -106,7 +106,7 @@ func takenFromRunning(h *harness.History) (found []finding.Finding) {
 		}
 		for _, id := range is.Of {
 			if was, ok := last[id]; ok {
-				found = append(found, compare.Taken(was, inventory.Belongings{Of: []string{id}, Have: is.Have},
+				found = append(found, compare.LostWhileRunning(was, inventory.Belongings{Of: []string{id}, Have: is.Have},
 					h.Before.Places)...)
 			}
 		}
@@ -124,7 +124,7 @@ func (known excuses) leftByReuse(h *harness.History) []finding.Finding {
 		return nil
 	}
 	l := h.Reuse.After
-	owed := compare.Owed(compare.Leaks(*h.Before, *h.After.Inventory))
+	owed := compare.ExplainedByLeak(compare.Leaks(*h.Before, *h.After.Inventory))
 	return slices.DeleteFunc(
 		residue.Mark(known, compare.Leaks(*h.After.Inventory, *l.Inventory), conditions(h, l.At)),
 		func(f finding.Finding) bool {

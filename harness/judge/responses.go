@@ -90,7 +90,7 @@ func (f *follow) calls() {
 		f.made[len(f.ops)] = call
 		f.add(of, c.At, c.Took, c.Response == harness.Lost, fs,
 			func(m model.Config) []model.Config { return m.Next(call, c.Response) },
-			func(m model.Config) []model.Config { return m.Anyway(call, c.Response) })
+			func(m model.Config) []model.Config { return m.NextDespite(call, c.Response) })
 	}
 }
 
@@ -146,8 +146,8 @@ func (f *follow) observed() {
 			fs[fact.Reported] = fact.None
 		}
 		f.add(of, o.At, o.Took, false, fs,
-			func(m model.Config) []model.Config { return m.Sees(of, says) },
-			func(m model.Config) []model.Config { return m.Believe(of, says) })
+			func(m model.Config) []model.Config { return m.Allows(of, says) },
+			func(m model.Config) []model.Config { return m.Adopt(of, says) })
 	}
 }
 

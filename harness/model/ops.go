@@ -20,9 +20,9 @@ func (c Config) Next(call Call, got harness.Response) []Config {
 	return nil
 }
 
-// Anyway returns the configurations with which the model continues after a response that
+// NextDespite returns the configurations with which the model continues after a response that
 // it does not allow.
-func (c Config) Anyway(call Call, got harness.Response) []Config {
+func (c Config) NextDespite(call Call, got harness.Response) []Config {
 	_, next := c.Do(call)
 	switch {
 	case got == harness.Done && call.Verb == "create":
@@ -36,18 +36,18 @@ func (c Config) Anyway(call Call, got harness.Response) []Config {
 	return []Config{c, next}
 }
 
-// Sees returns the configuration itself if it agrees with the reported value of an
+// Allows returns the configuration itself if it agrees with the reported value of an
 // object, and nil otherwise.
-func (c Config) Sees(of script.Object, value string) []Config {
+func (c Config) Allows(of script.Object, value string) []Config {
 	if c.Reported(of) == value {
 		return []Config{c}
 	}
 	return nil
 }
 
-// Believe returns the configuration, changed to the reported state of an object. The
+// Adopt returns the configuration, changed to the reported state of an object. The
 // model continues with it after a report that it does not allow.
-func (c Config) Believe(of script.Object, value string) []Config {
+func (c Config) Adopt(of script.Object, value string) []Config {
 	for s := range stateNames {
 		if next := c; true {
 			next.set(of, State(s))

@@ -275,6 +275,6 @@ func (x *run) awaitEvents() {
 	x.events.Await(ctx, func([]event.Task) bool {
 		h := x.history()
 		h.Flushed = all(h)
-		return !judge.MissesEvents(h, x.runner.Residues)
+		return !judge.HasDueEvents(h, x.runner.Residues)
 	})
 }

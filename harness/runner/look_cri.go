@@ -48,7 +48,7 @@ func (x *run) inspectCRI() {
 	bounded, done := context.WithTimeout(ctx, criEventTimeout)
 	defer done()
 	h := x.history()
-	x.criEvents.Await(bounded, func(heard criview.Heard) bool { return !judge.MissesCRIEvents(h, heard.Events) })
+	x.criEvents.Await(bounded, func(heard criview.Heard) bool { return !judge.HasDueCRIEvents(h, heard.Events) })
 	second := x.secondClientsEvents(bounded)
 	heard := x.criEvents.Heard()
 	x.record.CRI(func(s *harness.CRISeen) {
@@ -64,11 +64,11 @@ func (x *run) secondClientsEvents(ctx context.Context) *harness.CRISecond {
 		return nil
 	}
 	x.criSecond.Await(ctx, func(is criview.Heard) bool {
-		return is.Err != nil || !judge.Untold(x.criEvents.Heard().Events, is.Events, is.Since)
+		return is.Err != nil || !judge.HasDueEventsOfAnother(x.criEvents.Heard().Events, is.Events, is.Since)
 	})
 	is := x.criSecond.Heard()
 	x.criEvents.Await(ctx, func(first criview.Heard) bool {
-		return first.Err != nil || !judge.Untold(is.Events, first.Events, is.Since)
+		return first.Err != nil || !judge.HasDueEventsOfAnother(is.Events, first.Events, is.Since)
 	})
 	return &harness.CRISecond{Since: is.Since, Events: is.Events, Err: callerr.Of(is.Err)}
 }

@@ -30,7 +30,7 @@ func (x *run) refer() {
 		c.Workload.Fakeshim = "plain"
 	}
 	t := tried{c.String(), judge.ReuseFailed(h)}
-	known := x.runner.reference(t).run(x, c, t.again, judge.OutOfTime(h))
+	known := x.runner.reference(t).run(x, c, t.again, judge.TimedOut(h))
 	x.record.Set(func(h *harness.History) { h.Reference = known })
 }
 

@@ -11,9 +11,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// Life has what is known about one container from other sources than events. It shows
+// Lifecycle has what is known about one container from other sources than events. It shows
 // which events must have arrived, and with which content.
-type Life struct {
+type Lifecycle struct {
 	// Namespace is the containerd namespace. An event in another one is wrong.
 	Namespace, Container string
 	// PID is the pid of the container's init, or 0 if it is unknown.
@@ -52,13 +52,13 @@ const clockGrace = 50 * time.Millisecond
 // the exit of an exec must not follow that of the init. The events of a container in
 // lives must have its namespace, its pid and the time of its end. Its events must not be
 // missing, unless they were due in a gap.
-func Events(events []event.Task, gaps []event.Gap, lives []Life) []finding.Finding {
+func Events(events []event.Task, gaps []event.Gap, lives []Lifecycle) []finding.Finding {
 	var out []finding.Finding
 	seen := map[string]bool{}
 	for _, container := range containersOf(events) {
 		if container.life = find(lives, container.namespace, container.name); container.life != nil {
 			seen[container.name] = true
-		} else if slices.ContainsFunc(lives, func(l Life) bool { return l.Container == container.name }) {
+		} else if slices.ContainsFunc(lives, func(l Lifecycle) bool { return l.Container == container.name }) {
 			out = append(out, container.foreign()...)
 			continue
 		}
@@ -100,7 +100,7 @@ func (c *containerEvents) foreign() (out []finding.Finding) {
 	return out
 }
 
-func find(lives []Life, namespace, container string) *Life {
+func find(lives []Lifecycle, namespace, container string) *Lifecycle {
 	for i := range lives {
 		if lives[i].Container == container && lives[i].Namespace == namespace {
 			return &lives[i]
@@ -113,7 +113,7 @@ func find(lives []Life, namespace, container string) *Life {
 type containerEvents struct {
 	name, namespace string
 	events          []event.Task
-	life            *Life // nil if nothing is known about the container
+	life            *Lifecycle // nil if nothing is known about the container
 }
 
 func (c *containerEvents) finding(e *event.Task, fs fact.Facts) finding.Finding {
@@ -260,7 +260,7 @@ func (c *containerEvents) ofLife(e *event.Task) []finding.Finding {
 			fact.Event: fact.WrongPID, fact.Reported: fmt.Sprint(e.PID), fact.True: fmt.Sprint(c.life.PID),
 		}))
 	}
-	if fs, wrong := WrongEnd(e.Exited, c.life.NotBefore, MinNonZero(e.Seen, c.life.NotAfter)); wrong {
+	if fs, wrong := WrongExitTime(e.Exited, c.life.NotBefore, MinNonZero(e.Seen, c.life.NotAfter)); wrong {
 		fs[fact.Event] = fact.WrongTime
 		out = append(out, c.finding(e, fs))
 	}
@@ -275,9 +275,9 @@ func MinNonZero(at, bound time.Time) time.Time {
 	return bound
 }
 
-// WrongEnd reports whether the reported time of an end is outside the possible times, and
+// WrongExitTime reports whether the reported time of an end is outside the possible times, and
 // returns the facts. A missing time is not wrong here.
-func WrongEnd(reported, notBefore, notAfter time.Time) (fact.Facts, bool) {
+func WrongExitTime(reported, notBefore, notAfter time.Time) (fact.Facts, bool) {
 	early, late := reported.Before(notBefore.Add(-clockGrace)), reported.After(notAfter.Add(clockGrace))
 	if reported.IsZero() || reported.Unix() == 0 || !early && !late {
 		return fact.Facts{}, false

@@ -43,7 +43,7 @@ func logOf(words string) *event.Log {
 }
 
 func TestEvents(t *testing.T) {
-	whole := Life{
+	whole := Lifecycle{
 		Namespace: "default", Container: "c1", PID: 7, Begun: at(0), Created: at(5), Started: at(15),
 		Exited: at(25), ExitedFrom: at(25), Deleted: at(35), NotBefore: at(20),
 	}
@@ -53,7 +53,7 @@ func TestEvents(t *testing.T) {
 	short.NotBefore, short.NotAfter = at(0), at(-40)
 	for _, test := range []struct {
 		name, events string
-		life         Life
+		life         Lifecycle
 		gaps         []event.Gap
 		want         []string // part of each finding
 	}{
@@ -63,7 +63,7 @@ func TestEvents(t *testing.T) {
 		{"the id used again without a delete", "create start exit create:8 start:8 exit:8 delete:8", whole, nil, nil},
 		{"no exit", "create start delete", whole, nil, []string{"/tasks/exit of c1: never arrived"}},
 		{"nothing at all", "", whole, nil, []string{"create of", "start of", "exit of", "delete of"}},
-		{"not required", "create", Life{Namespace: "default", Container: "c1", Created: at(5)}, nil, nil},
+		{"not required", "create", Lifecycle{Namespace: "default", Container: "c1", Created: at(5)}, nil, nil},
 		{"in another namespace", "create start exit delete", other, nil, []string{
 			"create of c1: never", "start of c1: never", "exit of c1: never", "delete of c1: never", "create of c1: came",
 			"start of c1: came", "exit of c1: came", "delete of c1: came in the namespace default",
@@ -107,7 +107,7 @@ func TestEvents(t *testing.T) {
 			for _, g := range test.gaps {
 				l.Missed(g.From, g.To)
 			}
-			found := Events(l.Events(), l.Gaps(), []Life{test.life})
+			found := Events(l.Events(), l.Gaps(), []Lifecycle{test.life})
 			if len(found) != len(test.want) {
 				t.Fatalf("%d findings, want %d: %v", len(found), len(test.want), found)
 			}

@@ -8,11 +8,11 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// ComesWith reports whether a finding f follows from another finding o. Either both are
+// FollowsFrom reports whether a finding f follows from another finding o. Either both are
 // about the same container or pod, and o's object keeps f's object in existence. Or f
 // says that an id cannot be used again, and o is a leak of that id. A finding without a
 // known container follows from no other.
-func ComesWith(f finding.Finding, o finding.Finding) bool {
+func FollowsFrom(f finding.Finding, o finding.Finding) bool {
 	together := same(f.Subject, o.Subject) || holdsPod(o) && samePod(f.Subject, o.Subject) || childOf(f, o)
 	if o.Invariant != finding.Leak || !together {
 		return false
@@ -57,7 +57,7 @@ func Companions(some, all []finding.Finding) []finding.Finding {
 			if slices.Contains(with, f) {
 				continue
 			}
-			if slices.ContainsFunc(with, func(o finding.Finding) bool { return ComesWith(f, o) }) {
+			if slices.ContainsFunc(with, func(o finding.Finding) bool { return FollowsFrom(f, o) }) {
 				with, grown = append(with, f), true
 			}
 		}

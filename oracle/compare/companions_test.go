@@ -45,7 +45,7 @@ func TestComesWith(t *testing.T) {
 			shim, false},
 		"another's id": {reuse, leak(finding.ClassShim, finding.Subject{ID: "c1"}), false},
 	} {
-		if got := ComesWith(c.f, c.o); got != c.want {
+		if got := FollowsFrom(c.f, c.o); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -8,13 +8,13 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// Forgotten lists the running processes of containers that containerd does not know as
+// UnknownProcesses lists the running processes of containers that containerd does not know as
 // running. containerd has no container or no task for them, or reports the task as
 // STOPPED or UNKNOWN. It returns [inventory.ErrNoDaemon] if containerd was not asked.
 //
 // It leaves out shims, helpers and zombies. If the cgroup of a process names no
 // container, [Leaks] judges the process instead.
-func Forgotten(inv inventory.Inventory) ([]finding.Finding, error) {
+func UnknownProcesses(inv inventory.Inventory) ([]finding.Finding, error) {
 	if inv.Daemon == nil {
 		return nil, inventory.ErrNoDaemon
 	}

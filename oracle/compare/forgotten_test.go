@@ -43,7 +43,7 @@ func TestForgotten(t *testing.T) {
 				Processes: []inventory.Process{test.p}, Daemon: test.daemon,
 				Cgroups: []inventory.Cgroup{{Rel: "default"}, {Rel: "default/c1"}},
 			}
-			found, err := Forgotten(inv)
+			found, err := UnknownProcesses(inv)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -53,7 +53,7 @@ func TestForgotten(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Forgotten(inventory.Inventory{}); !errors.Is(err, inventory.ErrNoDaemon) {
+	if _, err := UnknownProcesses(inventory.Inventory{}); !errors.Is(err, inventory.ErrNoDaemon) {
 		t.Errorf("without containerd: %v", err)
 	}
 }

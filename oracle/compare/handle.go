@@ -20,7 +20,7 @@ import (
 // earlier one, because both have just started and are idle. It returns nothing if another
 // leak may be the reason.
 func (d diff) handles(reported []finding.Finding) []finding.Finding {
-	if Owed(reported) {
+	if ExplainedByLeak(reported) {
 		return nil
 	}
 	var out []finding.Finding
@@ -91,10 +91,10 @@ func blame(h inventory.Handles, g group, was inventory.Handles, more int) []find
 	return out
 }
 
-// Owed reports whether a leak may be the reason for new descriptors and goroutines of
+// ExplainedByLeak reports whether a leak may be the reason for new descriptors and goroutines of
 // containerd. For a leaked shim, for example, containerd reads the log and waits for the
 // task.
-func Owed(reported []finding.Finding) bool {
+func ExplainedByLeak(reported []finding.Finding) bool {
 	return slices.ContainsFunc(reported, func(f finding.Finding) bool { return slices.Contains(holdsHandles, f.Class) })
 }
 
@@ -128,9 +128,9 @@ func handleFinding(h inventory.Handles, of inventory.Held, more int) finding.Fin
 	return f
 }
 
-// May is a line of handles.yaml. It allows handles that a process opens at their first
+// AllowedHandle is a line of handles.yaml. It allows handles that a process opens at their first
 // use, and keeps.
-type May struct {
+type AllowedHandle struct {
 	// Holder is containerd or shim.
 	Holder string `yaml:"holder"`
 	Kind   string `yaml:"kind"`
@@ -150,8 +150,8 @@ var mayText []byte
 // may is parsed once, at the start. An invalid handles.yaml fails every test.
 var may = mustReadMay(mayText)
 
-func mustReadMay(text []byte) []May {
-	var all []May
+func mustReadMay(text []byte) []AllowedHandle {
+	var all []AllowedHandle
 	if err := yaml.UnmarshalWithOptions(text, &all, yaml.Strict()); err != nil {
 		panic(fmt.Errorf("oracle/compare/handles.yaml: %w", err))
 	}
@@ -166,7 +166,7 @@ func mustReadMay(text []byte) []May {
 
 // mayHold returns the number of handles of a group that handles.yaml allows.
 func mayHold(h inventory.Handles, g group) int {
-	i := slices.IndexFunc(may, func(m May) bool { return m.Holder == holderOf(h) && m.Kind == g.kind && m.Of == g.of })
+	i := slices.IndexFunc(may, func(m AllowedHandle) bool { return m.Holder == holderOf(h) && m.Kind == g.kind && m.Of == g.of })
 	switch {
 	case i < 0:
 		return 0

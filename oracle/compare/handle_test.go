@@ -125,7 +125,7 @@ func TestHandleLeaks(t *testing.T) {
 // leak.
 func TestMayIsNoExcuseForAll(t *testing.T) {
 	for i, m := range may {
-		if slices.ContainsFunc(may[:i], func(o May) bool {
+		if slices.ContainsFunc(may[:i], func(o AllowedHandle) bool {
 			return o.Holder == m.Holder && o.Kind == m.Kind && o.Of == m.Of
 		}) {
 			t.Errorf("%s %s stands there twice", m.Kind, m.Of)

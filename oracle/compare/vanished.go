@@ -9,10 +9,10 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// Taken lists the files and mounts that containers and pods lost while they ran. It
+// LostWhileRunning lists the files and mounts that containers and pods lost while they ran. It
 // reports a missing directory once, without its files. A file may grow, because CRI
 // stores data about a running container.
-func Taken(was, is inventory.Belongings, places inventory.Places) (out []finding.Finding) {
+func LostWhileRunning(was, is inventory.Belongings, places inventory.Places) (out []finding.Finding) {
 	gone := map[string]bool{}
 	for _, b := range was.Have {
 		if !slices.Contains(is.Of, b.ID) || kept(is, b) || below(gone, path.Dir(b.Path)) {
@@ -40,9 +40,9 @@ func kept(b inventory.Belongings, was inventory.Belonging) bool {
 	})
 }
 
-// Vanished lists everything in before that is not in after. A client that removes its own
+// Missing lists everything in before that is not in after. A client that removes its own
 // containers must not remove images, other mounts or directories of containerd.
-func Vanished(before, after inventory.Inventory) (out []finding.Finding) {
+func Missing(before, after inventory.Inventory) (out []finding.Finding) {
 	add := func(class finding.Class, s finding.Subject, fs fact.Facts) {
 		out = append(out, finding.Finding{Invariant: finding.Loss, Class: class, Subject: s, Facts: fs})
 	}

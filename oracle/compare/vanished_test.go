@@ -28,7 +28,7 @@ func TestTaken(t *testing.T) {
 		"the directory is gone": {inventory.Belongings{Of: []string{"pod"}}, 1},
 		"two of it are gone":    {inventory.Belongings{Of: []string{"pod"}, Have: []inventory.Belonging{dir}}, 2},
 	} {
-		if got := Taken(was, tt.is, inventory.Places{}); len(got) != tt.want {
+		if got := LostWhileRunning(was, tt.is, inventory.Places{}); len(got) != tt.want {
 			t.Errorf("%s: %d findings, want %d: %v", name, len(got), tt.want, got)
 		}
 	}
@@ -40,10 +40,10 @@ func TestVanishedCgroup(t *testing.T) {
 		return inventory.Cgroup{Path: "/" + hierarchy + "/w1/pod1", Rel: "pod1"}
 	}
 	before := inventory.Inventory{Cgroups: []inventory.Cgroup{pod("cpu"), pod("memory")}}
-	if got := Vanished(before, before); len(got) > 0 {
+	if got := Missing(before, before); len(got) > 0 {
 		t.Errorf("nothing is gone, and it finds %v", got)
 	}
-	got := Vanished(before, inventory.Inventory{Cgroups: before.Cgroups[:0]})
+	got := Missing(before, inventory.Inventory{Cgroups: before.Cgroups[:0]})
 	if len(got) != 1 || got[0].Class != finding.ClassCgroup || got[0].Invariant != finding.Loss ||
 		got[0].Facts[fact.Hierarchies] != "2" {
 		t.Errorf("it finds %v; want one cgroup that is lost, of 2 hierarchies", got)

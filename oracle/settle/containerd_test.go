@@ -207,7 +207,7 @@ func TestACleanLifeIsCleanAtOnce(t *testing.T) {
 	w.must(err)
 	before := w.take()
 	begun := time.Now()
-	life := check.Life{Namespace: "default", Container: "c1", Begun: begun}
+	life := check.Lifecycle{Namespace: "default", Container: "c1", Begun: begun}
 	task := w.launch(ctx, "c1", "exit 7")
 	life.Created, life.Started = time.Now(), time.Now()
 	exited, err := task.Wait(ctx)
@@ -229,7 +229,7 @@ func TestACleanLifeIsCleanAtOnce(t *testing.T) {
 	}
 	w.must(log.Flush(ctx, w.scene.Client)) // no shim runs: missing events never arrive
 	deleted := residue.Circumstances{Releases: []string{"v2.4.2"}, Happened: []string{residue.TaskDeleted}}
-	events := check.Events(log.Events(), log.Gaps(), []check.Life{life})
+	events := check.Events(log.Events(), log.Gaps(), []check.Lifecycle{life})
 	for i := range events { // the exiting shim may lose its TaskDelete: taskdelete-lost.yaml
 		events[i].Facts[fact.Last] = fact.Yes
 	}
@@ -274,7 +274,7 @@ func TestARunningContainerIsSeenWhole(t *testing.T) {
 			t.Errorf("no finding of class %s", want)
 		}
 	}
-	if found, err := compare.Forgotten(inv); err != nil || len(found) != 0 {
+	if found, err := compare.UnknownProcesses(inv); err != nil || len(found) != 0 {
 		t.Errorf("forgotten: %v, %v; containerd knows the task", found, err)
 	}
 	// The same process would be a leak if containerd did not know it.
@@ -283,13 +283,13 @@ func TestARunningContainerIsSeenWhole(t *testing.T) {
 		"as STOPPED": {Tasks: []inventory.Task{{Namespace: "default", ID: "c1", Status: "STOPPED"}}},
 	} {
 		inv.Daemon = d
-		if found, err := compare.Forgotten(inv); err != nil || len(found) == 0 ||
+		if found, err := compare.UnknownProcesses(inv); err != nil || len(found) == 0 ||
 			!strings.Contains(wording.Reason(found[0]), reason) {
 			t.Errorf("forgotten: %v, %v; want one that says %q", found, err, reason)
 		}
 	}
 	inv.Daemon = nil
-	if _, err := compare.Forgotten(inv); !errors.Is(err, inventory.ErrNoDaemon) {
+	if _, err := compare.UnknownProcesses(inv); !errors.Is(err, inventory.ErrNoDaemon) {
 		t.Errorf("without containerd: %v", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // strong are the conditions that a reporter mentions only if they matter.
-var strong = []read.What{
+var strong = []read.ObservationKind{
 	read.ContainerdDied, read.ContainerdStarted, read.ShimDied, read.PauseDied, read.SlowDisk, read.FullDisk,
 	read.NoDescriptors, read.NRIRefused, read.NetworkFailed, read.HostShutdown, read.ManyExecs,
 	read.RuntimeV1,
@@ -21,15 +21,15 @@ var strong = []read.What{
 // conditions compares the reported conditions with the conditions that the bug's case
 // needs.
 func (f *Fit) conditions(r read.Report, b catalogue.Bug, l logs) {
-	var needed []read.What
+	var needed []read.ObservationKind
 	if c, ok := b.Case(); ok {
 		needed = NeededBy(c)
 	}
 	for _, w := range b.Takes {
-		needed = append(needed, read.What(w))
+		needed = append(needed, read.ObservationKind(w))
 	}
 	restarts := slices.Contains(needed, read.ContainerdDied) || slices.Contains(needed, read.ContainerdStarted)
-	done := map[read.What]bool{}
+	done := map[read.ObservationKind]bool{}
 	for _, o := range r.Of(read.Condition) {
 		w := o.What
 		if w == read.ContainerdStarted && r.Tells(read.ContainerdDied) {
@@ -62,13 +62,13 @@ func (f *Fit) conditions(r read.Report, b catalogue.Bug, l logs) {
 }
 
 // deaths reports whether a process died. A report of that is reliable.
-func deaths(w read.What) bool {
+func deaths(w read.ObservationKind) bool {
 	return w == read.ContainerdDied || w == read.ShimDied || w == read.PauseDied
 }
 
 // NeededBy returns the conditions on a node that correspond to a case's faults and steps.
-func NeededBy(c harness.Case) (out []read.What) {
-	add := func(w read.What) {
+func NeededBy(c harness.Case) (out []read.ObservationKind) {
+	add := func(w read.ObservationKind) {
 		if w != "" && !slices.Contains(out, w) {
 			out = append(out, w)
 		}
@@ -96,10 +96,10 @@ func NeededBy(c harness.Case) (out []read.What) {
 	return out
 }
 
-func neededByAction(at failpoints.Point, c term.Clause) read.What {
+func neededByAction(at failpoints.Point, c term.Clause) read.ObservationKind {
 	switch c.Action {
 	case term.Crash, term.Panic, term.Kill:
-		return map[string]read.What{
+		return map[string]read.ObservationKind{
 			"containerd": read.ContainerdDied, "shim": read.ShimDied, "sandbox": read.PauseDied,
 			"node": read.ContainerdStarted,
 		}[at.Who]

@@ -60,7 +60,7 @@ type explanation struct {
 func (l left) explain(r read.Report) (all []explanation, explained, total int) {
 	var brought []explanation
 	heads := 0
-	done := map[read.What]bool{}
+	done := map[read.ObservationKind]bool{}
 	symptoms := r.Of(read.Symptom)
 	for _, o := range symptoms {
 		if done[o.What] {
@@ -103,7 +103,7 @@ func weight(o read.Observation) int {
 
 // best returns the observation of a kind that the bug explains best. A kind may be
 // reported with two codes: by containerd, and by a client with a shorter timeout.
-func (l left) best(all []read.Observation, w read.What) (best read.Observation, why Why, is string) {
+func (l left) best(all []read.Observation, w read.ObservationKind) (best read.Observation, why Why, is string) {
 	for _, o := range all {
 		if o.What != w {
 			continue
@@ -139,7 +139,7 @@ func (l left) why(o read.Observation) (Why, string) {
 		return Conflicts, "" // a shim without a task is no shim with one
 	}
 	for _, m := range all {
-		if seen[fact.State] == "" && ComesWith(o.Class(), m.Class) {
+		if seen[fact.State] == "" && FollowsFrom(o.Class(), m.Class) {
 			return Brings, m.String()
 		}
 	}
@@ -200,10 +200,10 @@ func Comparable(fs fact.Facts) fact.Facts {
 	return fs
 }
 
-// ComesWith reports whether the oracle counts a leak of one class as a consequence of a
+// FollowsFrom reports whether the oracle counts a leak of one class as a consequence of a
 // leak of another class, for the same container.
-func ComesWith(class, head finding.Class) bool {
+func FollowsFrom(class, head finding.Class) bool {
 	of := finding.Subject{ID: "x"}
 	thing := finding.Finding{Invariant: finding.Leak, Class: class, Subject: of}
-	return compare.ComesWith(thing, finding.Finding{Invariant: finding.Leak, Class: head, Subject: of})
+	return compare.FollowsFrom(thing, finding.Finding{Invariant: finding.Leak, Class: head, Subject: of})
 }

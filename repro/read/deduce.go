@@ -254,7 +254,7 @@ func topicOf(e exitEvent) string { return e.source }
 // leftovers notes files and mounts of ids that containerd does not know.
 func (r *reader) leftovers() {
 	for _, list := range []struct {
-		what What
+		what ObservationKind
 		rows []listing
 	}{{BundleLeft, r.bundles}, {MountLeft, r.mounts}, {CgroupLeft, r.cgroups}} {
 		for _, b := range list.rows {

@@ -8,8 +8,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// A What is a kind of observation.
-type What string
+// A ObservationKind is a kind of observation.
+type ObservationKind string
 
 // Sort is the use of an observation.
 type Sort int
@@ -34,66 +34,66 @@ const (
 
 // The kinds.
 const (
-	OrphanShim         What = "orphan-shim"
-	ShimWithoutPod     What = "shim-without-pod"
-	ChildlessShim      What = "childless-shim"
-	GrowingShims       What = "growing-shims"
-	UnknownTask        What = "unknown-task"
-	CreatedTask        What = "created-task"
-	StoppedTask        What = "stopped-task"
-	CRIUnknown         What = "cri-unknown"
-	CRICreated         What = "cri-created"
-	Zombie             What = "zombie"
-	TaskNoProcess      What = "task-without-process"
-	LiveProcess        What = "process-without-shim"
-	BundleLeft         What = "bundle-left"
-	HiddenBundle       What = "hidden-bundle"
-	SocketLeft         What = "socket-left"
-	MountLeft          What = "mount-left"
-	CgroupLeft         What = "cgroup-left"
-	RuncLeft           What = "runc-state-left"
-	ContainerLeft      What = "container-left"
-	PodWithoutIP       What = "pod-without-ip"
-	Status255          What = "status-255"
-	Status137          What = "status-137"
-	StatusChanged      What = "status-changed"
-	ExitTwice          What = "exit-twice"
-	EventWithoutPID    What = "event-without-pid"
-	EventMissing       What = "event-missing"
-	StillRunning       What = "still-running"
-	StartError         What = "start-error"
-	RemovalFails       What = "removal-fails"
-	SandboxNameTaken   What = "sandbox-name-reserved"
-	ContainerNameTaken What = "container-name-reserved"
-	BootFails          What = "boot-fails"
-	ContainerdEnds     What = "containerd-ends"
-	IDInUse            What = "id-in-use"
-	HoldsShutdown      What = "holds-shutdown"
-	ShimPanics         What = "shim-panics"
+	OrphanShim         ObservationKind = "orphan-shim"
+	ShimWithoutPod     ObservationKind = "shim-without-pod"
+	ChildlessShim      ObservationKind = "childless-shim"
+	GrowingShims       ObservationKind = "growing-shims"
+	UnknownTask        ObservationKind = "unknown-task"
+	CreatedTask        ObservationKind = "created-task"
+	StoppedTask        ObservationKind = "stopped-task"
+	CRIUnknown         ObservationKind = "cri-unknown"
+	CRICreated         ObservationKind = "cri-created"
+	Zombie             ObservationKind = "zombie"
+	TaskNoProcess      ObservationKind = "task-without-process"
+	LiveProcess        ObservationKind = "process-without-shim"
+	BundleLeft         ObservationKind = "bundle-left"
+	HiddenBundle       ObservationKind = "hidden-bundle"
+	SocketLeft         ObservationKind = "socket-left"
+	MountLeft          ObservationKind = "mount-left"
+	CgroupLeft         ObservationKind = "cgroup-left"
+	RuncLeft           ObservationKind = "runc-state-left"
+	ContainerLeft      ObservationKind = "container-left"
+	PodWithoutIP       ObservationKind = "pod-without-ip"
+	Status255          ObservationKind = "status-255"
+	Status137          ObservationKind = "status-137"
+	StatusChanged      ObservationKind = "status-changed"
+	ExitTwice          ObservationKind = "exit-twice"
+	EventWithoutPID    ObservationKind = "event-without-pid"
+	EventMissing       ObservationKind = "event-missing"
+	StillRunning       ObservationKind = "still-running"
+	StartError         ObservationKind = "start-error"
+	RemovalFails       ObservationKind = "removal-fails"
+	SandboxNameTaken   ObservationKind = "sandbox-name-reserved"
+	ContainerNameTaken ObservationKind = "container-name-reserved"
+	BootFails          ObservationKind = "boot-fails"
+	ContainerdEnds     ObservationKind = "containerd-ends"
+	IDInUse            ObservationKind = "id-in-use"
+	HoldsShutdown      ObservationKind = "holds-shutdown"
+	ShimPanics         ObservationKind = "shim-panics"
 
-	ContainerdDied    What = "containerd-died"
-	ContainerdStarted What = "containerd-started"
-	ShimDied          What = "shim-died"
-	PauseDied         What = "pause-died"
-	SlowDisk          What = "slow-disk"
-	FullDisk          What = "full-disk"
-	NoDescriptors     What = "too-many-files"
-	ClientGaveUp      What = "client-gave-up"
-	NRIRefused        What = "nri-refused"
-	NetworkFailed     What = "network-failed"
-	ManyExecs         What = "many-execs"
-	RuntimeV1         What = "runtime-v1"
-	HostShutdown      What = "host-shutdown"
+	ContainerdDied    ObservationKind = "containerd-died"
+	ContainerdStarted ObservationKind = "containerd-started"
+	ShimDied          ObservationKind = "shim-died"
+	PauseDied         ObservationKind = "pause-died"
+	SlowDisk          ObservationKind = "slow-disk"
+	FullDisk          ObservationKind = "full-disk"
+	NoDescriptors     ObservationKind = "too-many-files"
+	ClientGaveUp      ObservationKind = "client-gave-up"
+	NRIRefused        ObservationKind = "nri-refused"
+	NetworkFailed     ObservationKind = "network-failed"
+	ManyExecs         ObservationKind = "many-execs"
+	RuntimeV1         ObservationKind = "runtime-v1"
+	HostShutdown      ObservationKind = "host-shutdown"
 
-	LoggedMessage What = "message"
-	NamedFunction What = "function"
-	NamedIssue    What = "issue"
-	ShimNotAsked  What = "shim-not-asked"
-	PodNotReady   What = "pod-not-ready"
-	KernelWait    What = "kernel-wait"
-	ForeignShim   What = "foreign-shim"
-	ImagePull     What = "image-pull"
-	OtherTrouble  What = "other-trouble"
+	LoggedMessage ObservationKind = "message"
+	NamedFunction ObservationKind = "function"
+	NamedIssue    ObservationKind = "issue"
+	ShimNotAsked  ObservationKind = "shim-not-asked"
+	PodNotReady   ObservationKind = "pod-not-ready"
+	KernelWait    ObservationKind = "kernel-wait"
+	ForeignShim   ObservationKind = "foreign-shim"
+	ImagePull     ObservationKind = "image-pull"
+	OtherTrouble  ObservationKind = "other-trouble"
 )
 
 // kind describes a What.
@@ -105,7 +105,7 @@ type kind struct {
 	words string
 }
 
-var kinds = map[What]kind{
+var kinds = map[ObservationKind]kind{
 	OrphanShim:     {Symptom, "shim task=none", "a shim of a container that containerd does not know"},
 	ShimWithoutPod: {Symptom, "shim", "a shim of a pod that CRI does not list"},
 	ChildlessShim:  {Symptom, "shim children=none", "a shim without children"},
@@ -178,8 +178,8 @@ var kinds = map[What]kind{
 }
 
 // lefts has the parsed left of each kind.
-var lefts = func() map[What]finding.Match {
-	all := map[What]finding.Match{}
+var lefts = func() map[ObservationKind]finding.Match {
+	all := map[ObservationKind]finding.Match{}
 	for w, k := range kinds {
 		class, rest, _ := strings.Cut(k.left, " ")
 		all[w] = finding.Match{Class: finding.Class(class), Facts: facts(strings.Fields(rest)...)}
@@ -188,7 +188,7 @@ var lefts = func() map[What]finding.Match {
 }()
 
 // Words returns the description of the kind.
-func (w What) Words() string { return kinds[w].words }
+func (w ObservationKind) Words() string { return kinds[w].words }
 
-// Whats returns all kinds of observations.
-func Whats() []What { return slices.Sorted(maps.Keys(kinds)) }
+// ObservationKinds returns all kinds of observations.
+func ObservationKinds() []ObservationKind { return slices.Sorted(maps.Keys(kinds)) }

@@ -11,7 +11,7 @@ import (
 
 // made has the meanings of containerd's statements, by the format of one in a line's
 // chain. The signatures of bugs are in the catalogue.
-var made = map[string]What{
+var made = map[string]ObservationKind{
 	"failed to reserve sandbox name %q: %w":   SandboxNameTaken,
 	"failed to reserve container name %q: %w": ContainerNameTaken,
 
@@ -31,15 +31,15 @@ var made = map[string]What{
 }
 
 // ofCodes has the meanings of an error's codes.
-var ofCodes = map[string]What{
+var ofCodes = map[string]ObservationKind{
 	"ENOSPC": FullDisk, "EDQUOT": FullDisk, "EMFILE": NoDescriptors, "ENFILE": NoDescriptors,
 	"Canceled": ClientGaveUp, "DeadlineExceeded": ClientGaveUp, "AlreadyExists": IDInUse, "EEXIST": IDInUse,
 }
 
 // meanings returns the meanings of a message of containerd.
-func meanings(m statement.Match, level string) (all []What) {
+func meanings(m statement.Match, level string) (all []ObservationKind) {
 	if level == "fatal" && len(m.Chain) > 0 && m.Chain[0].Kind == statement.Log {
-		return []What{ContainerdEnds}
+		return []ObservationKind{ContainerdEnds}
 	}
 	for _, x := range m.Chain {
 		if w := made[x.Format]; w != "" {
@@ -58,7 +58,7 @@ func meanings(m statement.Match, level string) (all []What) {
 		}
 	}
 	if level == "info" || level == "debug" {
-		all = slices.DeleteFunc(all, func(w What) bool { return kinds[w].sort == Symptom })
+		all = slices.DeleteFunc(all, func(w ObservationKind) bool { return kinds[w].sort == Symptom })
 	}
 	return all
 }
@@ -77,10 +77,12 @@ var rpcCode = regexp.MustCompile(`rpc error: code = (\w+) desc = `)
 // reports.
 type saying struct {
 	pattern *regexp.Regexp
-	what    What
+	what    ObservationKind
 }
 
-func says(pattern string, what What) saying { return saying{regexp.MustCompile(pattern), what} }
+func says(pattern string, what ObservationKind) saying {
+	return saying{regexp.MustCompile(pattern), what}
+}
 
 // unit matches the systemd units that run containerd.
 const unit = `(?:containerd|k3s|k3s-agent|rke2-server|rke2-agent|k0s\w*|snap\.microk8s\.daemon-containerd)`

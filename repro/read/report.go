@@ -12,7 +12,7 @@ import (
 // Report has the observations of a text.
 type Report struct {
 	// Lines is the number of lines that are not blank, and Understood the number of lines
-	// with an observation. Cut is the number of unread bytes of a text beyond MostBytes.
+	// with an observation. Cut is the number of unread bytes of a text beyond MaxBytes.
 	Lines      int `json:"lines"`
 	Understood int `json:"understood"`
 	Cut        int `json:"cut,omitempty"`
@@ -67,7 +67,7 @@ const (
 
 // Observation is a typed fact of the report.
 type Observation struct {
-	What What `json:"what"`
+	What ObservationKind `json:"what"`
 	// Facts are facts of the oracle for What's class, if it has one.
 	Facts fact.Facts `json:"facts"`
 	// Namespace, ID and PID identify its container or process, if they are known.
@@ -116,7 +116,7 @@ func (r Report) Of(s Sort) (out []Observation) {
 }
 
 // Tells reports whether the report has an observation of a kind.
-func (r Report) Tells(w What) bool {
+func (r Report) Tells(w ObservationKind) bool {
 	for _, o := range r.Seen {
 		if o.What == w {
 			return true

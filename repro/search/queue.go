@@ -86,12 +86,12 @@ func (q *queue) learn(i int, f fit, targets []finding.Match) {
 }
 
 // looked returns the functions with the most cases, up to eight.
-func (q *queue) looked() []Looked {
-	var out []Looked
+func (q *queue) looked() []Searched {
+	var out []Searched
 	for _, p := range slices.SortedFunc(maps.Keys(q.looks), func(a, b string) int {
 		return cmp.Or(cmp.Compare(q.looks[b], q.looks[a]), strings.Compare(a, b))
 	}) {
-		out = append(out, Looked{p, q.looks[p]})
+		out = append(out, Searched{p, q.looks[p]})
 	}
 	return out[:min(len(out), 8)]
 }

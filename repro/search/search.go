@@ -52,7 +52,7 @@ type Result struct {
 	// Near is the number of cases that left some of the targets.
 	Near int `json:"near"`
 	// Functions are the functions with the most cases.
-	Functions []Looked `json:"functions,omitempty"`
+	Functions []Searched `json:"functions,omitempty"`
 	// Logging are the functions that log the quoted messages.
 	Logging []string `json:"logging,omitempty"`
 	Found   *Found   `json:"found,omitempty"`
@@ -60,8 +60,8 @@ type Result struct {
 	Why string `json:"why,omitempty"`
 }
 
-// Looked is a function, with the number of its cases that were run.
-type Looked struct {
+// Searched is a function, with the number of its cases that were run.
+type Searched struct {
 	Place string `json:"place"`
 	Cases int    `json:"cases"`
 }

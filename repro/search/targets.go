@@ -37,7 +37,7 @@ func Targets(r read.Report) (out []finding.Match) {
 // comesWith reports whether a target is a consequence of another target.
 func comesWith(all []finding.Match, m finding.Match) bool {
 	return slices.ContainsFunc(all, func(o finding.Match) bool {
-		return o.Class != m.Class && rank.ComesWith(m.Class, o.Class)
+		return o.Class != m.Class && rank.FollowsFrom(m.Class, o.Class)
 	})
 }
 

@@ -16,8 +16,8 @@ import (
 	"github.com/shimquake/shimquake/repro/statement"
 )
 
-// Said has containerd's log of a run, and the errors that it returned to the client.
-type Said struct {
+// Logs has containerd's log of a run, and the errors that it returned to the client.
+type Logs struct {
 	Log    string
 	Errors []string
 	Calls  []string // the failed calls, in the order of Errors
@@ -26,8 +26,8 @@ type Said struct {
 // maxLog is the maximum size of a kept log in bytes. Evidence has the last 8 MiB of it.
 const maxLog = 16 << 20
 
-// SaidIn reads the log and the errors of a run from its folder of evidence.
-func SaidIn(evidence string) (s Said, err error) {
+// LogsIn reads the log and the errors of a run from its folder of evidence.
+func LogsIn(evidence string) (s Logs, err error) {
 	if evidence == "" {
 		return s, errors.New("the run has kept no evidence")
 	}
@@ -53,7 +53,7 @@ func SaidIn(evidence string) (s Said, err error) {
 
 // Of returns the sorted keys that a run has, and the same run without a fault does not
 // have.
-func Of(run, without Said) (keys []string) {
+func Of(run, without Logs) (keys []string) {
 	before := map[string]bool{}
 	for _, k := range without.keys() {
 		before[k] = true
@@ -70,7 +70,7 @@ func Of(run, without Said) (keys []string) {
 
 // Lines returns the warnings and errors in the log of a run that are not in the log of
 // the same run without a fault. It returns only the first line of each statement.
-func Lines(run, without Said) (lines []string) {
+func Lines(run, without Logs) (lines []string) {
 	before := map[string]bool{}
 	for _, k := range without.keys() {
 		before[k] = true
@@ -98,7 +98,7 @@ func Lines(run, without Said) (lines []string) {
 
 var wrong = regexp.MustCompile(`\blevel=(warning|error|fatal|panic)\b|^(panic|fatal error): `)
 
-func (s Said) keys() (keys []string) {
+func (s Logs) keys() (keys []string) {
 	for _, m := range read.Logged(s.Log) {
 		keys = append(keys, Keys(m)...)
 	}

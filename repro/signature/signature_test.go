@@ -32,7 +32,7 @@ func TestOf(t *testing.T) {
 			[]string{"code NotFound", "error container not created: %w"}},
 		"empty": {"", started, nil, nil},
 	} {
-		if got := Of(Said{Log: tt.log, Errors: tt.errors}, Said{Log: tt.without}); !slices.Equal(got, tt.want) {
+		if got := Of(Logs{Log: tt.log, Errors: tt.errors}, Logs{Log: tt.without}); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: got %q, want %q", name, got, tt.want)
 		}
 	}
@@ -45,11 +45,11 @@ func TestLines(t *testing.T) {
 	line := func(id string) string {
 		return `time="t" level=error msg="failed to delete task" error="context canceled" id=` + id + "\n"
 	}
-	run := Said{Log: started + line("a") + "panic: x\n" + line("b")}
-	if got := Lines(run, Said{}); !slices.Equal(got, []string{strings.TrimSpace(line("a")), "panic: x"}) {
+	run := Logs{Log: started + line("a") + "panic: x\n" + line("b")}
+	if got := Lines(run, Logs{}); !slices.Equal(got, []string{strings.TrimSpace(line("a")), "panic: x"}) {
 		t.Errorf("got %q", got)
 	}
-	if got := Lines(run, Said{Log: line("c") + "panic: x\n"}); got != nil {
+	if got := Lines(run, Logs{Log: line("c") + "panic: x\n"}); got != nil {
 		t.Errorf("%q is logged without the fault, too", got)
 	}
 }

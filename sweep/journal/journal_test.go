@@ -29,7 +29,7 @@ func begun(t testing.TB, n int, shard plan.Shard) (string, *Journal, Head) {
 		at := failpoints.MustPoint("stmt:containerd:runtime.binary.Start:" + strings.Repeat("x", i+1))
 		p.Specs = append(p.Specs, plan.Single(plan.Hit{Point: at, Nth: 1, Path: "create"}, "crash", "task"))
 	}
-	dir, h := t.TempDir(), Head{Plan: p.Sealed(), Shard: shard}
+	dir, h := t.TempDir(), Head{Plan: p.WithDigest(), Shard: shard}
 	j, err := Create(dir, h)
 	if err != nil {
 		t.Fatal(err)

@@ -83,9 +83,9 @@ func (c Cell) Differs() bool {
 	return false
 }
 
-// News reports whether the cell has a result for a release on which the catalogue has
+// IsNew reports whether the cell has a result for a release on which the catalogue has
 // none.
-func (c Cell) News() bool {
+func (c Cell) IsNew() bool {
 	return c.Expect == Unknown && (c.Seen == Shown || c.Seen == Held || c.Seen == Other)
 }
 

@@ -106,8 +106,8 @@ func (t *Table) expectAnew() {
 	}
 }
 
-// OldSays describes the cells whose case has changed since they ran, or returns "".
-func (t Table) OldSays() string {
+// StaleText describes the cells whose case has changed since they ran, or returns "".
+func (t Table) StaleText() string {
 	if t.Old == 0 {
 		return ""
 	}

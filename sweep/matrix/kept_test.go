@@ -59,7 +59,7 @@ func TestReadExpectsWhatTheCatalogueSaysNow(t *testing.T) {
 		}
 		bug := tab.Bugs[0].ID
 		got := tab.Cells[Key{bug, "v2.4.2"}].word() + " | " + tab.Cells[Key{bug, "v2.3.7"}].word()
-		if got != c.want || tab.Old != c.old || (tab.OldSays() != "") != (c.old > 0) {
+		if got != c.want || tab.Old != c.old || (tab.StaleText() != "") != (c.old > 0) {
 			t.Errorf("%s: %q, %d old; want %q, %d", c.name, got, tab.Old, c.want, c.old)
 		}
 	}

@@ -162,7 +162,7 @@ func (t Table) summary(b *quote.Text) {
 			n["invalid"]++
 			b.Line("INVALID: %s", c)
 			indent(b, c.Why, c.Evidence)
-		case c.News():
+		case c.IsNew():
 			n["news"]++
 			b.Line("NOT KNOWN: %s", c)
 			indent(b, c.Why)

@@ -99,7 +99,7 @@ func (t *Tester) sweep(ctx context.Context, m Mutation, s Scope) (Swept, error) 
 	if err := t.Runner.Prepare(ctx, o.Containerd); err != nil {
 		return Swept{}, err
 	}
-	_, err = plan.HoldPlain(ctx, t.Runner, o, nil, cmp.Or(t.Parallel, worlds))
+	_, err = plan.CheckPlain(ctx, t.Runner, o, nil, cmp.Or(t.Parallel, worlds))
 	var p plan.Plan
 	if err == nil {
 		p, err = plan.Make(ctx, t.Runner, o, cmp.Or(t.Parallel, worlds))

@@ -175,7 +175,7 @@ func (w *pairing) later(first plan.Spec) ([]plan.Hit, error) {
 	}
 	c.Workload.Settle = time.Second // a short wait: the sweep, and not this trace, reports leaks
 	fault := first.Last()
-	for range first.Tries() {
+	for range first.MaxRuns() {
 		t, err := w.engine.Trace(w.ctx, c)
 		if w.ctx.Err() != nil {
 			return nil, context.Cause(w.ctx)

@@ -43,7 +43,7 @@ func TestWhatIsLostByChance(t *testing.T) {
 		return v
 	}
 	task := &inTurn{verdicts: turns{violated("v2.4.2", late), held}}
-	if err := Hold(t.Context(), task, "v2.4.2", "task"); err == nil || task.runs != 1 {
+	if err := CheckFaultless(t.Context(), task, "v2.4.2", "task"); err == nil || task.runs != 1 {
 		t.Errorf("a task's client waits for the event: %v after %d runs", err, task.runs)
 	}
 	other := &inTurn{verdicts: turns{violated("v2.4.2", late), violated("v2.4.2", "shim task=none")}}
@@ -69,7 +69,7 @@ func TestWhatIsLostByChance(t *testing.T) {
 		"nothing was proven":                     {turns{unproven, held}, 1, true},
 	} {
 		for how, run := range map[string]func(Engine) error{
-			"hold": func(e Engine) error { return Hold(t.Context(), e, "v2.4.2", "cri") },
+			"hold": func(e Engine) error { return CheckFaultless(t.Context(), e, "v2.4.2", "cri") },
 			"trace": func(e Engine) error {
 				_, err := Trace(t.Context(), e, Options{Containerd: "v2.4.2"}, "cri")
 				return err

@@ -64,7 +64,7 @@ func candidates(traces []Traces) []candidate {
 
 // compare orders hits by the costs of their workloads, and then by their points.
 func (c candidate) compare(o candidate) int {
-	return cmp.Or(cmp.Compare(cost(c.workload), cost(o.workload)),
+	return cmp.Or(cmp.Compare(indexOf(c.workload), indexOf(o.workload)),
 		c.counted().compare(o.counted()), cmp.Compare(c.Nth, o.Nth))
 }
 
@@ -163,7 +163,7 @@ func firstHits(all []candidate, most int, eachPath, everyWorkload bool) []candid
 		units[u] = append(units[u], c)
 	}
 	keys := slices.SortedFunc(maps.Keys(units), func(a, b unit) int {
-		return cmp.Or(cmp.Compare(cost(a.workload), cost(b.workload)), a.compare(b.moment),
+		return cmp.Or(cmp.Compare(indexOf(a.workload), indexOf(b.workload)), a.compare(b.moment),
 			cmp.Compare(slices.Index(Paths, a.path), slices.Index(Paths, b.path)))
 	})
 	best := cheapest(keys, units)

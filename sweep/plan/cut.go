@@ -42,7 +42,7 @@ func (p Plan) Cut(o Options) (Plan, []int, error) {
 	if len(at) == 0 {
 		return Plan{}, nil, &EmptyError{Filter: o.String(), Before: len(p.Specs), Options: p.Options}
 	}
-	return cut.Sealed(), at, nil
+	return cut.WithDigest(), at, nil
 }
 
 // passed identifies a hit by its point, its workload, its path and its number.

@@ -55,9 +55,9 @@ func (f Fault) Place() string { return f.Point.Who + " " + f.Point.What }
 // Kills reports whether the fault ends the process.
 func (f Fault) Kills() bool { return slices.Contains([]string{"crash", "panic"}, f.Word()) }
 
-// Meeting returns the part of the fault that identifies the hit. Two faults of one case
+// HitKey returns the part of the fault that identifies the hit. Two faults of one case
 // with the same Meeting cannot both happen.
-func (f Fault) Meeting() Fault {
+func (f Fault) HitKey() Fault {
 	return Fault{Point: f.Point, Nth: f.Nth, Action: string(verb(f.Action).Moment())}
 }
 

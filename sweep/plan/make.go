@@ -47,7 +47,7 @@ func Make(ctx context.Context, e Engine, o Options, parallel int) (Plan, error) 
 				if o.AsItIs {
 					return nil
 				}
-				return Hold(ctx, e, o.Containerd, name)
+				return CheckFaultless(ctx, e, o.Containerd, name)
 			})
 		}
 		for n := range runs {
@@ -109,7 +109,7 @@ func (p Plan) Complete(ctx context.Context) (Plan, error) {
 	if err := p.locate(ctx); err != nil {
 		return p, err
 	}
-	return p.Sealed(), p.check("plan")
+	return p.WithDigest(), p.check("plan")
 }
 
 // locate notes the source lines of the plan's statements.

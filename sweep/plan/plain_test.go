@@ -53,7 +53,7 @@ func TestHoldPlain(t *testing.T) {
 			if tt.verdict != nil {
 				e.by[name] = *tt.verdict
 			}
-			unable, err := HoldPlain(t.Context(), e, tt.options, nil, 1)
+			unable, err := CheckPlain(t.Context(), e, tt.options, nil, 1)
 			if (err != nil) != tt.fails || len(unable) != tt.unable {
 				t.Errorf("%v, %d that the machine cannot run", err, len(unable))
 			}
@@ -75,7 +75,7 @@ func TestHoldPlain(t *testing.T) {
 func TestHoldPlainIsEnded(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	end()
-	_, err := HoldPlain(ctx, &verdicts{apis: map[harness.API]int{}}, Options{}, nil, 2)
+	_, err := CheckPlain(ctx, &verdicts{apis: map[harness.API]int{}}, Options{}, nil, 2)
 	var trace *TraceError
 	if !errors.Is(err, context.Canceled) || errors.As(err, &trace) {
 		t.Error(err)
@@ -86,7 +86,7 @@ func TestHoldPlainIsEnded(t *testing.T) {
 func TestHoldPlainRunsMore(t *testing.T) {
 	for outcome, fails := range map[harness.Outcome]bool{harness.Held: false, harness.Violated: true} {
 		e := &verdicts{by: map[string]harness.Verdict{"more": {Outcome: outcome}}, apis: map[harness.API]int{}}
-		_, err := HoldPlain(t.Context(), e, Options{}, []harness.Case{{Name: "more"}}, 1)
+		_, err := CheckPlain(t.Context(), e, Options{}, []harness.Case{{Name: "more"}}, 1)
 		var trace *TraceError
 		if got := errors.As(err, &trace) && trace.Workload == "more"; got != fails {
 			t.Errorf("%s: %v", outcome, err)

@@ -95,7 +95,7 @@ func New(o Options, traces []Traces) (Plan, error) {
 		return Plan{}, err
 	}
 	p.Specs = Distinct(append(p.Specs, specs...)) // both may have the same case
-	return p.Sealed(), p.check("plan")
+	return p.WithDigest(), p.check("plan")
 }
 
 // Distinct returns the cases without duplicates.
@@ -126,8 +126,8 @@ var widest = Options{EveryWorkload: true, Hits: "path"}
 // cuts).
 func (p Plan) HasAllCuts() bool { return p.Options == widest.String() }
 
-// Sealed returns the plan with its digest.
-func (p Plan) Sealed() Plan {
+// WithDigest returns the plan with its digest.
+func (p Plan) WithDigest() Plan {
 	p.Format = Format
 	p.Digest = p.digest()
 	return p

@@ -36,11 +36,11 @@ type Spec struct {
 	Ending bool `json:"ending,omitempty"`
 }
 
-// Tries returns how often the case runs while its fault does not fire. On a busy machine
+// MaxRuns returns how often the case runs while its fault does not fire. On a busy machine
 // a hit of every trace may be missing three times in a row. For example, a shim whose
 // first connection to a restarted containerd succeeds does not connect a second time.
 // Eight misses show that the hit no longer occurs.
-func (s Spec) Tries() int {
+func (s Spec) MaxRuns() int {
 	if s.Unsteady {
 		return 3
 	}
@@ -114,7 +114,7 @@ func Simpler(a, b Spec) int {
 	return cmp.Or(
 		cmp.Compare(len(a.Faults), len(b.Faults)), compareBools(a.Unsteady, b.Unsteady),
 		cmp.Compare(simplicity(x.Word()), simplicity(y.Word())),
-		cmp.Compare(cost(a.Workload), cost(b.Workload)), cmp.Compare(x.Nth, y.Nth),
+		cmp.Compare(indexOf(a.Workload), indexOf(b.Workload)), cmp.Compare(x.Nth, y.Nth),
 	)
 }
 

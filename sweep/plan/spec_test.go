@@ -64,7 +64,7 @@ func TestSame(t *testing.T) {
 		{"two", one(harness.Container{Signal: "SIGTERM"}), true},
 		{"task", with(oneExec, harness.Container{Exit: 7, Execs: []harness.ExecSpec{{Exit: 3}}}), false},
 		{"exec-shared", one(harness.Container{Exit: 7}), false},
-		{"exec-shared", with(workloads[cost("exec-shared")].Script,
+		{"exec-shared", with(workloads[indexOf("exec-shared")].Script,
 			harness.Container{Exit: 3, SharedPID: true, Execs: []harness.ExecSpec{{Stays: true}}}), true},
 		{"output", with(oneExec, harness.Container{Exit: 3, Lines: 7000,
 			Execs: []harness.ExecSpec{{Exit: 9}}}), true},
@@ -126,7 +126,7 @@ func TestPlansThatCannotBeRead(t *testing.T) {
 	if back, err := Read(file); err != nil || back.Digest != whole.Digest || len(back.Specs) != len(whole.Specs) {
 		t.Errorf("%s, want %s: %v", back.Digest, whole.Digest, err)
 	}
-	nothing := Plan{Specs: []Spec{{Workload: "task"}}}.Sealed()
+	nothing := Plan{Specs: []Spec{{Workload: "task"}}}.WithDigest()
 	if err := nothing.Check("x"); err == nil || !strings.Contains(err.Error(), "needs a fault") {
 		t.Errorf("a case without a fault: %v", err)
 	}
@@ -134,7 +134,7 @@ func TestPlansThatCannotBeRead(t *testing.T) {
 
 // A hit that some trace lacked may be missed, so the case has fewer tries.
 func TestTries(t *testing.T) {
-	if sure, perhaps := (Spec{}).Tries(), (Spec{Unsteady: true}).Tries(); sure <= perhaps || perhaps < 2 {
+	if sure, perhaps := (Spec{}).MaxRuns(), (Spec{Unsteady: true}).MaxRuns(); sure <= perhaps || perhaps < 2 {
 		t.Errorf("%d tries of what every trace had, %d of what one lacked", sure, perhaps)
 	}
 }

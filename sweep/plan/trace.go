@@ -57,10 +57,10 @@ func (e *TraceError) Error() string {
 	return fmt.Sprintf("%s must hold without a fault before a sweep:\n%s", e.Workload, e.Verdict)
 }
 
-// Hold runs a workload without a fault and without a trace, and returns an error if it
+// CheckFaultless runs a workload without a fault and without a trace, and returns an error if it
 // does not hold. This run checks more than a traced run, which omits the client's extra
 // calls, because their hits would count.
-func Hold(ctx context.Context, e Engine, containerd, name string) error {
+func CheckFaultless(ctx context.Context, e Engine, containerd, name string) error {
 	w, err := workloadNamed(name)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func Hold(ctx context.Context, e Engine, containerd, name string) error {
 		return ended
 	}
 	rerun := func() harness.Verdict { return e.Run(ctx, c) }
-	if v, ok := orLostByChance(ctx, v, Like(name), rerun); !ok {
+	if v, ok := orLostByChance(ctx, v, WithKnownFindingsOf(name), rerun); !ok {
 		return &TraceError{name, v}
 	}
 	return ctx.Err()
@@ -107,7 +107,7 @@ func Trace(ctx context.Context, e Engine, o Options, name string) ([]Hit, error)
 		}
 		return next.Verdict
 	}
-	if v, ok := orLostByChance(ctx, t.Verdict, Like(name), rerun); !ok {
+	if v, ok := orLostByChance(ctx, t.Verdict, WithKnownFindingsOf(name), rerun); !ok {
 		return nil, &TraceError{name, v}
 	}
 	if ended := ctx.Err(); ended != nil {

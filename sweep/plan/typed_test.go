@@ -106,7 +106,7 @@ func TestTypedErrorsArePlanned(t *testing.T) {
 			typed++
 			bare := f
 			bare.Action = "error(x)"
-			if f.Meeting() != bare.Meeting() {
+			if f.HitKey() != bare.HitKey() {
 				t.Errorf("%s does not happen at the moment of a bare error", f)
 			}
 		}

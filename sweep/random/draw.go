@@ -50,7 +50,7 @@ func (fs faults) specs() *rapid.Generator[plan.Spec] {
 		}
 		s := plan.Spec{Workload: rapid.SampledFrom(workloads).Draw(t, "workload")}
 		one := fault(fs[s.Workload])
-		s.Faults = rapid.SliceOfNDistinct(one, 1, maxFaults, plan.Fault.Meeting).Draw(t, "faults")
+		s.Faults = rapid.SliceOfNDistinct(one, 1, maxFaults, plan.Fault.HitKey).Draw(t, "faults")
 		slices.SortStableFunc(s.Faults, func(a, b plan.Fault) int { return cmp.Compare(stage(a.Path), stage(b.Path)) })
 		return s
 	})

@@ -40,7 +40,7 @@ func basePlan(t *testing.T) plan.Plan {
 		}
 	}
 	add("Kill", "entry", "crash", "delete", "task").Unsteady = true
-	return p.Sealed()
+	return p.WithDigest()
 }
 
 // engine returns verdicts without running cases. Real cases run in

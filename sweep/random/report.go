@@ -47,7 +47,7 @@ func NewReport(ctx context.Context, draws []Draw, base plan.Plan, file string, m
 			rep.NotReached++
 		}
 	}
-	p = p.Sealed()
+	p = p.WithDigest()
 	rep.Report = triage.NewReport(journal.Head{Plan: p}, results, known)
 	rep.Plan = p
 	rep.Missed = nil // the reasons differ from plan to plan; the draws have them
@@ -60,7 +60,7 @@ func NewReport(ctx context.Context, draws []Draw, base plan.Plan, file string, m
 // all had a result, and 0 otherwise. A plan with a fault that was not reached is normal.
 func (r Report) Status() int {
 	switch {
-	case r.Fresh() > 0 || len(r.Gone()) > 0:
+	case r.NeedAttention() > 0 || len(r.Gone()) > 0:
 		return 1
 	case r.Fired == 0:
 		return 3

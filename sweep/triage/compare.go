@@ -46,11 +46,11 @@ func (c Comparison) Agree() bool {
 // Difference is a case with different results in two sweeps.
 type Difference struct {
 	Spec plan.Spec
-	A, B Said
+	A, B CaseResult
 }
 
-// Said is the result of a case in a sweep, without the parts of one run.
-type Said struct {
+// CaseResult is the result of a case in a sweep, without the parts of one run.
+type CaseResult struct {
 	Outcome harness.Outcome
 	Why     string      // why the case is invalid, for people.
 	Reason  string      // the compared form of Why.
@@ -128,7 +128,7 @@ func (c *Comparison) add(s plan.Spec, x, y journal.Result, known []catalogue.Exc
 	a.Only, b.Only = onlyA, onlyB
 	a.By, b.By = leftByChance(known, s, x.Found, onlyA), leftByChance(known, s, y.Found, onlyB)
 	d := Difference{Spec: s, A: a, B: b}
-	raced := func(s Said) bool { return len(s.Only) == 0 || len(s.By) > 0 }
+	raced := func(s CaseResult) bool { return len(s.Only) == 0 || len(s.By) > 0 }
 	switch {
 	case (a.Outcome == harness.Invalid) != (b.Outcome == harness.Invalid):
 		c.OneSided = append(c.OneSided, d)
@@ -160,8 +160,8 @@ func leftByChance(known []catalogue.Excuse, s plan.Spec, found []finding.Finding
 	return ids
 }
 
-func said(r journal.Result) Said {
-	s := Said{Outcome: r.Outcome, Why: r.Why, Reason: r.Reason()}
+func said(r journal.Result) CaseResult {
+	s := CaseResult{Outcome: r.Outcome, Why: r.Why, Reason: r.Reason()}
 	for _, f := range r.Found {
 		if t := signatureOf(f); !slices.Contains(s.Only, t) {
 			s.Only = append(s.Only, t)
@@ -202,7 +202,7 @@ func (c Comparison) String() string {
 	return b.String()
 }
 
-func (s Said) write(b *quote.Text, who string) {
+func (s CaseResult) write(b *quote.Text, who string) {
 	head, why := fmt.Sprintf("  %s: %s", who, s.Outcome), ""
 	if s.Why != "" {
 		why = ": " + s.Why

@@ -144,7 +144,7 @@ func TestCompareRefuses(t *testing.T) {
 // sweepOf begins the journal of a sweep of these points.
 func sweepOf(t *testing.T, shard plan.Shard, points ...string) (string, *journal.Journal) {
 	t.Helper()
-	h := headOf(planOf(points...).Sealed())
+	h := headOf(planOf(points...).WithDigest())
 	h.Shard = shard
 	dir := t.TempDir()
 	j, err := journal.Create(dir, h)

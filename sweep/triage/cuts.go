@@ -65,7 +65,7 @@ func (w WithCuts) JSON(to io.Writer) error {
 			Planned int      `json:"planned"`
 			Fired   int      `json:"fired"`
 			Status  int      `json:"status"`
-		}{c.name(), c.Fresh(), c.Gone(), c.Planned, c.Fired, c.Status()}); err != nil {
+		}{c.name(), c.NeedAttention(), c.Gone(), c.Planned, c.Fired, c.Status()}); err != nil {
 			return err
 		}
 	}
@@ -144,6 +144,6 @@ func (c Cut) String() string {
 	for _, often := range c.TooOften() {
 		fresh = append(fresh, "residue "+often.String())
 	}
-	return fmt.Sprintf("%s: %s, %s, %d of %d planned fired", c.name(), named(c.Fresh(), "new", fresh),
+	return fmt.Sprintf("%s: %s, %s, %d of %d planned fired", c.name(), named(c.NeedAttention(), "new", fresh),
 		named(len(c.Gone()), "gone", c.Gone()), c.Fired, c.Planned)
 }

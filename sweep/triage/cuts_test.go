@@ -79,8 +79,8 @@ func TestACutSaysWhatTheWholeSays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := NewReport(cut, of, known); r.Fresh() != wantNew || len(r.Gone()) != wantGone {
-			t.Errorf("%s: %d new, gone %v; want %d and %d", o.Chosen(), r.Fresh(), r.Gone(), wantNew, wantGone)
+		if r := NewReport(cut, of, known); r.NeedAttention() != wantNew || len(r.Gone()) != wantGone {
+			t.Errorf("%s: %d new, gone %v; want %d and %d", o.Chosen(), r.NeedAttention(), r.Gone(), wantNew, wantGone)
 		}
 	}
 	t.Logf("%d cases, %d cuts", len(specs), len(cuts))

@@ -90,10 +90,10 @@ func TestARaceByChance(t *testing.T) {
 			r.New[i].Shown = c.shown
 		}
 		r.Settle(p)
-		if other := len(r.New) - len(r.Reproduced()); r.Fresh() != c.fresh || other > 0 != (c.other > 0) {
-			t.Errorf("%s: %d new, %d new and not reproduced, want %d and %d\n%s", name, r.Fresh(), other, c.fresh, c.other, r)
+		if other := len(r.New) - len(r.Reproduced()); r.NeedAttention() != c.fresh || other > 0 != (c.other > 0) {
+			t.Errorf("%s: %d new, %d new and not reproduced, want %d and %d\n%s", name, r.NeedAttention(), other, c.fresh, c.other, r)
 		}
-		if settled := len(r.New) == 0; settled != strings.Contains(r.String(), "by chance, elsewhere") && r.Fresh() == 0 {
+		if settled := len(r.New) == 0; settled != strings.Contains(r.String(), "by chance, elsewhere") && r.NeedAttention() == 0 {
 			t.Errorf("%s:\n%s", name, r)
 		}
 	}
@@ -125,7 +125,7 @@ func TestMoreCasesThanAreKnown(t *testing.T) {
 		p.Options, p.Among, p.Paused, p.OfCuts = c.options, c.among, c.paused, c.cut
 		one := report(p, []catalogue.Excuse{k}, shimLeft(1, "c0"), nil)
 		two := report(p, []catalogue.Excuse{k}, shimLeft(1, "c0"), shimLeft(2, "c0"))
-		if one.Status() != 0 || two.Status() != c.want || two.Fresh() != c.want {
+		if one.Status() != 0 || two.Status() != c.want || two.NeedAttention() != c.want {
 			t.Errorf("%q: status %d of one case, %d of two, want 0 and %d\n%s",
 				c.options, one.Status(), two.Status(), c.want, two)
 		}

@@ -26,7 +26,7 @@ func windowsOf(k catalogue.Excuse, s plan.Spec) []catalogue.Window {
 		return f.Word() == "crash" && f.Point.Who == "containerd"
 	})
 	return slices.DeleteFunc(k.Windows(), func(w catalogue.Window) bool {
-		like := slices.ContainsFunc(plan.Like(s.Workload), func(name string) bool { return among(w.Workloads, name) })
+		like := slices.ContainsFunc(plan.WithKnownFindingsOf(s.Workload), func(name string) bool { return among(w.Workloads, name) })
 		return !like || !slices.ContainsFunc(s.Faults, func(f plan.Fault) bool {
 			onPath := among(w.Paths, f.Path) ||
 				loads && (slices.Contains(w.Paths, "load") || f.Path == "load" && f.Point.Who == "shim")
@@ -171,7 +171,7 @@ func split(p plan.Plan, known []catalogue.Excuse, all []shown, fired func(spec i
 				return slices.Contains(direct, f) || slices.Contains(with, f)
 			})
 		}
-		chance := catalogue.ByChance(known, p.Version, plan.Like(p.Specs[c.spec].Workload), rest)
+		chance := catalogue.ByChance(known, p.Version, plan.WithKnownFindingsOf(p.Specs[c.spec].Workload), rest)
 		for _, o := range occurrences(c.spec, rest) {
 			o.chance = chance
 			fresh = append(fresh, o)

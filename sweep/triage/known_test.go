@@ -208,8 +208,8 @@ func TestAFindingIsKnownWhereItsFaultFired(t *testing.T) {
 		r := NewReport(headOf(p), []journal.Result{
 			{I: 1, Outcome: harness.Violated, Paths: c.paths, Found: shimLeft(1, "c0")},
 		}, []catalogue.Excuse{k})
-		if r.Fresh() != c.fresh {
-			t.Errorf("%s: %d new, want %d\n%s", name, r.Fresh(), c.fresh, r)
+		if r.NeedAttention() != c.fresh {
+			t.Errorf("%s: %d new, want %d\n%s", name, r.NeedAttention(), c.fresh, r)
 		}
 	}
 	if p.Specs[1].Last().Path != "create" {
@@ -219,7 +219,7 @@ func TestAFindingIsKnownWhereItsFaultFired(t *testing.T) {
 	r := NewReport(headOf(p), []journal.Result{
 		{I: 1, Outcome: harness.Violated, Paths: []string{"start"}, Found: shimLeft(1, "c0")},
 	}, []catalogue.Excuse{planned})
-	if r.Fresh() != 0 {
+	if r.NeedAttention() != 0 {
 		t.Errorf("what was planned in the window is new, because it fired a moment later\n%s", r)
 	}
 }

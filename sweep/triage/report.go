@@ -224,9 +224,11 @@ func (r Report) TooOften() []rate.Count {
 	return slices.DeleteFunc(slices.Clone(r.Residues), func(c rate.Count) bool { return !c.Exceeds() })
 }
 
-// Fresh returns the number of results that need attention: reproduced new clusters, known
+// NeedAttention returns the number of results that need attention: reproduced new clusters, known
 // findings with too many cases, and residues that occur too often.
-func (r Report) Fresh() int { return len(r.Reproduced()) + len(r.Exceeded()) + len(r.TooOften()) }
+func (r Report) NeedAttention() int {
+	return len(r.Reproduced()) + len(r.Exceeded()) + len(r.TooOften())
+}
 
 // Seen returns the number of known findings in the sweep.
 func (r Report) Seen() int {
@@ -256,7 +258,7 @@ func (r Report) Status() int {
 	}
 	blind = blind || fewer > max(1, r.Planned/maxFewer)
 	switch {
-	case r.Fresh() > 0 || len(r.Gone()) > 0:
+	case r.NeedAttention() > 0 || len(r.Gone()) > 0:
 		return 1
 	case r.Executed < r.Planned || r.Fired == 0 || blind:
 		return 3
@@ -292,7 +294,7 @@ func (r Report) JSON(w io.Writer) error {
 		NotReproduced int `json:"notReproduced"`
 		Known         int `json:"known"`
 		Gone          int `json:"gone"`
-	}{r, r.Fresh(), len(r.New) - len(r.Reproduced()), r.Seen(), len(r.Gone())})
+	}{r, r.NeedAttention(), len(r.New) - len(r.Reproduced()), r.Seen(), len(r.Gone())})
 	enc := json.NewEncoder(w)
 	for _, line := range lines {
 		if err := enc.Encode(line); err != nil {

@@ -49,7 +49,7 @@ func signatures(found []finding.Finding) (all []Signature) {
 // companions. A companion is a further symptom of the same cause.
 func reduced(found []finding.Finding) (main, with []Signature) {
 	alone := slices.DeleteFunc(slices.Clone(found), func(f finding.Finding) bool {
-		return slices.ContainsFunc(found, func(o finding.Finding) bool { return compare.ComesWith(f, o) })
+		return slices.ContainsFunc(found, func(o finding.Finding) bool { return compare.FollowsFrom(f, o) })
 	})
 	main = signatures(alone)
 	with = slices.DeleteFunc(signatures(found), func(s Signature) bool { return slices.Contains(main, s) })

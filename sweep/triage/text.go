@@ -69,7 +69,7 @@ func (r Report) String() string {
 		unreproduced = fmt.Sprintf(", %d new and not reproduced", n)
 	}
 	b.Line("")
-	b.Line("%d new, %d known, %d gone%s", r.Fresh(), r.Seen(), len(r.Gone()), unreproduced)
+	b.Line("%d new, %d known, %d gone%s", r.NeedAttention(), r.Seen(), len(r.Gone()), unreproduced)
 	return b.String()
 }
 

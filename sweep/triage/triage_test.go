@@ -342,7 +342,7 @@ func TestStatus(t *testing.T) {
 
 // Every result of a journal can be reported.
 func FuzzReport(f *testing.F) {
-	p := planOf(start+"a", start+"b").Sealed()
+	p := planOf(start+"a", start+"b").WithDigest()
 	results := []journal.Result{
 		{I: 1, Outcome: harness.Violated, Found: shimLeft(4, "c0")}, {I: 0, Outcome: harness.Invalid, Why: "x"}}
 	dir := f.TempDir()
