@@ -1,7 +1,7 @@
 // Package audit inspects a live node. It reports shims, sockets, bundles, mounts,
 // cgroups, tasks and runc states without an owner.
 //
-// [Look] reads the state of a [Node] once: /proc, the disk through /proc/PID/root, and
+// [Scan] reads the state of a [Node] once: /proc, the disk through /proc/PID/root, and
 // the responses of each containerd. [Compare] is a pure function that returns the
 // suspects of a Node. [Run] looks twice, because an object that is being created or
 // removed is not a leak.

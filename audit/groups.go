@@ -33,7 +33,7 @@ const maxUsers = 20
 
 // groups returns the containerds and shims of root, grouped by place. Processes of other
 // users are in no group.
-func (l *scan) groups(ctx context.Context) ([]*group, error) {
+func (l *nodeScan) groups(ctx context.Context) ([]*group, error) {
 	if err := l.checkPID(); err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (l *scan) groups(ctx context.Context) ([]*group, error) {
 }
 
 // checkPID returns an error if the audit cannot look from Options.PID.
-func (l *scan) checkPID() error {
+func (l *nodeScan) checkPID() error {
 	if l.PID == 0 {
 		return nil
 	}
@@ -108,7 +108,7 @@ func (l *scan) checkPID() error {
 }
 
 // users returns a group for each containerd of a user, with the shims of the same user.
-func (l *scan) users(placeOf func(pid int) place) []*group {
+func (l *nodeScan) users(placeOf func(pid int) place) []*group {
 	if !l.Untrusted {
 		return nil
 	}
@@ -129,7 +129,7 @@ func (l *scan) users(placeOf func(pid int) place) []*group {
 }
 
 // rootOf identifies a process's root by its /run. It returns "" if /run cannot be read.
-func (l *scan) rootOf(ctx context.Context, pid int) string {
+func (l *nodeScan) rootOf(ctx context.Context, pid int) string {
 	name := filepath.Join(l.Proc, strconv.Itoa(pid), "root/run")
 	at, _ := attempt(ctx, name, l.hangs, func(func(string)) string { // the view reports the error
 		var st unix.Stat_t

@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// ContainerKind is a container of CRI that CRI does not list, or that CRI reports as running
-// without a task.
+// ContainerKind is a container of CRI that CRI does not list, or that CRI reports as
+// running without a task.
 const ContainerKind Kind = "container"
 
 var inCRIKind = kind{

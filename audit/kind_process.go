@@ -5,8 +5,8 @@ import (
 	"path"
 )
 
-// ProcessKind is a process of a container that containerd does not know, or a zombie below
-// a shim.
+// ProcessKind is a process of a container that containerd does not know, or a zombie
+// below a shim.
 const ProcessKind Kind = "process"
 
 var forgottenKind = kind{

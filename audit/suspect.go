@@ -15,7 +15,7 @@ type Kind string
 type kind struct {
 	name Kind
 	// read reads the kind's objects on the disk into the view. It is nil if another kind or
-	// look.go reads them.
+	// scan.go reads them.
 	read func(*viewing) error
 	find func(*comparison) []Suspect
 	// do returns a line of advice for the operator. The audit itself changes nothing.

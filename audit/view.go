@@ -15,7 +15,7 @@ import (
 
 // viewing takes one view.
 type viewing struct {
-	*scan
+	*nodeScan
 	*View
 	group *group
 	at    func(what string) // notes the next step

@@ -13,16 +13,16 @@ import (
 	"github.com/shimquake/shimquake/oracle/wording"
 )
 
-// KnownViolations describes releases that are known to violate a case, and their findings. It excuses
-// nothing: `shimquake run` still calls such a verdict violated. The suites and the
-// nightly runs over old releases compare their verdicts with it, so that they report a
-// release that became better or worse.
+// KnownViolations describes releases that are known to violate a case, and their
+// findings. It excuses nothing: `shimquake run` still calls such a verdict violated.
+// The suites and the nightly runs over old releases compare their verdicts with it, so
+// that they report a release that became better or worse.
 type KnownViolations struct {
 	// Releases is a range of semantic versions, such as "< 2.4.0".
 	Releases string
 	// By are the expected violations. The case must show each of them, and each of its
-	// violations must match one. The consequences of a leaked shim need no entry. These are
-	// the files that it keeps open and the id that it blocks (compare.Companions).
+	// violations must match one. The consequences of a leaked shim need no entry. These
+	// are the files that it keeps open and the id that it blocks (compare.Companions).
 	By []finding.Match
 	// OneOf means that one of By is enough, because chance decides which of them the run
 	// shows.
@@ -48,8 +48,8 @@ func (b KnownViolations) check() error {
 	return nil
 }
 
-// KnownViolationsOn returns the known violations of a release, such as "v2.3.7". It returns nil if
-// the case must hold there.
+// KnownViolationsOn returns the known violations of a release, such as "v2.3.7". It
+// returns nil if the case must hold there.
 func (c Case) KnownViolationsOn(version string) *KnownViolations {
 	v, err := semver.NewVersion(version)
 	if err != nil {
@@ -64,9 +64,9 @@ func (c Case) KnownViolationsOn(version string) *KnownViolations {
 	return nil
 }
 
-// CompareWithKnown compares the verdict with the known violations of the release, and returns the
-// difference as an error. It returns nil if the case held and has no known violations, or
-// if the run showed exactly the known ones.
+// CompareWithKnown compares the verdict with the known violations of the release, and
+// returns the difference as an error. It returns nil if the case held and has no known
+// violations, or if the run showed exactly the known ones.
 func (v Verdict) CompareWithKnown() error {
 	bad := v.Case.KnownViolationsOn(v.Version)
 	if bad == nil {

@@ -140,7 +140,7 @@ const (
 	Underway Stage = "underway"
 	// Removed: the client is done, including the removal.
 	Removed Stage = "removed"
-	// LookedAt: the inventory after the removal was taken.
+	// Inspected: the inventory after the removal was taken.
 	Inspected Stage = "looked-at"
 	// Completed: the second use of the first id is over, or was not needed.
 	Completed Stage = "completed"

@@ -129,7 +129,7 @@ func (s Schedule) todo() []int {
 	return append(first, rest...)
 }
 
-// one runs a case until its fault has fired, at most Spec.Tries times.
+// one runs a case until its fault has fired, at most Spec.MaxRuns times.
 func (s Schedule) one(ctx context.Context, i int) (journal.Result, error) {
 	spec := s.Head.Plan.Specs[i]
 	c, err := spec.Case(s.Head.Plan.Containerd)

@@ -51,15 +51,15 @@ func (s *Session) AwaitOOM(ctx context.Context, i *harness.Instance) {
 	}
 }
 
-// ExceededMemory reports whether a container's payload or its child has begun to exceed the
-// memory limit. If not, there is no OOM kill to wait for.
+// ExceededMemory reports whether a container's payload or its child has begun to exceed
+// the memory limit. If not, there is no OOM kill to wait for.
 func (s *Session) ExceededMemory(i *harness.Instance) bool {
 	own, err := s.Payload(i.Name)
 	return err == nil && !own.HoggedAt.IsZero()
 }
 
-// HasExitEvent reports whether an exit event has come about a container's init (exec is "") or
-// about an exec in the container.
+// HasExitEvent reports whether an exit event has come about a container's init (exec is
+// "") or about an exec in the container.
 func (s *Session) HasExitEvent(id, exec string) bool {
 	return slices.ContainsFunc(s.Events.Events(), func(e event.Task) bool {
 		return e.Container == id && e.Topic == event.TopicExit && e.Exec == exec

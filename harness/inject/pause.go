@@ -54,12 +54,12 @@ func (in *Injector) step(
 		return nil
 	case "start":
 		in.Daemon.Release()
-		if _, _, err := in.Daemon.Up(ctx); err != nil { // not a failed step: the judge reports it
+		if _, _, err := in.Daemon.Connect(ctx); err != nil { // not a failed step: the judge reports it
 			in.record.Failed("harness", "containerd was started, but does not respond", err)
 		}
 		return nil
 	case "ask": // the judge checks the response
-		return in.Ask(ctx, p.Fault.At.String())
+		return in.AskWhilePaused(ctx, p.Fault.At.String())
 	case "cancel", "await":
 		return in.client(ctx, s, cancel, done)
 	}

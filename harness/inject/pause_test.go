@@ -23,7 +23,7 @@ func (f *fake) Freeze(context.Context) error { return nil }
 func (f *fake) Thaw(context.Context) error   { return nil }
 func (f *fake) Release()                     { f.down = false }
 
-func (f *fake) Up(context.Context) (*containerd.Client, *grpc.ClientConn, error) {
+func (f *fake) Connect(context.Context) (*containerd.Client, *grpc.ClientConn, error) {
 	return nil, nil, nil
 }
 
@@ -35,10 +35,10 @@ func paused(t *testing.T, steps ...string) *fake {
 	close(none)
 	in := New(t.Context(), harness.Case{}, Target{
 		Daemon: d, Processes: noProcesses, Removed: none,
-		InitPID:  func(context.Context, string) (int, error) { return 0, signal.ErrGone },
-		InFlight: func() (func(), <-chan struct{}) { return func() {}, none },
-		Exited:   func(context.Context) error { return nil },
-		Ask:      func(context.Context, string) error { return nil },
+		InitPID:        func(context.Context, string) (int, error) { return 0, signal.ErrGone },
+		InFlight:       func() (func(), <-chan struct{}) { return func() {}, none },
+		Exited:         func(context.Context) error { return nil },
+		AskWhilePaused: func(context.Context, string) error { return nil },
 	}, &record.Recorder{})
 	in.onPause(failpoints.Pause{
 		Fault:   failpoints.PauseAt("rpc:shim:Task.Delete:entry", failpoints.Steps(steps...)...),

@@ -27,7 +27,7 @@ func criEvents(h *harness.History) (found []finding.Finding, _ []harness.Problem
 	if h.CRI == nil || !settled(h) || h.CRI.NoEvents && hasNoCRIEvents(h.Version) {
 		return nil, nil
 	}
-	found = secondUntold(h)
+	found = eventsOfOneClient(h)
 	for _, id := range idsOf(h.CRI.Events) {
 		found = append(found, order(h, id)...)
 	}

@@ -16,10 +16,10 @@ import (
 // millisecond.
 const askedForEvents = time.Second
 
-// secondUntold returns the first event that only one of two clients of GetContainerEvents
-// got, in a case without a fault. Events before the second client's subscription are not
-// judged.
-func secondUntold(h *harness.History) []finding.Finding {
+// eventsOfOneClient returns the first event that only one of two clients of
+// GetContainerEvents got, in a case without a fault. Events before the second client's
+// subscription are not judged.
+func eventsOfOneClient(h *harness.History) []finding.Finding {
 	if h.CRI.Second == nil || !h.Case.Faultless() || len(h.Deaths) > 0 {
 		return nil
 	}
@@ -37,8 +37,9 @@ func secondUntold(h *harness.History) []finding.Finding {
 		fact.By: fact.AnotherClient, fact.Count: strconv.Itoa(len(missed))})}
 }
 
-// HasDueEventsOfAnother reports whether one client must still get an event that another client got. The
-// first client asked for events at since. The runner waits for the event.
+// HasDueEventsOfAnother reports whether one client must still get an event that another
+// client got. The first client asked for events at since. The runner waits for the
+// event.
 func HasDueEventsOfAnother(told, another []criview.Event, since time.Time) bool {
 	return len(missedBy(told, another, since)) > 0
 }

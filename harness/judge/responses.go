@@ -58,7 +58,7 @@ type follow struct {
 
 func (f *follow) add(of script.Object, from time.Time, took time.Duration, lost bool, fs fact.Facts,
 	next, anyway func(model.Config) []model.Config) {
-	o := model.Op{From: from, To: from.Add(took), Next: next, Anyway: anyway}
+	o := model.Op{From: from, To: from.Add(took), Next: next, NextDespite: anyway}
 	if f.h.MayHaveBegun(o.To, func(failpoints.Fault) bool { return true }) {
 		delete(f.made, len(f.ops))
 		return

@@ -29,14 +29,14 @@ func at(s int) time.Time {
 func call(from, to int, verb string, of script.Object, got harness.Response) Op {
 	c := Call{Verb: verb, Of: of, Signal: "SIGKILL"}
 	return Op{From: at(from), To: at(to),
-		Next:   func(m Config) []Config { return m.Next(c, got) },
-		Anyway: func(m Config) []Config { return m.NextDespite(c, got) }}
+		Next:        func(m Config) []Config { return m.Next(c, got) },
+		NextDespite: func(m Config) []Config { return m.NextDespite(c, got) }}
 }
 
 func sees(when int, of script.Object, value string) Op {
 	return Op{From: at(when), To: at(when),
-		Next:   func(m Config) []Config { return m.Allows(of, value) },
-		Anyway: func(m Config) []Config { return m.Adopt(of, value) }}
+		Next:        func(m Config) []Config { return m.Allows(of, value) },
+		NextDespite: func(m Config) []Config { return m.Adopt(of, value) }}
 }
 
 const (

@@ -20,8 +20,8 @@ func (c Config) Next(call Call, got harness.Response) []Config {
 	return nil
 }
 
-// NextDespite returns the configurations with which the model continues after a response that
-// it does not allow.
+// NextDespite returns the configurations with which the model continues after a
+// response that it does not allow.
 func (c Config) NextDespite(call Call, got harness.Response) []Config {
 	_, next := c.Do(call)
 	switch {

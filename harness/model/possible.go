@@ -16,9 +16,9 @@ type Op struct {
 	// took effect in the given configuration. It returns none if the response is impossible
 	// there.
 	Next func(Config) []Config
-	// Anyway returns the configurations with which Follow continues if the response is
+	// NextDespite returns the configurations with which Follow continues if the response is
 	// impossible in every configuration.
-	Anyway func(Config) []Config
+	NextDespite func(Config) []Config
 }
 
 // Impossible is an operation whose response no possible configuration allows.
@@ -93,7 +93,7 @@ func Follow(ops []Op) (found []Impossible, ok bool) {
 
 // reply keeps the configurations in which an operation can have its response now. If
 // there are none, reply returns the configurations before, and continues with the result
-// of Op.Anyway.
+// of Op.NextDespite.
 func (f *follower) reply(op int) (before []Config, ok bool) {
 	slot := slices.Index(f.slots[:], op)
 	bit := uint16(1) << slot
@@ -112,7 +112,7 @@ func (f *follower) reply(op int) (before []Config, ok bool) {
 		if !slices.Contains(before, p.Config) {
 			before = append(before, p.Config)
 		}
-		for _, next := range f.ops[op].Anyway(p.Config) {
+		for _, next := range f.ops[op].NextDespite(p.Config) {
 			f.now[possible{next, p.done}] = true
 		}
 	}

@@ -166,6 +166,6 @@ func (x *run) target() inject.Target {
 		Daemon:    x.daemon,
 		Processes: x.processes,
 		InitPID:   x.session.InitPID, KnownPID: x.session.KnownPID, Shares: x.client.Shares,
-		InFlight: x.session.InFlight, Removed: x.removed, Exited: x.session.Exited, Ask: x.session.AskWhilePaused,
+		InFlight: x.session.InFlight, Removed: x.removed, Exited: x.session.Exited, AskWhilePaused: x.session.AskWhilePaused,
 	}
 }

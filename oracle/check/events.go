@@ -11,8 +11,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// Lifecycle has what is known about one container from other sources than events. It shows
-// which events must have arrived, and with which content.
+// Lifecycle has what is known about one container from other sources than events. It
+// shows which events must have arrived, and with which content.
 type Lifecycle struct {
 	// Namespace is the containerd namespace. An event in another one is wrong.
 	Namespace, Container string
@@ -275,8 +275,8 @@ func MinNonZero(at, bound time.Time) time.Time {
 	return bound
 }
 
-// WrongExitTime reports whether the reported time of an end is outside the possible times, and
-// returns the facts. A missing time is not wrong here.
+// WrongExitTime reports whether the reported time of an end is outside the possible
+// times, and returns the facts. A missing time is not wrong here.
 func WrongExitTime(reported, notBefore, notAfter time.Time) (fact.Facts, bool) {
 	early, late := reported.Before(notBefore.Add(-clockGrace)), reported.After(notAfter.Add(clockGrace))
 	if reported.IsZero() || reported.Unix() == 0 || !early && !late {

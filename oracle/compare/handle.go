@@ -91,9 +91,9 @@ func blame(h inventory.Handles, g group, was inventory.Handles, more int) []find
 	return out
 }
 
-// ExplainedByLeak reports whether a leak may be the reason for new descriptors and goroutines of
-// containerd. For a leaked shim, for example, containerd reads the log and waits for the
-// task.
+// ExplainedByLeak reports whether a leak may be the reason for new descriptors and
+// goroutines of containerd. For a leaked shim, for example, containerd reads the log
+// and waits for the task.
 func ExplainedByLeak(reported []finding.Finding) bool {
 	return slices.ContainsFunc(reported, func(f finding.Finding) bool { return slices.Contains(holdsHandles, f.Class) })
 }
@@ -128,8 +128,8 @@ func handleFinding(h inventory.Handles, of inventory.Held, more int) finding.Fin
 	return f
 }
 
-// AllowedHandle is a line of handles.yaml. It allows handles that a process opens at their first
-// use, and keeps.
+// AllowedHandle is a line of handles.yaml. It allows handles that a process opens at
+// their first use, and keeps.
 type AllowedHandle struct {
 	// Holder is containerd or shim.
 	Holder string `yaml:"holder"`

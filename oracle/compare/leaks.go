@@ -1,6 +1,6 @@
 // Package compare answers: which differences between two inventories are wrong? [Leaks]
-// lists the leftovers, [Vanished] and [Taken] the losses, [Forgotten] the processes that
-// containerd does not know. It has no I/O.
+// lists the leftovers, [Missing] and [LostWhileRunning] the losses, [UnknownProcesses]
+// the processes that containerd does not know. It has no I/O.
 package compare
 
 import (

@@ -24,7 +24,7 @@ func plainLike(w harness.Workload) []string {
 // CheckPlain runs the plain cases and the cases of `more`, which have no fault. It runs
 // only cases with an API that the options' workloads use, and at most parallel at once.
 // Each case must hold, or show only known bugs of the release. If one does not, the error
-// is a *TraceError. HoldPlain returns the verdicts of the cases that this machine cannot
+// is a *TraceError. CheckPlain returns the verdicts of the cases that this machine cannot
 // run.
 func CheckPlain(ctx context.Context, e Engine, o Options, more []harness.Case, parallel int) (
 	[]harness.Verdict, error) {

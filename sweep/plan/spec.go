@@ -36,10 +36,10 @@ type Spec struct {
 	Ending bool `json:"ending,omitempty"`
 }
 
-// MaxRuns returns how often the case runs while its fault does not fire. On a busy machine
-// a hit of every trace may be missing three times in a row. For example, a shim whose
-// first connection to a restarted containerd succeeds does not connect a second time.
-// Eight misses show that the hit no longer occurs.
+// MaxRuns returns how often the case runs while its fault does not fire. On a busy
+// machine a hit of every trace may be missing three times in a row. For example, a shim
+// whose first connection to a restarted containerd succeeds does not connect a second
+// time. Eight misses show that the hit no longer occurs.
 func (s Spec) MaxRuns() int {
 	if s.Unsteady {
 		return 3

@@ -30,7 +30,7 @@ type Hit struct {
 	// Pure is set if a crash or a cancellation here has the same effect as at the next
 	// statement, see weave.Statement.
 	Pure bool
-	// Ending is set if the process had been asked to exit by then, see harness.Pass.
+	// Ending is set if the process had been asked to exit by then, see harness.TracedHit.
 	Ending bool
 }
 
@@ -57,9 +57,9 @@ func (e *TraceError) Error() string {
 	return fmt.Sprintf("%s must hold without a fault before a sweep:\n%s", e.Workload, e.Verdict)
 }
 
-// CheckFaultless runs a workload without a fault and without a trace, and returns an error if it
-// does not hold. This run checks more than a traced run, which omits the client's extra
-// calls, because their hits would count.
+// CheckFaultless runs a workload without a fault and without a trace, and returns an
+// error if it does not hold. This run checks more than a traced run, which omits the
+// client's extra calls, because their hits would count.
 func CheckFaultless(ctx context.Context, e Engine, containerd, name string) error {
 	w, err := workloadNamed(name)
 	if err != nil {

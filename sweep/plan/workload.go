@@ -19,8 +19,8 @@ type workload struct {
 	// asked is set if the workload runs only when --workload names it, and not in the
 	// default sweep.
 	asked bool
-	// contains names the workloads whose steps this one contains, separated by spaces. Their
-	// known findings may show here, too.
+	// contains names the workloads whose steps this one contains, separated by spaces.
+	// Their known findings may show here, too.
 	contains string
 }
 
@@ -173,8 +173,8 @@ func indexOf(name string) int {
 	return slices.IndexFunc(workloads, func(w workload) bool { return w.name == name })
 }
 
-// WithKnownFindingsOf returns the workloads with known findings that may show in the named one: itself,
-// and the workloads that it contains.
+// WithKnownFindingsOf returns the workloads with known findings that may show in the
+// named one: itself, and the workloads that it contains.
 func WithKnownFindingsOf(name string) []string {
 	all := []string{name}
 	if name == OwnScript { // a script can contain the steps of every workload of tasks

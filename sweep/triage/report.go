@@ -224,8 +224,8 @@ func (r Report) TooOften() []rate.Count {
 	return slices.DeleteFunc(slices.Clone(r.Residues), func(c rate.Count) bool { return !c.Exceeds() })
 }
 
-// NeedAttention returns the number of results that need attention: reproduced new clusters, known
-// findings with too many cases, and residues that occur too often.
+// NeedAttention returns the number of results that need attention: reproduced new
+// clusters, known findings with too many cases, and residues that occur too often.
 func (r Report) NeedAttention() int {
 	return len(r.Reproduced()) + len(r.Exceeded()) + len(r.TooOften())
 }

@@ -23,9 +23,9 @@ func (c *Client) aside(f func()) {
 	c.Record.Call(call)
 }
 
-// requestAgain requests all states from a restarted containerd, as kubelet does after each
-// restart. The judge compares them with the states before the restart. Then lookAgain
-// checks whether containerd still reserves the names of the containers.
+// requestAgain requests all states from a restarted containerd, as kubelet does after
+// each restart. The judge compares them with the states before the restart. Then
+// requestAgain checks whether containerd still reserves the names of the containers.
 func (c *Client) requestAgain(ctx context.Context, all []*harness.Instance) {
 	if c.again {
 		return
@@ -53,10 +53,10 @@ func (c *Client) requestAgain(ctx context.Context, all []*harness.Instance) {
 // Absent is the name of a runtime and of an image that do not exist.
 const Absent = "shimquake-absent"
 
-// made creates a container. If containerd responds with an error, made checks whether the
-// container's name is free. If it is not, kubelet could never create the container,
-// because it retries with the same name.
-func (c *Client) made(ctx context.Context, i *harness.Instance) error {
+// createAndCheckName creates a container. If containerd responds with an error, it
+// checks whether the container's name is free. If it is not, kubelet could never create
+// the container, because it retries with the same name.
+func (c *Client) createAndCheckName(ctx context.Context, i *harness.Instance) error {
 	err := c.create(ctx, i)
 	if f := callerr.Of(err); f != nil && f.Answered && !givenUp(f) && !c.Case.Faultless() {
 		c.aside(func() { c.tryName(ctx, harness.CRIName{Object: fact.AContainer}, c.createAbsent(i)) })

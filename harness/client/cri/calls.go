@@ -235,8 +235,8 @@ func (c *Client) wait(ctx context.Context, i *harness.Instance) {
 // was OOM-killed. CRI may learn of the exit before it learns of the OOM kill.
 const reasonTimeout = 2 * time.Second
 
-// requestStatus requests the container's status, and records an exit. It returns true if the wait
-// for the exit is over: the container has exited, or does not exist.
+// requestStatus requests the container's status, and records an exit. It returns true
+// if the wait for the exit is over: the container has exited, or does not exist.
 func (c *Client) requestStatus(ctx context.Context, i *harness.Instance) (bool, error) {
 	is, err := c.notedStatus(ctx, i)
 	if err != nil {
@@ -267,8 +267,8 @@ func (c *Client) notedStatus(ctx context.Context, i *harness.Instance) (*api.Con
 	return answer, err
 }
 
-// containerStatus requests the container's status. It returns the response, and the part of it that
-// the history records.
+// containerStatus requests the container's status. It returns the response, and the
+// part of it that the history records.
 func (c *Client) containerStatus(ctx context.Context, i *harness.Instance) (*api.ContainerStatus, criview.Status, error) {
 	rt, err := c.rt(ctx)
 	if err != nil {

@@ -217,8 +217,9 @@ func (c *Client) execCommand(i *harness.Instance, e *harness.Exec) []string {
 // A running exec writes 5 heartbeats in this time.
 const stillFor = 5 * payload.WriteEvery
 
-// statusAfter checks whether an exec still runs after its timeout, or after its client went
-// away. It also records the state of an ended or refused exec, as containerd reports it.
+// statusAfter checks whether an exec still runs after its timeout, or after its client
+// went away. It also records the state of an ended or refused exec, as containerd
+// reports it.
 func (c *Client) statusAfter(ctx context.Context, i *harness.Instance, e *harness.Exec) {
 	last := event.TopicExit
 	switch {

@@ -16,8 +16,8 @@ type rounds struct {
 	notRemoved bool                 // set after a container could not be removed
 }
 
-// inventoryStep takes an inventory. The first one is the baseline. Each later one ends a round
-// of a crash loop, and must show nothing that the round left.
+// inventoryStep takes an inventory. The first one is the baseline. Each later one ends
+// a round of a crash loop, and must show nothing that the round left.
 func (c *Client) inventoryStep(ctx context.Context, _ script.Object, _ string) error {
 	r := &c.rounds
 	switch {

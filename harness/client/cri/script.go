@@ -72,7 +72,7 @@ func (c *Client) createStep(ctx context.Context, of script.Object, _ string) err
 	if !i.Begun.IsZero() {
 		i = c.next(of.Container)
 	}
-	err := c.made(ctx, i)
+	err := c.createAndCheckName(ctx, i)
 	if err == nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -25,8 +25,8 @@ func (c *Client) done(verb, id string) {
 	c.note(func(s *harness.CRISeen) { s.Done = append(s.Done, harness.CRIDone{Verb: verb, ID: id, At: at}) })
 }
 
-// noteStatus records the status of a container. If the previous status of the container was
-// equal, said only updates the time of its request.
+// noteStatus records the status of a container. If the previous status of the container
+// was equal, said only updates the time of its request.
 func (c *Client) noteStatus(is criview.Status) {
 	c.note(func(s *harness.CRISeen) {
 		for n := len(s.Statuses) - 1; n >= 0; n-- {

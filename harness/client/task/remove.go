@@ -45,7 +45,7 @@ func (c *Client) delete(ctx context.Context, of script.Object, _ string) error {
 	})
 	overtaken := errdefs.IsNotFound(err) && (c.steps.Uses("restart") || c.steps.Count("delete", of) > 1)
 	c.failedDelete(i, err != nil && !overtaken)
-	c.endStandIn(ctx, of)
+	c.endPIDReuse(ctx, of)
 	return err
 }
 
@@ -60,7 +60,7 @@ func (c *Client) deleteExec(ctx context.Context, of script.Object) error {
 		}
 		return err
 	})
-	c.endStandIn(ctx, of)
+	c.endPIDReuse(ctx, of)
 	return err
 }
 

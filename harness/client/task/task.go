@@ -37,8 +37,8 @@ type Client struct {
 	undeleted map[*harness.Instance]bool
 	// outputs has the readers of outputs. A key is a *harness.Instance or a *harness.Exec.
 	outputs map[any]*reader
-	// standIns has the functions that end the idle processes of `reuse-pid` steps.
-	standIns map[script.Object]func(context.Context)
+	// pidReuses has the functions that end the idle processes of `reuse-pid` steps.
+	pidReuses map[script.Object]func(context.Context)
 }
 
 // New makes the client of a case.
@@ -55,7 +55,7 @@ func New(s *client.Session) *Client {
 
 func newClient(s *client.Session, runtime string) *Client {
 	return &Client{Session: s, runtime: runtime, undeleted: map[*harness.Instance]bool{}, outputs: map[any]*reader{},
-		standIns: map[script.Object]func(context.Context){}}
+		pidReuses: map[script.Object]func(context.Context){}}
 }
 
 // Instances returns all containers of the workload.
@@ -83,8 +83,8 @@ func (c *Client) Run(ctx context.Context) error {
 	p.Play(life)
 	ctx, cancel = context.WithTimeout(namespaced(ctx), c.Case.Workload.TimeLimit)
 	defer cancel()
-	for of := range c.standIns {
-		c.endStandIn(ctx, of)
+	for of := range c.pidReuses {
+		c.endPIDReuse(ctx, of)
 	}
 	c.NoteGone(ctx, c.instances)
 	var errs []error

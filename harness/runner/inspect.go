@@ -28,8 +28,8 @@ const answerBound = 5 * time.Second
 // for `shim delete`. These are shim.cleanup and shim.shutdown in [timeouts].
 const busyBound = 13 * time.Second
 
-// inspect waits until nothing changes in the world any more, and records the inventory and
-// the events.
+// inspect waits until nothing changes in the world any more, and records the inventory
+// and the events.
 func (x *run) inspect() error {
 	l := x.inspectNode(x.before())
 	x.record.Set(func(h *harness.History) { h.After = &l })
@@ -41,7 +41,7 @@ func (x *run) inspect() error {
 	}
 	x.awaitEvents()
 	x.inject.Controller.Flush(flushTimeout)
-	flushed := all(x.history()) // before lookAtCRI, because that may create a pod
+	flushed := all(x.history()) // before inspectCRI, because that may create a pod
 	x.inspectCRI()
 	instances := x.instances() // before the id is used again
 	x.record.Set(func(h *harness.History) {
@@ -60,8 +60,8 @@ func all(h harness.History) *harness.Flushed {
 
 func (x *run) before() inventory.Inventory { return *x.record.History().Before }
 
-// inspectNode compares the world with an earlier inventory until there is no difference, or
-// until the differences no longer change. It returns the last inventory.
+// inspectNode compares the world with an earlier inventory until there is no
+// difference, or until the differences no longer change. It returns the last inventory.
 func (x *run) inspectNode(before inventory.Inventory) (l harness.Inspection) {
 	var scene inventory.Scene
 	reached := func(up context.Context) (err error) {
@@ -267,7 +267,7 @@ func calling(hits []failpoints.Hit, deaths []daemon.Death) string {
 // event at the end of its cleanup: at a load of 40, that took two more seconds.
 const eventTimeout = 5 * time.Second
 
-// awaitEvents waits for the task events that a rule of the judge requires. lookAtCRI
+// awaitEvents waits for the task events that a rule of the judge requires. inspectCRI
 // waits for CRI's own events.
 func (x *run) awaitEvents() {
 	ctx, cancel := context.WithTimeout(x.ctx, eventTimeout)

@@ -8,9 +8,10 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// UnknownProcesses lists the running processes of containers that containerd does not know as
-// running. containerd has no container or no task for them, or reports the task as
-// STOPPED or UNKNOWN. It returns [inventory.ErrNoDaemon] if containerd was not asked.
+// UnknownProcesses lists the running processes of containers that containerd does not
+// know as running. containerd has no container or no task for them, or reports the task
+// as STOPPED or UNKNOWN. It returns [inventory.ErrNoDaemon] if containerd was not
+// asked.
 //
 // It leaves out shims, helpers and zombies. If the cgroup of a process names no
 // container, [Leaks] judges the process instead.

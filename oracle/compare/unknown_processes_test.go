@@ -9,7 +9,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/wording"
 )
 
-func TestForgotten(t *testing.T) {
+func TestUnknownProcesses(t *testing.T) {
 	c1 := inventory.Ref{Namespace: "default", ID: "c1"}
 	payload := inventory.Process{PID: 54, State: "S", Cgroup: "/w1/default/c1", Argv: []string{"sleep", "1000"}}
 	zombie, shim, own := payload, payload, payload

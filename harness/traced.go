@@ -15,7 +15,7 @@ import (
 
 // Trace has the hits of a workload: each execution of a point by a process.
 type Trace struct {
-	// Hits are the hits in the order of time, see History.Passes.
+	// Hits are the hits in the order of time, see History.TracedHits.
 	Hits    []TracedHit
 	Verdict Verdict
 }
@@ -37,20 +37,20 @@ type TracedHit struct {
 	// Ctx is the owner that can end the context at a statement: probe.ByCaller,
 	// probe.ByTimeout, or "".
 	Ctx string
-	// Nth counts, from 1, the hits of the point at which an action can happen: calls and
-	// statements are counted apart. NthCancel counts the hits at which the context can be
-	// cancelled, and NthDeadline those at which its deadline can pass. They are 0 if that is
-	// impossible here.
+	// Nth counts, from 1, the hits of the point at which an action can happen: calls
+	// and statements are counted apart. NthCancel counts the hits at which the context
+	// can be cancelled, and NthDeadline those at which its deadline can pass. They are
+	// 0 if that is impossible here.
 	Nth, NthCancel, NthDeadline int
 	// Ending is set after the last request to its process to exit. In another run, the
 	// process may exit before it reaches the point.
 	Ending bool
 }
 
-// TracedHits returns the hits of a history's processes in the order of time, from the start
-// of containerd until the client was done. Hits of the oracle's own calls are counted,
-// but left out. The run must be one of runner.Trace. In other runs, probes report only
-// the methods and the statements near an armed statement.
+// TracedHits returns the hits of a history's processes in the order of time, from the
+// start of containerd until the client was done. Hits of the oracle's own calls are
+// counted, but left out. The run must be one of runner.Trace. In other runs, probes
+// report only the methods and the statements near an armed statement.
 func (h *History) TracedHits() ([]TracedHit, error) {
 	hits := slices.DeleteFunc(slices.Clone(h.Hits), func(hit failpoints.Hit) bool { return hit.Time.After(h.Done) })
 	slices.SortStableFunc(hits, func(a, b failpoints.Hit) int { return a.Time.Compare(b.Time) })

@@ -28,7 +28,7 @@ func (c *Client) reusePID(ctx context.Context, of script.Object, _ string) error
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.standIns[of] = func(ctx context.Context) {
+	c.pidReuses[of] = func(ctx context.Context) {
 		in.Killed, err = end(ctx)
 		c.Record.Problem(harness.ByHarness, err)
 		c.Record.Set(func(h *harness.History) { h.PIDReuses = append(h.PIDReuses, in) })
@@ -36,11 +36,11 @@ func (c *Client) reusePID(ctx context.Context, of script.Object, _ string) error
 	return nil
 }
 
-// endStandIn ends the idle process that has the pid of an object, if there is one.
-func (c *Client) endStandIn(ctx context.Context, of script.Object) {
+// endPIDReuse ends the idle process that has the pid of an object, if there is one.
+func (c *Client) endPIDReuse(ctx context.Context, of script.Object) {
 	c.mu.Lock()
-	end := c.standIns[of]
-	delete(c.standIns, of)
+	end := c.pidReuses[of]
+	delete(c.pidReuses, of)
 	c.mu.Unlock()
 	if end != nil {
 		end(ctx)

@@ -92,7 +92,7 @@ func TestAWalkThatIsCut(t *testing.T) {
 	defer cancel()
 	for ctx, isCut := range map[context.Context]bool{t.Context(): false, over: true} {
 		v := &View{Root: "/root", Complete: true}
-		w := viewing{scan: &scan{}, View: v, group: &group{}, whole: tree, at: func(string) {}}
+		w := viewing{nodeScan: &nodeScan{}, View: v, group: &group{}, whole: tree, at: func(string) {}}
 		v.Daemons = []Daemon{{Answered: true}}
 		err := w.walk(ctx, func() error {
 			_, err := w.tree.List("/run")

@@ -8,8 +8,9 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// readContainerdLog records the messages of containerd's log that the judge needs. A log that has
-// reached its size limit is a problem, because a fatal message may be missing.
+// readContainerdLog records the messages of containerd's log that the judge needs. A
+// log that has reached its size limit is a problem, because a fatal message may be
+// missing.
 func (x *run) readContainerdLog() error {
 	text, _, err := x.world.Logs().Tail(daemon.LogName, world.LogSize)
 	if err != nil {

@@ -30,7 +30,7 @@ func (x *run) hearCRI(ctx context.Context, c *containerd.Client) error {
 	return err
 }
 
-// criEventTimeout is how long lookAtCRI waits for a missing container event. CRI takes a
+// criEventTimeout is how long inspectCRI waits for a missing container event. CRI takes a
 // millisecond to send it.
 const criEventTimeout = 2 * time.Second
 
@@ -56,9 +56,9 @@ func (x *run) inspectCRI() {
 	})
 }
 
-// secondClientsEvents returns the events that the second subscriber to CRI's container events
-// received, or nil if there is none. It waits until both subscribers have the same
-// events.
+// secondClientsEvents returns the events that the second subscriber to CRI's container
+// events received, or nil if there is none. It waits until both subscribers have the
+// same events.
 func (x *run) secondClientsEvents(ctx context.Context) *harness.CRISecond {
 	if x.criSecond.Heard().Since.IsZero() {
 		return nil
@@ -73,8 +73,8 @@ func (x *run) secondClientsEvents(ctx context.Context) *harness.CRISecond {
 	return &harness.CRISecond{Since: is.Since, Events: is.Events, Err: callerr.Of(is.Err)}
 }
 
-// inspectMeanwhile takes an inventory while the client runs. If before is not nil, it waits
-// as lookAt does.
+// inspectMeanwhile takes an inventory while the client runs. If before is not nil, it
+// waits as inspectNode does.
 func (x *run) inspectMeanwhile(before *inventory.Inventory) harness.Inspection {
 	if before != nil {
 		return x.inspectNode(*before)

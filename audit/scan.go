@@ -62,7 +62,7 @@ const privileges = "run the audit as root, in a container with hostPID and the c
 // time. It returns an error if it could read nothing.
 func Scan(ctx context.Context, o Options) (*Node, error) {
 	o = o.withDefaults()
-	l := &scan{Options: o, now: time.Now()}
+	l := &nodeScan{Options: o, now: time.Now()}
 	limited, cancel := context.WithTimeout(ctx, ownTime+(timeoutsOfLists+timeoutsOfTasks)*o.Timeout)
 	defer cancel()
 	node, err := l.take(limited)
@@ -72,15 +72,15 @@ func Scan(ctx context.Context, o Options) (*Node, error) {
 	return node, err
 }
 
-// scan is the state of Look. The table is complete before the first view, and views only
-// read it.
-type scan struct {
+// nodeScan is the state of one Scan. The table is complete before the first view, and
+// views only read it.
+type nodeScan struct {
 	Options
 	now   time.Time
 	table *processTable
 }
 
-func (l *scan) take(ctx context.Context) (*Node, error) {
+func (l *nodeScan) take(ctx context.Context) (*Node, error) {
 	n := &Node{Taken: l.now}
 	table, err := readProcesses(ctx, l.Options)
 	if err != nil {
@@ -118,7 +118,7 @@ const viewsAtOnce = 8
 // views takes the views of root's containerds. With Options.Untrusted, it then takes the
 // views of users' containerds, and a view for each refused containerd of root. It reports
 // whether a view took too long.
-func (l *scan) views(ctx context.Context, groups []*group, n *Node) (late bool) {
+func (l *nodeScan) views(ctx context.Context, groups []*group, n *Node) (late bool) {
 	users := slices.IndexFunc(groups, func(g *group) bool { return g.user != nil })
 	if users < 0 {
 		users = len(groups)
@@ -140,7 +140,7 @@ func (l *scan) views(ctx context.Context, groups []*group, n *Node) (late bool) 
 	return late
 }
 
-func (l *scan) viewsOf(ctx context.Context, groups []*group, n *Node) (refused []*group, late bool) {
+func (l *nodeScan) viewsOf(ctx context.Context, groups []*group, n *Node) (refused []*group, late bool) {
 	views, errs := make([]*View, len(groups)), make([]error, len(groups))
 	var all errgroup.Group
 	all.SetLimit(viewsAtOnce)
@@ -172,7 +172,7 @@ func (l *scan) viewsOf(ctx context.Context, groups []*group, n *Node) (refused [
 
 // anyView takes the view through the first process of a group that still runs. It returns
 // an error if all have exited.
-func (l *scan) anyView(ctx context.Context, g *group) (*View, error) {
+func (l *nodeScan) anyView(ctx context.Context, g *group) (*View, error) {
 	anchors := []int{g.anchor}
 	for _, p := range g.shims {
 		anchors = append(anchors, p.PID)
@@ -186,7 +186,7 @@ func (l *scan) anyView(ctx context.Context, g *group) (*View, error) {
 		whole, cancel := afterwards(ctx)
 		defer cancel()
 		got, err := attempt(whole, root, l.hangs+l.Timeout, func(at func(string)) answer {
-			w := viewing{scan: l, group: g, at: at, View: &View{Root: root, PIDNS: g.pidns}}
+			w := viewing{nodeScan: l, group: g, at: at, View: &View{Root: root, PIDNS: g.pidns}}
 			return answer{w.View, w.take(ctx, pid)}
 		})
 		if err = cmp.Or(err, got.error); err == nil {
@@ -222,7 +222,7 @@ func afterwards(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // notAskedPeers returns notes about the peers that Options.PID leaves out.
-func (l *scan) notAskedPeers(views []*View) []string {
+func (l *nodeScan) notAskedPeers(views []*View) []string {
 	var notes []string
 	asked := map[int]bool{}
 	for _, v := range views {

@@ -9,9 +9,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// LostWhileRunning lists the files and mounts that containers and pods lost while they ran. It
-// reports a missing directory once, without its files. A file may grow, because CRI
-// stores data about a running container.
+// LostWhileRunning lists the files and mounts that containers and pods lost while they
+// ran. It reports a missing directory once, without its files. A file may grow, because
+// CRI stores data about a running container.
 func LostWhileRunning(was, is inventory.Belongings, places inventory.Places) (out []finding.Finding) {
 	gone := map[string]bool{}
 	for _, b := range was.Have {
