@@ -21,31 +21,30 @@ type Excuse struct {
 	Title    string            `yaml:"-"`
 	Releases affected.Releases `yaml:"-"`
 	Case     harness.Case      `yaml:"-"`
-	// Window has the findings and the places of their faults. Also has more windows
-	// with the same cause.
+	// Window has the findings and the places of their faults. Also has more windows with the
+	// same cause.
 	Window `yaml:",inline"`
 	Also   []Window `yaml:"also,omitempty"`
-	// Cases is the largest number of cases that the bug explains in a whole default
-	// sweep, by release. It was measured, with a margin for races. If there are more,
-	// the sweep fails.
+	// Cases is the largest number of cases that the bug explains in a whole default sweep,
+	// by release. It was measured, with a margin for races. If there are more, the sweep
+	// fails.
 	Cases map[string]int `yaml:"cases,omitempty"`
 	// Cuts is that number for a whole sweep with `--every-workload --hits path`.
 	Cuts map[string]int `yaml:"cuts,omitempty"`
 	// Paused is that number for a whole sweep with `--actions pause`.
 	Paused map[string]int `yaml:"paused,omitempty"`
-	// Sometimes is set for a race: a sweep without findings of it does not mean that
-	// the bug is fixed.
+	// Sometimes is set for a race: a sweep without findings of it does not mean that the bug
+	// is fixed.
 	Sometimes bool `yaml:"sometimes,omitempty"`
-	// Anywhere is set for a race that a busy machine can show with any fault. A case
-	// with a fault at another place counts as one of its Cases if no replay reproduces
-	// it.
+	// Anywhere is set for a race that a busy machine can show with any fault. A case with a
+	// fault at another place counts as one of its Cases if no replay reproduces it.
 	Anywhere bool `yaml:"anywhere,omitempty"`
 }
 
 // Window describes known findings and the faults that lead to them.
 type Window struct {
-	// Match are the known findings. The default is Match of the first window. The
-	// default of the first window is the bug's Left.
+	// Match are the known findings. The default is Match of the first window. The default of
+	// the first window is the bug's Left.
 	Match []finding.Match `yaml:"match,omitempty"`
 	// Where are the places of the faults, as path.Match patterns. A place is a process
 	// with a function or a method, or the name of a point.
@@ -56,10 +55,10 @@ type Window struct {
 	// A pattern may match many places if each match has a fact that narrows it down:
 	// containerd=down, shim=dead, create=cut-off or served-by=neighbour.
 	Where []string `yaml:"where,omitempty"`
-	// Paths, Workloads and Actions restrict the window to parts of the client's script,
-	// to workloads and to actions of the fault. The default is all. An action is a word
-	// or has arguments, as in a plan: error(NotFound). The word `error` is an error
-	// without a code, `code` any gRPC code, and `errno` any errno.
+	// Paths, Workloads and Actions restrict the window to parts of the client's script, to
+	// workloads and to actions of the fault. The default is all. An action is a word or has
+	// arguments, as in a plan: error(NotFound). The word `error` is an error without a code,
+	// `code` any gRPC code, and `errno` any errno.
 	Paths     []string `yaml:"paths,omitempty,flow"`
 	Workloads []string `yaml:"workloads,omitempty,flow"`
 	Actions   []string `yaml:"actions,omitempty,flow"`
@@ -141,10 +140,10 @@ func (e Excuse) Applies(release string) bool { return e.Releases.Applies(release
 // it was not measured.
 func (e Excuse) MaxCases(release string) int { return of(e.Cases, release) }
 
-// MaxCasesOfPathSweep is Most for a sweep with `--every-workload --hits path`.
+// MaxCasesOfPathSweep is MaxCases for a sweep with `--every-workload --hits path`.
 func (e Excuse) MaxCasesOfPathSweep(release string) int { return of(e.Cuts, release) }
 
-// MaxCasesOfPauseSweep is Most for a sweep with `--actions pause`.
+// MaxCasesOfPauseSweep is MaxCases for a sweep with `--actions pause`.
 func (e Excuse) MaxCasesOfPauseSweep(release string) int { return of(e.Paused, release) }
 
 // of returns the number of a release. A release candidate counts as its release.

@@ -21,8 +21,8 @@ type KnownViolations struct {
 	// Releases is a range of semantic versions, such as "< 2.4.0".
 	Releases string
 	// By are the expected violations. The case must show each of them, and each of its
-	// violations must match one. The consequences of a leaked shim need no entry. These
-	// are the files that it keeps open and the id that it blocks (compare.Companions).
+	// violations must match one. The consequences of a leaked shim need no entry. These are
+	// the files that it keeps open and the id that it blocks (compare.Companions).
 	By []finding.Match
 	// OneOf means that one of By is enough, because chance decides which of them the run
 	// shows.

@@ -26,12 +26,12 @@ type Case struct {
 	About string
 	// Issues are the numbers of the containerd issues that the case is about.
 	Issues []int
-	// Containerd is the containerd under test: a release, bin:DIR (binaries) or src:DIR
-	// (a source tree). Empty: the default release.
+	// Containerd is the containerd under test: a release, bin:DIR (binaries) or src:DIR (a
+	// source tree). Empty: the default release.
 	Containerd string
 	Workload   Workload
 	Plan       failpoints.Plan
-	// KnownViolations lists the releases that are known to violate the case.
+	// Bad lists the releases that are known to violate the case.
 	Bad []KnownViolations
 }
 
@@ -42,9 +42,9 @@ type API string
 // The APIs.
 const (
 	TaskAPI API = "task" // containerd's own API, with a client that retries as dockerd does
-	// Ctr is containerd's own API as ctr uses it: the client removes containers only
-	// through containerd's Go client library. The library's Task.Delete asks for the
-	// task's status first, and sends no delete request if there is no task.
+	// Ctr is containerd's own API as ctr uses it: the client removes containers only through
+	// containerd's Go client library. The library's Task.Delete asks for the task's status
+	// first, and sends no delete request if there is no task.
 	Ctr API = "ctr"
 	CRI API = "cri" // a pod, with a client that retries as kubelet does
 )
@@ -97,9 +97,8 @@ type Workload struct {
 	// Debug sets the log level of containerd and its shims to debug. At that level, the
 	// shims of some releases also create debug sockets. Default: info.
 	Debug bool `yaml:"debug,omitempty"`
-	// Bystander runs another task, and with CRI also another pod, that no fault
-	// targets. Faults must not affect them: see History.Bystanders. Hits in bystanders
-	// do not count.
+	// Bystander runs another task, and with CRI also another pod, that no fault targets.
+	// Faults must not affect them: see History.Bystanders. Hits in bystanders do not count.
 	Bystander bool `yaml:"bystander,omitempty"`
 }
 

@@ -246,7 +246,7 @@ type Exit struct {
 	At   time.Time `json:"at"`
 }
 
-// Inspect is an inventory at one time, and whether containerd responded then.
+// Inspection is an inventory at one time, and whether containerd responded then.
 type Inspection struct {
 	At time.Time `json:"at"`
 	// Up is the error with which containerd did not come up, or nil.

@@ -37,10 +37,10 @@ type TracedHit struct {
 	// Ctx is the owner that can end the context at a statement: probe.ByCaller,
 	// probe.ByTimeout, or "".
 	Ctx string
-	// Nth counts, from 1, the hits of the point at which an action can happen: calls
-	// and statements are counted apart. NthCancel counts the hits at which the context
-	// can be cancelled, and NthDeadline those at which its deadline can pass. They are
-	// 0 if that is impossible here.
+	// Nth counts, from 1, the hits of the point at which an action can happen: calls and
+	// statements are counted apart. NthCancel counts the hits at which the context can be
+	// cancelled, and NthDeadline those at which its deadline can pass. They are 0 if that is
+	// impossible here.
 	Nth, NthCancel, NthDeadline int
 	// Ending is set after the last request to its process to exit. In another run, the
 	// process may exit before it reaches the point.

@@ -103,7 +103,7 @@ func newPage(d Data) *page {
 }
 
 // maxLog limits the size of containerd's log in the evidence, in bytes. A run keeps at
-// max this much.
+// most this much.
 const maxLog = 65 << 20
 
 // logOf returns containerd's log from a verdict's evidence, or nil.

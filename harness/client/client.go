@@ -31,8 +31,8 @@ type Client interface {
 	// Run goes through the lifecycle. Then it removes everything, and retries a failed
 	// removal until the deadline. It returns the error of the last attempt, or nil.
 	Run(ctx context.Context) error
-	// Reuse uses the first id once more, without a fault, and returns an error if that
-	// does not work. If briefly is set, it skips the steps that a leak cannot break.
+	// Reuse uses the first id once more, without a fault, and returns an error if that does
+	// not work. If briefly is set, it skips the steps that a leak cannot break.
 	Reuse(ctx context.Context, briefly bool) (harness.Use, error)
 	// Instances returns all containers that the workload asked for. They belong to the
 	// client, and callers must not change them.
@@ -51,8 +51,7 @@ type Params struct {
 	// reason.
 	Restart          func(context.Context) error
 	ContainerdExited func() bool
-	// Install replaces the programs of containerd. The next start of containerd runs
-	// them.
+	// Install replaces the programs of containerd. The next start of containerd runs them.
 	Install func(script.Installation) error
 	// State is called when the workload reaches a state, such as running. It injects the
 	// faults for that state. Fired reports whether any fault has happened.
@@ -64,17 +63,17 @@ type Params struct {
 	// IsBystander reports whether an id belongs to a bystander: a container that no
 	// fault targets. The client must not touch it.
 	IsBystander func(id string) bool
-	// Runtime is the runtime of the workload's containers. OtherRuntime is the runtime
-	// for the second use of the first id.
+	// Runtime is the runtime of the workload's containers. OtherRuntime is the runtime for
+	// the second use of the first id.
 	Runtime, OtherRuntime string
-	// Truth is the folder in which payloads write their records. FIFOs is the folder
-	// for the FIFOs of their stdio.
+	// Truth is the folder in which payloads write their records. FIFOs is the folder for the
+	// FIFOs of their stdio.
 	Truth, FIFOs *foreign.Dir
 	// Logger is the path of the payload's program. A shim can also run it as a binary://
 	// logger.
 	Logger string
-	// OOMKills returns the kernel's counter of OOM kills for the cgroup of an id, or
-	// nil if it cannot be read. The cgroup exists until the container is deleted.
+	// OOMKills returns the kernel's counter of OOM kills for the cgroup of an id, or nil if
+	// it cannot be read. The cgroup exists until the container is deleted.
 	OOMKills func(id string) *int
 	// PIDs returns the processes in the cgroup of an id.
 	PIDs   func(id string) []int
@@ -82,14 +81,14 @@ type Params struct {
 	Record *record.Recorder
 	// CRIEvents has CRI's container events. It is nil without CRI.
 	CRIEvents *criview.Log
-	// Broadcasts is set if CRI sends each container event to all clients. In older
+	// BroadcastsCRIEvents is set if CRI sends each container event to all clients. In older
 	// releases each event goes to only one client.
 	BroadcastsCRIEvents bool
 	// NoExtraCalls is set if a fault counts how often containerd executes a statement,
 	// for any caller. The client then makes no calls beyond the workload.
 	NoExtraCalls bool
 	// Inspect takes an inventory while the client still runs. If before is not nil,
-	// Look first waits until no objects exist that before lacks, or until they no
+	// Inspect first waits until no objects exist that before lacks, or until they no
 	// longer change.
 	Inspect func(before *inventory.Inventory) harness.Inspection
 	// Dial connects to an address in the network namespace of containerd.
@@ -111,9 +110,9 @@ type Lister interface {
 type LateRemover interface {
 	// RelistEvery returns the time between two lists, or 0 if no such call timed out.
 	RelistEvery() time.Duration
-	// Relist removes the objects that only such a call can have created, and reports
-	// whether there were any. If it cannot remove an object, the judge reports that
-	// object as a leak.
+	// Relist removes the objects that only such a call can have created, and reports whether
+	// there were any. If it cannot remove an object, the judge reports that object as a
+	// leak.
 	Relist(ctx context.Context) bool
 }
 
@@ -190,9 +189,9 @@ func (s *Session) Note(ctx context.Context, c *harness.Call, err error) {
 		c.Response = harness.ResponseOf(c.Err)
 	}
 	if c.Step > 0 && s.Case.Workload.Scripted() {
-		// The judge compares each response that arrived with the script's model, so
-		// such an error needs no other check. A restart step breaks connections, and a
-		// cancel step breaks a call.
+		// The judge compares each response that arrived with the script's model, so such an
+		// error needs no other check. A restart step breaks connections, and a cancel step
+		// breaks a call.
 		broken := Disconnected(err) && (s.steps.Uses("restart") || s.steps.Uses("cancel"))
 		judged := c.Response != harness.Lost || c.Verb == "wait"
 		c.Unprovoked = c.Unprovoked && !judged && !broken

@@ -69,7 +69,7 @@ func (s *Session) InitPID(ctx context.Context, role string) (int, error) {
 const askTimeout = 5 * time.Second
 
 // AskWhilePaused requests the state of the first container while a fault pauses a
-// process at the point held. It records the result apart from the calls of the
+// process at the point pausedAt. It records the result apart from the calls of the
 // workload. It returns an error if there is no container yet.
 func (s *Session) AskWhilePaused(ctx context.Context, pausedAt string) error {
 	asked := harness.AskedWhile{Of: s.initOf("task").id, PausedAt: pausedAt, At: time.Now()}

@@ -29,23 +29,23 @@ import (
 
 // Fault is one fault of a case while it runs.
 type Fault interface {
-	// Begin is called when the workload reaches the fault's state (Point.State). It
-	// makes the fault happen, or puts it in force so that it can happen later. A fault
-	// in a probe is in force from the start, so its Begin is never called.
+	// Begin is called when the workload reaches the fault's state (Point.State). It makes
+	// the fault happen, or puts it in force so that it can happen later. A fault in a probe
+	// is in force from the start, so its Begin is never called.
 	Begin(ctx context.Context) error
 	// Proof returns how often the fault happened, and the evidence. It is called when the
 	// client is done.
 	Proof(ctx context.Context) (harness.Firing, error)
-	// Undo ends effects that would outlive the case, such as a throttle or a strace. It
-	// is called once, also if Begin was not called.
+	// Undo ends effects that would outlive the case, such as a throttle or a strace. It is
+	// called once, also if Begin was not called.
 	Undo() error
 }
 
 // kind has the constructor for the faults at a kind of points.
 type kind struct {
 	make func(*Injector, int) Fault
-	// available returns an error if this machine cannot make such faults. It is nil if
-	// each machine can. does names the ability.
+	// available returns an error if this machine cannot make such faults. It is nil if each
+	// machine can. does names the ability.
 	available func() error
 	does      string
 }
@@ -103,15 +103,15 @@ type Target struct {
 	Daemon Daemon
 	// Processes returns the processes that faults may target.
 	Processes func() ([]inventory.Process, error)
-	// InitPID returns the pid of the init process of the first container ("task") or of
-	// the sandbox ("sandbox"). KnownPID returns the same pid without a call to
-	// containerd, or 0 if no response has named it. Shares reports whether the shim
-	// with this id serves all containers.
+	// InitPID returns the pid of the init process of the first container ("task") or of the
+	// sandbox ("sandbox"). KnownPID returns the same pid without a call to containerd, or 0
+	// if no response has named it. Shares reports whether the shim with this id serves all
+	// containers.
 	InitPID  func(ctx context.Context, who string) (int, error)
 	KnownPID func(who string) int
 	Shares   func(shim string) bool
-	// InFlight returns the client's call in flight. If there is none, done is nil. A
-	// call of cancel cancels the call's context.
+	// InFlight returns the client's call in flight. If there is none, done is nil. A call of
+	// cancel cancels the call's context.
 	InFlight func() (cancel func(), done <-chan struct{})
 	// Removed is closed when the client has removed everything.
 	Removed <-chan struct{}
@@ -135,13 +135,13 @@ type Injector struct {
 	Controller *failpoints.Controller
 
 	mu sync.Mutex
-	// These lists have an entry for each fault of the plan: how often it happened, its
-	// last proof, and the time at which it began.
+	// These lists have an entry for each fault of the plan: how often it happened, its last
+	// proof, and the time at which it began.
 	counts []int
 	texts  []string
 	begun  []time.Time
-	// force is set for a fault that is in force: it may happen at any time, and Proof
-	// shows later whether it did.
+	// force is set for a fault that is in force: it may happen at any time, and Proof shows
+	// later whether it did.
 	force []bool
 }
 

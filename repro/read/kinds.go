@@ -8,7 +8,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// A ObservationKind is a kind of observation.
+// An ObservationKind is a kind of observation.
 type ObservationKind string
 
 // Sort is the use of an observation.

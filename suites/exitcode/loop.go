@@ -73,12 +73,12 @@ func expectRounds(v harness.Verdict, n, stay int) {
 	GinkgoHelper()
 	Expect(v.History.CRI.Rounds).To(HaveLen(n))
 	Expect(v.History.CRI.Rounds).To(HaveEach(And(
-		HaveField("Look.Inventory", Not(BeNil())), HaveField("Listed.Sandboxes", HaveLen(2)),
+		HaveField("Inspection.Inventory", Not(BeNil())), HaveField("Listed.Sandboxes", HaveLen(2)),
 		HaveField("Listed.Containers", HaveLen(1+stay)),
 	)))
 	Expect(v.Truths).To(HaveLen(2*n + stay))
 	if slices.ContainsFunc(v.History.Hits, func(h failpoints.Hit) bool { return h.Who == "shim" }) { // it has probes
-		asked := HaveField("Look.Inventory.Handles", ContainElement(And(
+		asked := HaveField("Inspection.Inventory.Handles", ContainElement(And(
 			HaveField("Shim", Not(BeNil())), HaveField("Collected", true), HaveField("Held",
 				ContainElement(HaveField("Kind", fact.AGoroutine))))))
 		Expect(v.History.CRI.Rounds).To(ContainElement(asked), "no shim was asked for its goroutines")

@@ -28,23 +28,23 @@ import (
 const exitStatus = 42
 
 const (
-	// pollTimeout is the timeout of a status call about a bystander. The call usually
-	// takes 2 ms. The timeout is shorter than the client's default of 10 s. A
-	// bystander's call therefore fails first if a fault blocks both.
+	// pollTimeout is the timeout of a status call about a bystander. The call usually takes
+	// 2 ms. The timeout is shorter than the client's default of 10 s. A bystander's call
+	// therefore fails first if a fault blocks both.
 	pollTimeout = 5 * time.Second
-	// listTimeout is the timeout of a list of all tasks. containerd requests the state
-	// from each shim. It waits 2 s for a shim that does not respond
+	// listTimeout is the timeout of a list of all tasks. containerd requests the state from
+	// each shim. It waits 2 s for a shim that does not respond
 	// (io.containerd.timeout.task.state). A fault blocks one or two shims.
 	listTimeout = pollTimeout + 2*2*time.Second
-	// lifecycleTimeout is the timeout of each call that starts or ends a bystander. At
-	// these times no fault blocks a process. The slowest call takes some 150 ms, and
-	// took 5 s at a load of 40.
+	// lifecycleTimeout is the timeout of each call that starts or ends a bystander. At these
+	// times no fault blocks a process. The slowest call takes some 150 ms, and took 5 s at a
+	// load of 40.
 	lifecycleTimeout = 30 * time.Second
-	// newcomerTimeout is the timeout of the calls of a newcomer. A newcomer is a
-	// bystander that starts and ends while a fault blocks a call of the client.
+	// newcomerTimeout is the timeout of the calls of a newcomer. A newcomer is a bystander
+	// that starts and ends while a fault blocks a call of the client.
 	newcomerTimeout = 7 * time.Second
-	// pollInterval is the time between two status calls about a bystander. Each costs
-	// some 2 ms of CPU time.
+	// pollInterval is the time between two status calls about a bystander. Each costs some 2
+	// ms of CPU time.
 	pollInterval = 100 * time.Millisecond
 )
 
@@ -54,8 +54,8 @@ type Params struct {
 	// reports whether any fault has happened, and AllFired whether all have.
 	Connect         func(context.Context) (*containerd.Client, *grpc.ClientConn, error)
 	Fired, AllFired func() bool
-	// CRI adds a pod. Network is the network of the pod, and Terminal gives its
-	// container a terminal.
+	// CRI adds a pod. Network is the network of the pod, and Terminal gives its container a
+	// terminal.
 	CRI      bool
 	Network  harness.Network
 	Terminal bool
@@ -67,14 +67,14 @@ type Params struct {
 	// rotated.
 	Faultless bool
 	// OnlyPauses is set if all faults of the case only block calls. A newcomer then has
-	// its whole lifecycle while they are blocked. Made is called for each new id of a
+	// its whole lifecycle while they are blocked. OnNewID is called for each new id of a
 	// bystander.
 	OnlyPauses bool
 	OnNewID    func()
 	// Runtime is the name of the runtime for the tasks.
 	Runtime string
-	// Truth is the folder in which payloads write their records. FIFOs is the folder
-	// for the FIFOs of their stdio.
+	// Truth is the folder in which payloads write their records. FIFOs is the folder for the
+	// FIFOs of their stdio.
 	Truth, FIFOs *foreign.Dir
 	Events       *event.Log
 	// Problem records a failure of the harness. It ignores nil.
@@ -93,8 +93,8 @@ type Group struct {
 // kind makes the calls about a bystander, through the task API or CRI.
 type kind interface {
 	// start returns when the payload runs. ask makes a cheap status call about the
-	// bystander. askOnce makes the expensive calls, such as a list of all tasks. For
-	// such a list containerd also calls the shims that a fault has blocked.
+	// bystander. askOnce makes the expensive calls, such as a list of all tasks. For such a
+	// list containerd also calls the shims that a fault has blocked.
 	start(context.Context) error
 	ask(context.Context) error
 	askOnce(context.Context) error
@@ -112,8 +112,8 @@ type kind interface {
 type one struct {
 	Params
 	kind
-	// name is unique among the bystanders. id is the id of the container. It is the
-	// same as name, except for the twin.
+	// name is unique among the bystanders. id is the id of the container. It is the same as
+	// name, except for the twin.
 	name, id  string
 	namespace string
 

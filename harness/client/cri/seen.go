@@ -26,7 +26,7 @@ func (c *Client) done(verb, id string) {
 }
 
 // noteStatus records the status of a container. If the previous status of the container
-// was equal, said only updates the time of its request.
+// was equal, noteStatus only updates the time of its request.
 func (c *Client) noteStatus(is criview.Status) {
 	c.note(func(s *harness.CRISeen) {
 		for n := len(s.Statuses) - 1; n >= 0; n-- {
