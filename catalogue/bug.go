@@ -168,6 +168,6 @@ func (s Severity) Means() string {
 		Critical: "everyday operation loses a container, leaks a shim or gives a wrong result",
 		High:     "a leftover stays until it is removed by hand, or a fault leads to a wrong exit code",
 		Medium:   "a restart of containerd repairs it, or only a rare fault triggers it",
-		Low:      "a wrong, missing or repeated event, an empty directory, or an effect of a very rare fault",
+		Low:      "it causes a wrong or missing event or leaves an empty directory, or needs a very rare fault",
 	}[s]
 }

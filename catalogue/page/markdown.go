@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/shimquake/shimquake/catalogue"
@@ -24,7 +25,7 @@ func Markdown(x catalogue.Bug) string {
 		case upstream:
 			text = links(x, text)
 		case findings:
-			text = strings.Replace(text, "finding", "[finding](../reference.md#facts)", 1)
+			text = linkFindings.ReplaceAllString(text, "[$0](../reference.md#facts)")
 		}
 		lines := strings.Split(text, "\n")
 		if len(lines) == 1 {
@@ -38,6 +39,9 @@ func Markdown(x catalogue.Bug) string {
 	}
 	return b.String()
 }
+
+// linkFindings matches the word before the list of findings, for a link to their facts.
+var linkFindings = regexp.MustCompile(`\bfindings?\b`)
 
 // links returns a bug's threads with links to them, or none if there are no threads.
 func links(x catalogue.Bug, none string) string {

@@ -12,6 +12,8 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/affected"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/wording"
 	"github.com/shimquake/shimquake/sweep/matrix"
 )
 
@@ -64,6 +66,21 @@ func TestStale(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(dir, "README.md"))
 	if err != nil || !strings.HasPrefix(string(text), "a\n") || !strings.HasSuffix(string(text), "\nz\n") {
 		t.Errorf("README lost the text around its table: %v\n%s", err, text)
+	}
+}
+
+// A page without words for a finding would show only its facts.
+func TestEveryFindingHasWords(t *testing.T) {
+	for _, b := range catalogue.Bugs() {
+		all := slices.Concat(b.Left, b.May)
+		if r := b.Residue; r != nil {
+			all = append(all, finding.Match{Class: r.Class, Facts: r.Match})
+		}
+		for _, m := range all {
+			if wording.Match(m) == "" {
+				t.Errorf("%s: %s has no words", b.ID, m)
+			}
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue/filing"
 	"github.com/shimquake/shimquake/oracle/affected"
 	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/wording"
 )
 
 // section is a part of a bug's page. Its text may have several lines.
@@ -29,7 +30,7 @@ func sections(x catalogue.Bug) (all []section) {
 	add("cause", x.Why)
 	add("code", place(x))
 	add("releases", Releases(x.Releases))
-	add("severity", fmt.Sprintf("%s, which stands for: %s", x.Severity, x.Severity.Means()))
+	add("severity", fmt.Sprintf("%s, because %s", x.Severity, x.Severity.Means()))
 	add("kind", fmt.Sprintf("%s: %s", x.Kind, x.Kind.Means()))
 	add(upstream, threads(x))
 	add("evidence", evidence(x))
@@ -193,11 +194,12 @@ func symptoms(x catalogue.Bug) string {
 // shownKeys limits the log statements on a bug's page.
 const shownKeys = 4
 
-// found returns the findings of a run that shows the bug, in the words of a verdict.
+// found returns the findings of a run that shows the bug: in words, and as a verdict has
+// them.
 func found(x catalogue.Bug) string {
 	if r := x.Residue; r != nil {
-		return "Shimquake sees the finding " + code(finding.Match{Class: r.Class, Facts: r.Match}) +
-			", and does not report it as a violation\nreason: " + r.Says
+		return "a run passes with this finding: " + inWords(finding.Match{Class: r.Class, Facts: r.Match}) +
+			"\nreason: " + r.Says
 	}
 	if len(x.Left) == 0 {
 		return ""
@@ -205,25 +207,25 @@ func found(x catalogue.Bug) string {
 	var lines []string
 	switch {
 	case len(x.Left) == 1:
-		lines = append(lines, "Shimquake reports the finding "+code(x.Left[0]))
+		lines = append(lines, "Shimquake reports this finding: "+inWords(x.Left[0]))
 	case x.OneOf:
-		lines = append(lines, "Shimquake reports at least one of these findings: "+strings.Join(texts(x.Left), ", "))
+		lines = append(lines, "Shimquake reports at least one of these findings:")
 	default:
-		lines = append(lines, "Shimquake reports all of these findings: "+strings.Join(texts(x.Left), ", "))
+		lines = append(lines, "Shimquake reports all of these findings:")
 	}
-	if len(x.May) > 0 {
-		lines = append(lines, "sometimes also: "+strings.Join(texts(x.May), ", "))
+	if len(x.Left) > 1 {
+		for _, m := range x.Left {
+			lines = append(lines, inWords(m))
+		}
+	}
+	for _, m := range x.May {
+		lines = append(lines, "in some runs also: "+inWords(m))
 	}
 	return strings.Join(lines, "\n")
 }
 
-func texts(all []finding.Match) []string {
-	out := make([]string, len(all))
-	for i, x := range all {
-		out[i] = code(x)
-	}
-	return out
-}
+// inWords returns a match in words, and its text form.
+func inWords(m finding.Match) string { return wording.Match(m) + " (" + code(m) + ")" }
 
 func code(m finding.Match) string { return "`" + m.String() + "`" }
 
@@ -252,12 +254,12 @@ func evidence(x catalogue.Bug) string {
 	var ways []string
 	for _, w := range x.Verified.By {
 		text := map[catalogue.Way]string{
-			catalogue.Ran:      "seen in runs",
-			catalogue.Read:     "containerd's source was read",
-			catalogue.Reported: "reported upstream",
+			catalogue.Ran:      "runs showed it",
+			catalogue.Read:     "the cause was checked in containerd's source",
+			catalogue.Reported: "an upstream issue reports it",
 		}[w]
 		if o := x.Odds; w == catalogue.Ran && o.Of > 0 {
-			text = fmt.Sprintf("%d of %d runs of its case on %s show it", o.Shown, o.Of, bad)
+			text = fmt.Sprintf("%d of %d runs of the case below showed it on %s", o.Shown, o.Of, bad)
 		}
 		ways = append(ways, text)
 	}
