@@ -10,8 +10,9 @@ import (
 )
 
 // LostWhileRunning lists the files and mounts that containers and pods lost while they
-// ran. It reports a missing directory once, without its files. A file may grow, because
-// CRI stores data about a running container.
+// ran. It reports a missing directory once, without its files. The size of a file may
+// change, because CRI stores data about a running container, and another release stores
+// less. But a file with data must not become empty.
 func LostWhileRunning(was, is inventory.Belongings, places inventory.Places) (out []finding.Finding) {
 	gone := map[string]bool{}
 	for _, b := range was.Have {
@@ -31,12 +32,12 @@ func LostWhileRunning(was, is inventory.Belongings, places inventory.Places) (ou
 	return out
 }
 
-// kept reports whether a file or mount still exists, and is not smaller.
+// kept reports whether a file or mount still exists, and has not become empty.
 func kept(b inventory.Belongings, was inventory.Belonging) bool {
 	return slices.ContainsFunc(b.Have, func(is inventory.Belonging) bool {
-		grown := was.Size <= is.Size
+		emptied := was.Size > 0 && is.Size == 0
 		is.Size = was.Size
-		return grown && is == was
+		return !emptied && is == was
 	})
 }
 

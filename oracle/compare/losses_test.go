@@ -13,8 +13,8 @@ func TestTaken(t *testing.T) {
 	file, shm := inventory.Belonging{ID: "pod", File: inventory.File{Path: "/s/pod/x"}, Mount: ""},
 		inventory.Belonging{ID: "pod", File: inventory.File{Path: "/s/pod/shm"}, Mount: "tmpfs"}
 	file.Size = 4
-	grown, cut := file, file
-	grown.Size, cut.Size = 5, 3
+	grown, less, emptied := file, file, file
+	grown.Size, less.Size, emptied.Size = 5, 3, 0
 	was := inventory.Belongings{Of: []string{"pod"}, Have: []inventory.Belonging{dir, file, shm}}
 	for name, tt := range map[string]struct {
 		is   inventory.Belongings
@@ -24,7 +24,10 @@ func TestTaken(t *testing.T) {
 		"of another one": {inventory.Belongings{Of: []string{"c0"}}, 0},
 		"a file has grown": {inventory.Belongings{Of: []string{"pod"}, Have: []inventory.Belonging{dir, grown, shm}},
 			0},
-		"a file has less":       {inventory.Belongings{Of: []string{"pod"}, Have: []inventory.Belonging{dir, cut, shm}}, 1},
+		"a file has less": {inventory.Belongings{Of: []string{"pod"}, Have: []inventory.Belonging{dir, less, shm}}, 0},
+		"a file is empty": {
+			inventory.Belongings{Of: []string{"pod"}, Have: []inventory.Belonging{dir, emptied, shm}}, 1,
+		},
 		"the directory is gone": {inventory.Belongings{Of: []string{"pod"}}, 1},
 		"two of it are gone":    {inventory.Belongings{Of: []string{"pod"}, Have: []inventory.Belonging{dir}}, 2},
 	} {
