@@ -33,6 +33,16 @@ func through(releases ...string) harness.Workload {
 	return harness.Workload{Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}, {Exit: 3}}, Script: steps}
 }
 
+// podThrough returns a workload of a pod that runs while another release is installed.
+func podThrough(release string) harness.Workload {
+	w := through(release)
+	w.API = harness.CRI
+	w.Script = []string{"run pod", "create c0", "create c1", "start c0", "start c1", "mark running",
+		"install " + release, "restart containerd", "create c2", "start c2", "end all", "wait all", "mark exited",
+		"stop pod", "remove pod"}
+	return w
+}
+
 var _ = Describe("containerd that another release takes the place of, while containers run,", Label("crash"), func() {
 	DescribeTable("reports their exits and leaves nothing",
 		func(ctx context.Context, c harness.Case) { spec.Holds(ctx, c) },
@@ -40,6 +50,12 @@ var _ = Describe("containerd that another release takes the place of, while cont
 			harness.Case{Name: "upgrade-there-and-back", Workload: through(older, subject())}),
 		Entry("from two branches before", Label("slow"),
 			harness.Case{Name: "upgrade-twice", Containerd: oldest, Workload: through(older, subject())}),
+		Entry("of a pod", spec.Quick,
+			harness.Case{Name: "upgrade-pod", Containerd: older, Workload: podThrough(subject())}),
+		Entry("of a pod, from two branches before", Label("slow"),
+			harness.Case{Name: "upgrade-pod-oldest", Containerd: oldest, Workload: podThrough(subject())}),
+		Entry("of a pod, back to the branch before", Label("slow"),
+			harness.Case{Name: "downgrade-pod", Workload: podThrough(older)}),
 		Entry("when it crashes while it loads the shims of the old one", spec.Quick,
 			harness.Case{Name: "upgrade-crashed", Containerd: older, Workload: through(subject()), Plan: failpoints.Plan{
 				failpoints.Once("stmt:containerd:runtime.ShimManager.loadShims:bf-err-f.Readdirnames-1", term.Crash)}}),
