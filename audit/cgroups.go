@@ -24,7 +24,7 @@ const maxCgroups = 50_000
 type hierarchy struct {
 	point string
 	dev   string // the same for all mounts of one hierarchy
-	top   string // the path of the mounted group, as the auditor sees it
+	top   string // the path of the mounted group, in the mount namespace of the audit
 }
 
 func hierarchyOf(m *mountinfo.Info) hierarchy {

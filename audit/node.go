@@ -82,7 +82,7 @@ type Daemon struct {
 
 // Process is a process of a view.
 type Process struct {
-	PID     int            `json:"pid"`             // as the auditor sees it
+	PID     int            `json:"pid"`             // in the PID namespace of the audit
 	Inner   int            `json:"inner,omitempty"` // as its containerd sees it
 	UID     int            `json:"uid"`             // the real uid; 0 for a zombie
 	Parent  int            `json:"parent"`

@@ -64,7 +64,7 @@ type Suspect struct {
 	Facts []string `json:"facts"`
 	// With lists the other leaked objects of the same container.
 	With []string `json:"with,omitempty"`
-	// View and Version identify its containerd.
+	// View identifies the containerd, by its root directory. Version is its version.
 	View    string `json:"view,omitempty"`
 	Version string `json:"version,omitempty"`
 	// Bugs are the known bugs of this version that leave such an object, the best match
@@ -75,13 +75,14 @@ type Suspect struct {
 	Do    string   `json:"do"`
 }
 
-// key identifies the suspect in both looks. It contains the start time of a process, and
-// the time of a file's last change. So a new object with the same id is another suspect.
+// The audit scans the node twice, and keeps the suspects of both scans. key identifies
+// a suspect in both. It contains the start time of a process, and the time of a file's
+// last change. So a new object with the same id is another suspect.
 func (s Suspect) key() string {
 	return fmt.Sprint(s.Kind, s.View, s.Namespace, s.ID, s.PID, s.Start, s.Path, s.Changed.UnixNano())
 }
 
-// order sorts suspects by kind, then by certainty, then by age.
+// order sorts suspects by containerd, kind, certainty and age.
 func order(all []Suspect) {
 	names := Kinds()
 	slices.SortStableFunc(all, func(a, b Suspect) int {

@@ -184,7 +184,7 @@ func words(f finding.Finding) string {
 	switch {
 	case f.Invariant == finding.Liveness:
 		head = wording.Subject(f)
-	case strings.HasPrefix(string(f.Class), string(f.Invariant)): // an exit-code, an event
+	case strings.HasPrefix(string(f.Class), string(f.Invariant)): // as in exit-code and event
 		head = strings.ReplaceAll(string(f.Class), "-", " ")
 	}
 	return strings.TrimRight(fmt.Sprintf("%s: %s", head, wording.Reason(f)), ": ")

@@ -158,7 +158,7 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, words []string
 	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: filepath.Join(cmp.Or(f.out, outDir), "evidence"),
 		KeepAll: f.keep, Log: stderr}
 	for _, c := range cases { // Builds run one by one, before the first case.
-		steps, _ := c.Workload.Steps() // an error is a problem of the case
+		steps, _ := c.Workload.Steps() // ignored: Case.Check reports the error
 		for _, name := range append(steps.Installed(), c.Containerd) {
 			if err := r.Prepare(ctx, name); err != nil {
 				return prepareError(err)

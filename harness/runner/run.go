@@ -28,8 +28,9 @@ type run struct {
 	harness.Case
 	trace bool
 	begun time.Time
-	// isReference is set for a reference run. usesAgain is set if the reference must also
-	// use the first id again, because that failed in the case.
+	// isReference is set for a reference run. usesAgain is set if the case failed to use
+	// the first container's id a second time. The reference run (the same workload without
+	// the fault) then also uses it twice.
 	isReference, usesAgain bool
 	record                 record.Recorder
 	subject                *subject
@@ -47,13 +48,14 @@ type run struct {
 	// criSecond has the events of a second subscriber, see hearCRI.
 	criSecond criview.Log
 	removed   chan struct{} // closed when the client is done
-	// This function ends the watch over this program, the machine and the world.
+	// unwatch ends the check that the harness, the machine and the world (the test node)
+	// are not frozen.
 	unwatch func()
 	watched atomic.Pointer[world.World]
 
 	bystanders atomic.Pointer[bystander.Group] // nil if the case has none
-	// found is a preliminary verdict after the inventory. It decides how the run continues.
-	// The verdict of the case comes at the end of the run.
+	// found is the preliminary verdict after the stage Inspected. It decides how the run
+	// continues. The verdict of the case comes at the end of the run.
 	found harness.Verdict
 	dumps map[string][]byte // files with stacks, for people who read the evidence
 }
@@ -119,7 +121,7 @@ func (x *run) prepare() (err error) {
 		return err
 	}
 	x.record.Set(func(h *harness.History) { h.Version = x.subject.Version })
-	steps, _ := x.Workload.Steps() // Check has returned the error
+	steps, _ := x.Workload.Steps() // Case.Check has returned the error before
 	x.installed = map[string]*subject{}
 	for _, name := range steps.Installed() {
 		if x.installed[name], err = x.runner.prepare(x.ctx, name); err != nil {
@@ -205,7 +207,8 @@ func (x *run) instances() []harness.Instance {
 	return out
 }
 
-// execs returns the execs of a container, with their own records.
+// execs returns the execs of a container. It adds what each exec process recorded about
+// itself.
 func (x *run) execs(i *harness.Instance) []harness.Exec {
 	out := slices.Clone(i.Execs)
 	for n := range out {
@@ -222,9 +225,9 @@ func (x *run) execs(i *harness.Instance) []harness.Exec {
 	return out
 }
 
-// close judges the run, keeps the evidence and ends the world. It also works after a
-// failed boot. The verdict comes first, because it decides whether the logs are kept, and
-// the end of the world removes them.
+// close judges the run, keeps the evidence and removes the world: its processes, mounts
+// and folders. It also works after a failed boot. The verdict comes first, because it
+// decides whether the logs are kept, and the end of the world removes them.
 func (x *run) close() harness.Verdict {
 	x.unwatch()
 	v := x.runner.verdict(x.history())
@@ -235,7 +238,7 @@ func (x *run) close() harness.Verdict {
 	var cpu time.Duration
 	if x.world != nil {
 		cpu = x.world.CPU()
-		if v.History.Reached != harness.Prepared { // otherwise the boot has reported a full disk
+		if v.History.Reached != harness.Prepared { // a run that stopped at Prepared has failed to boot, which also reports a full disk
 			err = errors.Join(err, x.world.Room())
 		}
 		err = errors.Join(err, x.world.Limited(), x.closeWorld())

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// zeros is an endless reader.
+// zeros is a reader that never ends.
 type zeros struct{ read int64 }
 
 func (z *zeros) Read(p []byte) (int, error) {
@@ -20,8 +20,8 @@ func (z *zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// An endless report is read in part. A bundle that would exhaust the machine's memory is
-// refused.
+// The program reads a part of an endless report. It refuses a bundle that would exhaust
+// the machine's memory.
 func TestReportsAreBounded(t *testing.T) {
 	zipped := func(size int64) io.Reader {
 		var b bytes.Buffer

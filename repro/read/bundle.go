@@ -16,7 +16,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/fact"
 )
 
-// From reads a report: a text, or a bundle of `shimquake audit`.
+// From reads a report: a text, or an archive that `shimquake audit` has written (a
+// bundle).
 func From(in io.Reader) (Report, error) {
 	b := bufio.NewReader(in)
 	head, err := b.Peek(2)
@@ -45,7 +46,8 @@ const (
 	maxValues   = 200_000
 )
 
-// fromBundle reads the report.json of a bundle. Its suspects have the oracle's facts.
+// fromBundle reads the report.json of an audit's bundle. Its suspects have the same
+// facts as the findings of a run.
 func fromBundle(in io.Reader) (Report, error) {
 	zip, err := gzip.NewReader(in)
 	if err != nil {

@@ -23,7 +23,7 @@ type line struct {
 	indent int
 	// prompt is the typed command, if the line is one.
 	prompt string
-	joined int // the number of further lines that belong to it
+	joined int // the number of lines after it that were joined to it
 }
 
 var (
@@ -206,7 +206,7 @@ func openQuote(text string) bool {
 	return open
 }
 
-// record is a line of a log.
+// record is a log message with the program that wrote it.
 type record struct {
 	program string // systemd, containerd, dockerd, kernel, kubelet
 	level   string

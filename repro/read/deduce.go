@@ -45,7 +45,8 @@ func (r *reader) owner(s process) {
 	r.see(o, line{n: at})
 }
 
-// strange returns the line that proves that containerd does not know an id, or 0.
+// strange returns the number of the line that proves that containerd does not know an
+// id, or 0.
 func (r *reader) strange(id string) int {
 	if id == "" {
 		return 0
@@ -148,7 +149,7 @@ func (r *reader) tasks() {
 		case t.status == "UNKNOWN":
 			o.What = UnknownTask
 			r.see(o, t.line)
-		case t.status == fact.TaskStopped && r.dockerTakesForRunning(id): // containerd knows the exit, but dockerd does not
+		case t.status == fact.TaskStopped && r.dockerTakesForRunning(id): // containerd knows of the exit, but dockerd does not
 			r.see(Observation{What: EventMissing, ID: id, Facts: fact.Facts{fact.Topic: event.TopicExit}}, t.line)
 		case t.pid > 0 && r.emptyPIDs[t.pid] > 0:
 			o.What = TaskNoProcess
@@ -204,7 +205,7 @@ func (r *reader) dockerTakesForRunning(id string) bool {
 	})
 }
 
-// ends compares the events of each container's exit.
+// ends compares the exit events of each container.
 func (r *reader) ends() {
 	first := map[string]exitEvent{}
 	for _, e := range r.exits {
@@ -266,7 +267,7 @@ func (r *reader) leftovers() {
 	}
 	noShim := len(r.shims) == 0 && slices.ContainsFunc(r.counts, func(c counted) bool { return c.n == 0 })
 	for _, s := range r.sockets {
-		listed := s.status == "" // only its name is known
+		listed := s.status == "" // the report has only its name
 		if strings.Contains(s.status, "refused") || strings.Contains(s.status, "no listener") || listed && noShim {
 			r.see(Observation{What: SocketLeft, Facts: facts("socket=silent")}, s.line)
 		}

@@ -8,10 +8,11 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// An ObservationKind is a kind of observation.
+// ObservationKind is a kind of observation in a report, such as a shim without
+// children.
 type ObservationKind string
 
-// Sort is the use of an observation.
+// Sort says what an observation is evidence for.
 type Sort int
 
 // The sorts.
@@ -96,12 +97,12 @@ const (
 	OtherTrouble  ObservationKind = "other-trouble"
 )
 
-// kind describes a What.
+// kind describes an ObservationKind.
 type kind struct {
 	sort Sort
-	// left has its class and facts as the oracle reports them: "shim task=none", or "".
+	// left is the matching finding of a run, such as "shim task=none", or "".
 	left string
-	// words describe it for people.
+	// words describe the kind for people.
 	words string
 }
 
@@ -141,7 +142,7 @@ var kinds = map[ObservationKind]kind{
 	HoldsShutdown:   {Symptom, "shim what=shutdown", "the host's shutdown waits for a shim"},
 	ShimPanics:      {Symptom, "", "a shim panics"},
 
-	// The oracle has no fact about dockerd.
+	// No finding is about dockerd.
 	StillRunning:      {Condition, "", "docker shows the container as running"},
 	ContainerdDied:    {Condition, "", "containerd died"},
 	ContainerdStarted: {Condition, "", "containerd was restarted"},
@@ -163,7 +164,8 @@ var kinds = map[ObservationKind]kind{
 
 	NamedIssue: {Thread, "", "an issue"},
 
-	// Correct, as long as no client has asked for more, or while a create is in flight.
+	// Each of these can be correct: no client has asked for the next step yet, or a create
+	// is in flight.
 	StoppedTask:        {Context, "", "a STOPPED task that is not deleted"},
 	StartError:         {Context, "", "StartError, 128"},
 	SandboxNameTaken:   {Context, "", "the name of a pod is refused, because it is reserved"},
@@ -177,7 +179,7 @@ var kinds = map[ObservationKind]kind{
 	OtherTrouble: {Elsewhere, "", "other trouble"},
 }
 
-// lefts has the parsed left of each kind.
+// lefts has the parsed field left of each kind.
 var lefts = func() map[ObservationKind]finding.Match {
 	all := map[ObservationKind]finding.Match{}
 	for w, k := range kinds {

@@ -14,12 +14,12 @@ type listing struct {
 	pid        int
 }
 
-// typed takes a typed command. The lines that follow are its output.
+// typed notes a command that the reporter typed. The next lines are its output.
 func (r *reader) typed(l line) {
 	r.understand(l)
 	r.say(l, ofCommands, l.prompt, Observation{})
 	if lsOne.MatchString(l.prompt) && !r.answeredNothing() && !noSuchFile.MatchString(r.all[r.at+1].text) {
-		r.file(line{n: l.n, text: l.prompt}) // the listed folder exists
+		r.file(line{n: l.n, text: l.prompt}) // a folder that was listed exists
 	}
 	if m := ctrNamespace.FindStringSubmatch(l.prompt); m != nil {
 		r.ofNamespace(m[1])
@@ -57,7 +57,8 @@ var (
 
 var ctrNamespace = regexp.MustCompile(`\bctr\b.*\s(?:-n|--namespace)[ =](\S+)`)
 
-// ofNamespace votes for the client that owns a namespace.
+// ofNamespace counts a vote for the client that owns a namespace, such as kubelet for
+// k8s.io.
 func (r *reader) ofNamespace(name string) {
 	switch {
 	case name == "k8s.io":
@@ -106,7 +107,7 @@ func ownForm(l line) (kind string, entry listing) {
 	return kind, entry
 }
 
-// row takes a row of a listing.
+// row notes a row of a listing.
 func (r *reader) row(l line) bool {
 	kind, entry := ownForm(l)
 	if kind == "" {
@@ -160,7 +161,7 @@ var (
 	exitEmpty = regexp.MustCompile(`^\(?(nothing|empty|no output|no result|no rows|nothing found)\)?\.?$`)
 )
 
-// answer takes a program's message about an unknown id or process.
+// answer notes the message of a program that an id or a process is unknown.
 func (r *reader) answer(l line) bool {
 	if m := noProcess.FindStringSubmatch(l.text); m != nil {
 		for _, text := range m[1:] {
@@ -211,7 +212,7 @@ var (
 	netnsRow   = regexp.MustCompile(`^cni-[0-9a-f-]{36}(\s+\(id: \d+\))?$`)
 )
 
-// file takes paths and the rows of ls.
+// file notes a path, or a row of ls.
 func (r *reader) file(l line) bool {
 	inBundles := strings.Contains(r.command, "io.containerd.runtime.v2.task")
 	switch {

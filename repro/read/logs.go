@@ -23,7 +23,7 @@ func (r record) made() statement.Match {
 	return statement.KnownTable().Line(r.message, cmp.Or(r.fields["error"], r.fields["err"]))
 }
 
-// logged takes a line of a log, or the error that a client prints.
+// logged notes a line of a log, or an error that a client printed.
 func (r *reader) logged(l line, rec record) {
 	whole := rec.message
 	for _, field := range []string{"error", "err"} {
@@ -57,8 +57,8 @@ func (r record) asked() bool {
 	return strings.HasPrefix(r.program, "crictl") || r.program == "" && r.level == "fatal"
 }
 
-// tell notes the meanings of a message, from its statements or from the program that
-// prints it.
+// tell notes what a message means. It knows this from containerd's log statements, or
+// from the program that printed the message.
 func (r *reader) tell(l line, rec record, whole, id string) {
 	made := rec.made()
 	o := Observation{ID: id, Namespace: rec.fields["namespace"], Made: made, Facts: codeOf(whole), Logged: true}
@@ -91,11 +91,12 @@ var (
 	rpcText = "rpc error: code = "
 )
 
-// leastLetters is the shortest text that counts as an error of containerd without the
-// form of a log.
+// leastLetters is the minimum number of letters in a text outside a log that counts as
+// an error of containerd.
 const leastLetters = 16
 
-// printed takes a line that a client or the kernel printed, without the form of a log.
+// printed notes a line that a client or the kernel printed, and that has not the form
+// of a log.
 func (r *reader) printed(l line) bool {
 	if r.say(l, ofTheSystem, l.text, Observation{Logged: true}) {
 		return true
@@ -124,7 +125,7 @@ func (r *reader) printed(l line) bool {
 	return true
 }
 
-// unmarked takes an error on a line of its own.
+// unmarked notes an error on a line of its own.
 func (r *reader) unmarked(l line) bool {
 	m := statement.KnownTable().Error(l.text)
 	if len(m.Chain) == 0 || m.Unknown != "" || m.Weight() < leastLetters {
@@ -161,7 +162,7 @@ func firstID(texts ...string) string {
 			return id
 		}
 	}
-	for _, t := range texts[:max(len(texts)-1, 0)] { // these texts are fields for an id, so that any value is an id
+	for _, t := range texts[:max(len(texts)-1, 0)] { // all texts but the last are fields for an id, so any value is an id
 		if t != "" {
 			return t
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/shimquake/shimquake/repro/statement"
 )
 
-// made has the meanings of containerd's statements, by the format of one in a line's
-// chain. The signatures of bugs are in the catalogue.
+// made has the meanings of containerd's log statements. The key is the format of one of
+// the errors that a message wraps. The signatures of bugs are in the catalogue.
 var made = map[string]ObservationKind{
 	"failed to reserve sandbox name %q: %w":   SandboxNameTaken,
 	"failed to reserve container name %q: %w": ContainerNameTaken,

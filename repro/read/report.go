@@ -19,7 +19,7 @@ type Report struct {
 	// Other are the first lines without an observation, and Others is their total number.
 	Other  []Line `json:"other,omitempty"`
 	Others int    `json:"others,omitempty"`
-	// Versions of containerd, the surest first.
+	// Versions are the releases of containerd that the report names, the surest first.
 	Versions []Version `json:"versions,omitempty"`
 	// Client is the client that runs the containers: kubelet, dockerd or ctr, or "" if no
 	// line names it.
@@ -38,7 +38,7 @@ type Line struct {
 type Version struct {
 	Release string `json:"release"` // v1.7.2
 	Line    int    `json:"line"`
-	// By is the kind of line.
+	// By is the kind of line that names it.
 	By Source `json:"by"`
 }
 
@@ -52,7 +52,8 @@ const (
 	byLog                  // containerd's log of its start, or a package manager's log of its upgrade
 )
 
-// Said reports whether a program named the release.
+// Said reports whether the output or the log of a program names the release, and not
+// only a sentence.
 func (s Source) Said() bool { return s > inWords }
 
 // Client is the client that runs the containers.
@@ -68,7 +69,7 @@ const (
 // Observation is a typed fact of the report.
 type Observation struct {
 	What ObservationKind `json:"what"`
-	// Facts are facts of the oracle for What's class, if it has one.
+	// Facts are the facts of the matching finding, if there is one.
 	Facts fact.Facts `json:"facts"`
 	// Namespace, ID and PID identify its container or process, if they are known.
 	Namespace string `json:"namespace,omitempty"`
@@ -84,14 +85,14 @@ type Observation struct {
 	Made statement.Match `json:"-"`
 	// Usual is set for a message that containerd also logs in normal operation.
 	Usual bool `json:"usual,omitempty"`
-	// Logged is set if only a message shows it, and no listing.
+	// Logged is set if only a log message shows the observation, and no listing.
 	Logged bool `json:"logged,omitempty"`
-	// Lines are its first lines, and Count is the number of its occurrences.
+	// Lines are the first lines with the observation, and Count is their total number.
 	Lines []int `json:"lines"`
 	Count int   `json:"count"`
 }
 
-// Class returns the oracle's class of the observed object, or "".
+// Class returns the class of the matching finding, or "".
 func (o Observation) Class() finding.Class { return lefts[o.What].Class }
 
 // Sort returns the use of the observation.

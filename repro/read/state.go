@@ -83,7 +83,7 @@ func (r *reader) ctrExit(l line, topic, object string) {
 var (
 	jsonField = regexp.MustCompile(`^"(\w+)":\s*("(?:[^"\\]|\\.)*"|-?\d+|true|false|null|\{|\[|\{\}|\[\])?,?$`)
 	jsonBrace = regexp.MustCompile(`^[\[\]{}]+,?$`)
-	// Four lines of kubectl describe that a chat has joined.
+	// Four lines of kubectl describe, which a chat program has joined.
 	describedOnALine = regexp.MustCompile(`\bReason:\s+(\w+)\s+Exit Code:\s+(\d+)\b`)
 	yamlField        = regexp.MustCompile(`^(State|Reason|Exit Code|Started|Finished|Last State|Message):\s+(\S.*)$`)
 )
@@ -121,7 +121,7 @@ func (r *reader) inspected(l line) bool {
 	return true
 }
 
-// inspectedOnALine takes the output of docker inspect -f '{{json .State}}'.
+// inspectedOnALine notes the output of docker inspect -f '{{json .State}}'.
 func (r *reader) inspectedOnALine(l line) bool {
 	var state struct {
 		Status   string
@@ -171,7 +171,8 @@ func (r *reader) field(l line, name, value string) {
 	r.judgeInspection(l)
 }
 
-// inspection has the fields so far of the container that is being described.
+// inspection has the fields that were read so far of one container in the output of an
+// inspect command.
 type inspection struct {
 	line
 	id, state, reason, code string

@@ -13,7 +13,7 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// clues are hints of a report at the place and the time of the trouble.
+// clues are the hints of a report about where and when the trouble began.
 type clues struct {
 	report    read.Report
 	release   string
@@ -35,7 +35,8 @@ func newClues(r read.Report, release string, targets []finding.Match, logging []
 	return c
 }
 
-// The weights of clues. They only order the cases: a case without a clue runs last.
+// The weights of clues. They only decide the order of the cases: a case without a clue
+// runs last.
 const (
 	// The report names the function.
 	named = 60

@@ -10,13 +10,14 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// queue hands out the cases of a plan, the likeliest first. The result of a case makes
-// its neighbours likelier, or less likely.
+// queue hands out the cases of a plan, the likeliest first. The result of a case
+// changes the rank of its neighbours: the cases with a fault in the same function, or
+// with the same action on the same path.
 type queue struct {
 	plan  plan.Plan
 	prior []int
 	left  []int // the indexes of the cases that have not been handed out
-	// learned has the sum of the results for each function, and for each action on a path.
+	// learned has the sum of the results, by function, and by action and path.
 	learned map[string]int
 	// looks has the number of cases for each function.
 	looks map[string]int
@@ -69,7 +70,7 @@ func (q *queue) next() (int, bool) {
 	return i, true
 }
 
-// learn takes the result of a case.
+// learn notes the result of a case.
 func (q *queue) learn(i int, f fit, targets []finding.Match) {
 	function, kind := places(q.plan.Specs[i])
 	n := hadNothing

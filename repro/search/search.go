@@ -24,7 +24,8 @@ import (
 	"github.com/shimquake/shimquake/sweep/triage"
 )
 
-// Search sweeps a release for a case that shows the symptoms of a report.
+// Search runs cases on a release until one shows the symptoms of a report. The cases
+// are those of a sweep: one fault at each point.
 type Search struct {
 	Engine   plan.Engine
 	Release  string
@@ -56,7 +57,7 @@ type Result struct {
 	// Logging are the functions that log the quoted messages.
 	Logging []string `json:"logging,omitempty"`
 	Found   *Found   `json:"found,omitempty"`
-	// Why is why there was no search.
+	// Why is the reason if there was no search.
 	Why string `json:"why,omitempty"`
 }
 
@@ -82,7 +83,7 @@ type Found struct {
 	Case  string        `json:"case,omitempty"`
 }
 
-// NoTargets is why there is no search for a report without a symptom.
+// NoTargets is the reason why there is no search for a report without a symptom.
 const NoTargets = "the report mentions no leak and no wrong status, so there is nothing to search for"
 
 // Run searches. If it cannot search at all, the result's Why has the reason.
@@ -126,8 +127,8 @@ func (s Search) Run(ctx context.Context) (Result, error) {
 // fail without any fault.
 const traceTries = 3
 
-// trace makes the plan, also of workloads that are violated without a fault: the
-// release may have a known bug there.
+// trace makes the plan. It accepts workloads that are violated without a fault, because
+// the release may have a known bug there.
 func (s Search) trace(ctx context.Context, o plan.Options) (p plan.Plan, err error) {
 	o.AsItIs = true
 	var failed *plan.TraceError
@@ -253,8 +254,8 @@ func (s Search) take(p plan.Plan, q *queue, i int, v harness.Verdict, res *Resul
 }
 
 // knownAs returns the known bug that explains the findings of a case at its place, or
-// "". It also reports whether that bug is a lead, for which no function is known to
-// have the fault.
+// "". It also reports whether that bug is a lead: a bug for which no function is known
+// to fail in this way.
 func (s Search) knownAs(spec plan.Spec, found []finding.Finding) (id string, lead bool) {
 	for _, b := range s.Known {
 		if b.Sweep != nil && b.Releases.MayApply(s.Release) && slices.ContainsFunc(found, func(f finding.Finding) bool {

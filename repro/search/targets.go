@@ -1,5 +1,5 @@
-// Package search searches for a case that shows the symptoms of a report, if no known bug
-// does. It sweeps the release, the likeliest points first.
+// Package search searches for a case that shows the symptoms of a report, if no known
+// bug does. It runs cases with one fault on the reported release, the likeliest first.
 package search
 
 import (
@@ -12,7 +12,7 @@ import (
 )
 
 // Targets returns the facts that a case must show to have the reported symptoms.
-// Symptoms of one class are one match if their facts agree.
+// Symptoms of one class become one match if their facts agree.
 func Targets(r read.Report) (out []finding.Match) {
 	all := r.Of(read.Symptom)
 	listed := slices.ContainsFunc(all, func(o read.Observation) bool { return !o.Logged })
@@ -71,6 +71,7 @@ func fitOf(targets []finding.Match, found []finding.Finding) fit {
 	return f
 }
 
-// all reports whether a case shows every target, and exact whether it shows nothing else.
+// all reports whether a case shows every target. exact reports whether it shows nothing
+// else, too.
 func (f fit) all(targets []finding.Match) bool   { return f.has == len(targets) && f.has > 0 }
 func (f fit) exact(targets []finding.Match) bool { return f.all(targets) && f.extra == 0 }

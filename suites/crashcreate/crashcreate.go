@@ -1,7 +1,7 @@
-// Package crashcreate has the specs about a containerd that is SIGKILLed while it creates
-// or starts a task. The shim holds the call, and is killed, too, in some of them. After
-// the restart and the client's cleanup, everything must be gone and the id must be free.
-// The sweep has the crashes of containerd at its own side of a call.
+// Package crashcreate has the specs about a containerd that is SIGKILLed while it
+// creates or starts a task. The shim is paused in the call. In some specs it is killed,
+// too. After the restart and the client's cleanup, everything must be gone and the id
+// must be free. The sweep crashes containerd before and after each call to the shim.
 package crashcreate
 
 import (
@@ -30,9 +30,9 @@ func (h hit) String() string {
 	return fmt.Sprintf("%s no. %d", h.method, h.n)
 }
 
-// way is a workload with the calls between containerd and the shim that create and start
-// it, as in its timeline. It leaves out CRI's Wait: a goroutine of its own makes that
-// call, so a crash there may come at any time.
+// way is a workload, and the calls of containerd to the shim that create and start it,
+// in their order. CRI's Wait is left out. A goroutine of its own makes that call, so a
+// crash there could come at any time.
 type way struct {
 	name  string // in the names of cases
 	title string // in the names of specs
@@ -40,8 +40,8 @@ type way struct {
 	hits []hit
 }
 
-// shot is a payload that stays until the client kills it: its own end while containerd is
-// down would be another test.
+// shot is a payload that runs until the client kills it. A payload that exits by itself
+// while containerd is down is another test.
 var shot = []harness.Container{{Signal: "SIGKILL"}}
 
 var ways = []way{
@@ -53,13 +53,13 @@ var ways = []way{
 		[]hit{{"Task.Create", 2}, {"Task.Connect", 3}, {"Task.Start", 2}, {"Task.State", 2}}},
 }
 
-// entry is a case with the rest of its name in a table.
+// entry is a row of a table: its title, and its case.
 type entry struct {
 	title string
 	harness.Case
 }
 
-// table is a way to kill containerd, at each call.
+// table has the cases of one way to kill containerd, one for each call.
 type table struct {
 	title   string
 	entries []entry
@@ -73,7 +73,8 @@ func (w way) tables() []table {
 	}
 }
 
-// paused returns cases with the steps that run while the shim holds a call.
+// paused returns a case for each call. The shim is paused in the call while the steps
+// run.
 func (w way) paused(how string, steps ...string) []entry {
 	var out []entry
 	for _, h := range w.hits {
@@ -86,10 +87,10 @@ func (w way) paused(how string, steps ...string) []entry {
 	return out
 }
 
-// states returns the case without a call in flight, in which everything must be found
-// again. The matrix of exitcode kills containerd while the container runs.
+// states returns the case that kills containerd when no call is in flight. containerd
+// must find everything again. Package exitcode kills it while the container runs.
 func (w way) states() []entry {
-	if w.name == "container" { // the sandbox's way has this case
+	if w.name == "container" { // the way "sandbox" has this case
 		return nil
 	}
 	return []entry{{"created", w.case1("created", failpoints.Kill("proc:containerd:created"))}}

@@ -6,7 +6,7 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// quick are the cases of the short form.
+// quick are the cases that also run in `make suites SHORT=1`.
 var quick = map[string]bool{
 	"crashcreate-task-create1-entry-held": true, "crashcreate-task-create1-exit-held": true,
 	"crashcreate-task-start1-entry-held":     true,
@@ -19,9 +19,9 @@ const adopted = "containerd#6860"
 
 var leaksShim = []harness.KnownViolations{{Releases: "< 1.7.0", By: spec.ShimLeft, Issue: adopted}}
 
-// The shim belongs to the pod and ends with it. Then it is also cleaned up for the
-// container, whose task never existed. The cleanup fails, as in residue, but publishes an
-// exit and a delete without a pid.
+// The shim belongs to the pod and exits with it. containerd then also cleans up for the
+// container, whose task never existed. That cleanup fails as with residue, but
+// publishes TaskExit and TaskDelete without a pid.
 var leaksBundle = []harness.KnownViolations{
 	{
 		Releases: "< 1.7.0",
@@ -32,8 +32,8 @@ var leaksBundle = []harness.KnownViolations{
 
 // A starting CRI keeps a shim without a task if there is a record of its sandbox. When
 // the sandbox is removed, containerd runs the shim's delete helper, which finds no pid.
-// containerd then publishes the exit and the delete of a task that never existed: with
-// pid 0, or -1 up to 2.3.
+// containerd then publishes TaskExit and TaskDelete of a task that never existed. Their
+// pid is 0, or -1 up to 2.3.
 const unborn = "no issue known: exit and delete of a sandbox's task that was never created"
 
 var unbornExit = []harness.KnownViolations{
@@ -42,7 +42,7 @@ var unbornExit = []harness.KnownViolations{
 }
 
 // The helper that removes a dead shim's bundle gives up if Create has not written the
-// bundle's runtime file yet. 1.7.35 still does so, and 2.0.14 does not.
+// bundle's runtime file yet. This is so in 1.7.35, and no longer in 2.0.14.
 var residue = []harness.KnownViolations{
 	{Releases: "< 2.0.0", By: finding.MustMatches("bundle shim=none"), Issue: "containerd#11071"},
 }
@@ -52,9 +52,9 @@ var residueOfID = []harness.KnownViolations{
 	{Releases: "< 2.0.0", By: finding.MustMatches("bundle shim=none"), Issue: "containerd#11071"},
 }
 
-// A starting containerd publishes the exit of a task whose shim has ended meanwhile
-// before any client can subscribe, and removes the task. CRI only knows that such a
-// container was created: its start got no response.
+// If a shim has exited while containerd was down, the starting containerd removes its
+// task. It publishes the exit before any client can subscribe. CRI only knows that such
+// a container was created, because its start got no response.
 var reportedToNone = []harness.KnownViolations{
 	{Releases: ">= 1.6.0", By: spec.ReportedToNobody, Issue: "no issue known: see shimkill-task-running-down"},
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// created is the place where a shim has the pid of an init, and has not recorded the
-// container yet.
+// created is the statement at which a shim knows the pid of a new init process, but has
+// not recorded its container yet.
 const created = "stmt:shim:runc-task.service.Create:s.mu.Lock"
 
 var _ = Describe("an init that ends during its Create", Label("exit-code"), func() {

@@ -1,7 +1,8 @@
-// Package exitcode has the specs about exit statuses. With any fault, every observer must
-// report the container's real status. The specs are a matrix of faults and ends of
-// containers, for both APIs. The plain cases have the ends without a fault. Faults of
-// umount2 and Shutdown come later in the lifecycle, and have their own folders.
+// Package exitcode has the specs about exit statuses. With any fault, every observer
+// must report the container's real status. The specs are a matrix of faults and of the
+// ways in which a container exits, for both APIs. Package plain has these exits without
+// a fault. The packages umount and shutdown have the faults that come later in the
+// lifecycle.
 package exitcode
 
 import (
@@ -19,16 +20,16 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// end is the way in which a container ends by default.
+// end is the way in which a container exits.
 type end struct {
 	name      string
 	container harness.Container
 	status    uint32
 }
 
-// The columns. Each fault is combined with three ends: an exit with 7, which containerd
-// never makes up, a kill by the client, and a third end. containerd reports 255 for an
-// unknown exit.
+// The columns. Each fault is combined with three ends. The first is an exit with 7,
+// because containerd never reports 7 by mistake. The second is a kill by the client.
+// The third differs: one is 255, which containerd reports for an unknown exit.
 var (
 	exit7    = end{"exit 7", harness.Container{Exit: 7}, 7}
 	killed   = end{"SIGKILL", harness.Container{Signal: "SIGKILL"}, 137}
@@ -47,9 +48,9 @@ type fault struct {
 	// apis are the APIs by which the fault can be reached after the start of the
 	// container. Default: both.
 	apis []harness.API
-	// kills is set if containerd has to end the container, with 137. Otherwise the
-	// client's signal would end it with 143. Its own exit at that time would go
-	// unnoticed.
+	// kills is set if the fault, or containerd's cleanup after it, kills the container, so
+	// that the real status is 137. Such a fault is combined only with a container that
+	// runs until a signal, because an exit by itself at that time would go unnoticed.
 	kills bool
 	// bad are the known wrong reports of releases for a container with that status.
 	bad func(harness.API, end) []harness.KnownViolations
@@ -108,8 +109,8 @@ var faults = []fault{
 		third: exit0,
 		bad:   retryLies,
 	},
-	// CRI calls Wait and the first State when it starts a container, and gives up the
-	// container if they fail.
+	// With CRI there is no container to observe: CRI calls Wait and the first State during
+	// StartContainer. If one fails, it removes the task.
 	{
 		name:  "wait-refused",
 		what:  "the shim refuses Wait once",
@@ -132,9 +133,9 @@ func plan(f failpoints.Fault) failpoints.Plan { return failpoints.Plan{f} }
 
 func kill(point string) failpoints.Plan { return plan(failpoints.Kill(point)) }
 
-// cleanupLies: the `delete` command of those releases reports 137 for a container that
-// has exited. After a SIGKILL that is right, and CRI, which deletes an ended task at
-// once, is not affected.
+// cleanupLies: before 2.4, the shim's `delete` command reports 137 for a container that
+// has exited with another status. CRI is not affected, because it deletes an exited
+// task at once.
 func cleanupLies(api harness.API, e end) []harness.KnownViolations {
 	if e.status == 137 || api == harness.CRI {
 		return nil
@@ -142,9 +143,9 @@ func cleanupLies(api harness.API, e end) []harness.KnownViolations {
 	return madeUp("< 2.4.0")
 }
 
-// retryLies: the second Delete finds no task in the shim, and ends the shim; then the
-// `delete` command reports 137. Since 2.0 CRI does not end the shim of a pod with a
-// container's Delete.
+// retryLies: the second Delete finds no task in the shim. containerd then ends the
+// shim, and the shim's `delete` command reports 137. Since 2.0 CRI does not end the
+// shim of a pod with a container's Delete.
 func retryLies(api harness.API, e end) []harness.KnownViolations {
 	switch {
 	case e.status == 137:
@@ -161,10 +162,10 @@ func madeUp(releases string) []harness.KnownViolations {
 	}
 }
 
-// forgotten: a starting containerd takes a shim without processes for a leaked one (the
-// fix of #6860). It deletes its task, and does not publish the exit from Delete (loadShim
-// of core/runtime/v2). CRI then finds no task and writes 255, and a client of the task
-// API gets nothing. Up to 1.6 both get the task with the real status.
+// forgotten: since the fix of #6860, a starting containerd treats a shim without
+// processes as leaked. It deletes the shim's task, and does not publish the exit that
+// Delete returns (loadShim of core/runtime/v2). CRI then finds no task and reports 255.
+// A client of the task API gets no status. Up to 1.6, both get the real status.
 func forgotten(api harness.API, _ end) []harness.KnownViolations {
 	if api == harness.TaskAPI {
 		return []harness.KnownViolations{{Releases: ">= 1.7.0", By: spec.ReportedToNobody, Issue: "no issue known"}}
@@ -172,9 +173,9 @@ func forgotten(api harness.API, _ end) []harness.KnownViolations {
 	return []harness.KnownViolations{{Releases: ">= 1.7.0", By: spec.CRISaysUnknown, Issue: "no issue known"}}
 }
 
-// exitUnheard: CRI takes the end of its Wait's connection for an exit with 255, and
-// ignores the TaskExit of containerd's own cleanup. From 2.0 to 2.3 there is no TaskExit
-// either, and the container keeps running (containerd#13293).
+// exitUnheard: CRI treats the closed connection of its Wait as an exit with 255. It
+// ignores the TaskExit that containerd's cleanup publishes. From 2.0 to 2.3 there is no
+// TaskExit either, and the container keeps running (containerd#13293).
 func exitUnheard(api harness.API, _ end) []harness.KnownViolations {
 	if api == harness.TaskAPI {
 		return nil
@@ -231,7 +232,7 @@ var _ = Describe("the exit code of a container", Label("exit-code"), func() {
 					fmt.Sprintf("is %d by the %s API: %s, %s", status, api, e.name, f.what),
 					append(labels, func(ctx context.Context) {
 						v := spec.Holds(ctx, cell(f, e, api))
-						// A check that does nothing would find no truth, or another one.
+						// These fail if the payload recorded no exit, or another one.
 						Expect(v.Truths).To(ConsistOf(HaveField("Status", status)))
 						Expect(v.Reported).NotTo(BeEmpty(), "an observer reported it")
 					})...)

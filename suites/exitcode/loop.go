@@ -35,10 +35,10 @@ var _ = Describe("a pod that keeps running", Label("exit-code", "cri"), func() {
 			Expect(stays.Payload.ExitedAt).To(BeTemporally(">", v.History.CRI.Rounds[2].Listed.At))
 		})
 
-	// The pod lives long enough for its shim to report the exit afterwards. The shim
-	// tries 1, 3, 6, 10 and 15 s after the first time (publisher.go), and then gives up.
-	// It logs each failure, and its log has no reader meanwhile. An exec of suites/others
-	// ends while containerd is down for 8 s.
+	// The pod keeps running, so its shim can still report the exit. The shim retries 1, 3,
+	// 6, 10 and 15 s after the first attempt (publisher.go), and then gives up. It must
+	// also not block on its log, which nobody reads while containerd is down.
+	// suites/others has an exec that exits while containerd is down for 8 s.
 	It("gets the exit of a container that ends while containerd is down for 4 s", spec.Slow, spec.Quick,
 		func(ctx context.Context) {
 			v := spec.Holds(ctx, harness.Case{Name: "exit-while-down-for-4",
@@ -59,16 +59,16 @@ var _ = Describe("a pod that keeps running", Label("exit-code", "cri"), func() {
 	})
 })
 
-// crashLoop returns the steps of so many rounds.
+// crashLoop returns the steps of a crash loop with this number of rounds.
 func crashLoop(rounds int) []string {
 	return []string{"run pod", "inventory", fmt.Sprintf(
 		"repeat %d create all; mark created; start all; mark running; end all; wait all; mark exited; "+
 			"remove all; inventory", rounds)}
 }
 
-// expectRounds expects an inventory of each round: a crash loop that ends early would
-// show nothing. The list has the pod, its lasting containers, and the bystander's pod
-// with its container.
+// expectRounds expects an inventory of each round, because a crash loop that ends early
+// would show nothing. CRI's list must have the pod, the containers that keep running,
+// and the bystander's pod with its container.
 func expectRounds(v harness.Verdict, n, stay int) {
 	GinkgoHelper()
 	Expect(v.History.CRI.Rounds).To(HaveLen(n))

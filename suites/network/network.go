@@ -1,6 +1,7 @@
 // Package network has the specs about pods with their own network namespace. CNI must
-// delete everything that it has added, and no namespace may stay mounted. containerd or a
-// request ends while a network is set up or torn down.
+// delete everything that it has added, and no namespace may stay mounted. In these
+// specs containerd is killed, or a request is cancelled, while a network is set up or
+// torn down.
 package network
 
 import (
@@ -37,7 +38,7 @@ var _ = Describe("a pod with a network of its own", Label("cri", "network"), fun
 			failpoints.Plan{failpoints.Once(isSetUp, term.Crash)}, nil),
 		Entry("containerd dies before it is torn down", spec.Quick, Label("crash"), "crash-tear-down",
 			failpoints.Plan{failpoints.Once(tearDown, term.Crash)}, nil),
-		// The pod is already stopped the second time.
+		// The second time, the pod is already stopped.
 		Entry("its removal fails twice", spec.Quick, "tear-down-fails-twice", failpoints.Plan{{
 			At: failpoints.MustPoint(tearDown), Do: term.Of(term.Clause{Count: 2, Action: term.Error, Arg: "injected"})}}, nil),
 		Entry("containerd dies before its namespace is unmounted", Label("crash"), "crash-unmount",

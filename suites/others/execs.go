@@ -16,7 +16,7 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// with returns a container with an exec that ends by itself, and an exec that ends with
+// with returns a container with two execs: one exits by itself, the other exits with
 // the container.
 func with(k harness.Container) harness.Workload {
 	k.Execs = []harness.ExecSpec{{Exit: 3}, {Stays: true}}
@@ -27,7 +27,8 @@ func with(k harness.Container) harness.Workload {
 	return w
 }
 
-// withExec is a container with an exec that comes and goes while it runs.
+// withExec returns a container with an exec that starts and exits while the container
+// runs.
 func withExec(k harness.Container, e harness.ExecSpec) harness.Workload {
 	k.Execs = []harness.ExecSpec{e}
 	w := one(harness.TaskAPI, k)
@@ -39,7 +40,7 @@ func withExec(k harness.Container, e harness.ExecSpec) harness.Workload {
 	return w
 }
 
-// paused is a container that is paused and goes on.
+// paused returns a container that is paused and resumed.
 func paused() harness.Workload {
 	w := one(harness.TaskAPI, harness.Container{Exit: 7})
 	w.Script = script.WithRunning("pause c0", "resume c0")
@@ -91,8 +92,8 @@ var _ = Describe("an exec", Label("others", "exec"), func() {
 		})
 		Expect(v.History.AskedWhile).To(ConsistOf(And(HaveField("Of", "c0"), HaveField("As", "RUNNING"))))
 	})
-	// Its shim retries for 15 s, and keeps running while the client's Delete is held.
-	// That is the second Delete if containerd ended during the first.
+	// The shim retries for 15 s. It keeps running, because the client's Delete is held. If
+	// containerd was killed during the first Delete, the client's second one is held.
 	It("is reported after a SIGKILL of containerd at its end, and a restart 8 s later", func(ctx context.Context) {
 		workload := withExec(harness.Container{Exit: 7}, harness.ExecSpec{Signal: "SIGTERM"})
 		workload.CallTimeout, workload.TimeLimit = 30*time.Second, time.Minute
@@ -113,12 +114,12 @@ const (
 	runcPause = "stmt:shim:process.runningState.Pause:if-err-s.p.runtime.Pause-ctx-s.p.id-err"
 )
 
-// lines fill a pipe, a shim, a FIFO and its reader: the last ones are still in the pipe
-// when their writer has ended.
+// lines is more output than a pipe, the shim, a FIFO and its reader can hold. The last
+// lines are therefore still in the pipe when their writer exits.
 const lines = 7000
 
-// writes returns a container that writes as much, and exits, with an exec that does the
-// same.
+// writes returns a container that writes these lines and exits, and an exec that does
+// the same.
 func writes(api harness.API) harness.Workload {
 	if api == harness.CRI {
 		return execSync("execsync c0/e0", harness.Container{Exit: 7, Lines: lines, Execs: []harness.ExecSpec{{Exit: 3}}})
@@ -170,8 +171,8 @@ func slow(at string) failpoints.Fault {
 		Do: term.Of(term.Clause{Count: 1, Action: term.Delay, Arg: "300"})}
 }
 
-// thirdStart restarts containerd when an exec runs in the first container of a pod, whose
-// sandbox and container were started before.
+// thirdStart restarts containerd at the third Start. This is the start of an exec in
+// the first container of a pod: the first two start the sandbox and the container.
 func thirdStart() failpoints.Fault {
 	f := failpoints.PauseAt("rpc:shim:Task.Start:exit",
 		failpoints.Steps("kill containerd", "start containerd", "release")...)
@@ -179,7 +180,7 @@ func thirdStart() failpoints.Fault {
 	return f
 }
 
-// The output above has a containerd that ended earlier, and a Delete that fails.
+// The specs of the output above also kill containerd earlier, and let a Delete fail.
 var _ = Describe("ExecSync", Label("others", "exec", "cri"), func() {
 	DescribeTable("leaves no exec, and tells the true exit, after",
 		func(ctx context.Context, name string, w harness.Workload, f failpoints.Fault) {

@@ -34,7 +34,7 @@ func reasons(v harness.Verdict) map[string]string {
 	return out
 }
 
-// The plain cases have it without a fault and alone.
+// Package plain has such a container without a fault and without bystanders.
 var _ = Describe("a container that runs out of memory", Label("others", "oom", "cgroup"), func() {
 	for _, api := range apis {
 		It("is told apart from its neighbours, by the "+string(api)+" API", spec.Quick, func(ctx context.Context) {
@@ -74,7 +74,7 @@ var _ = Describe("a container that runs out of memory", Label("others", "oom", "
 	)
 })
 
-// refused makes containerd refuse the event after so many others.
+// refused makes containerd refuse one event, after this number of other events.
 func refused(after int) failpoints.Fault {
 	return failpoints.Fault{At: failpoints.MustPoint("rpc:containerd:Events.Forward:entry"), Do: term.Of(
 		term.Clause{Count: after, Action: term.Off}, term.Clause{Count: 1, Action: term.Error, Arg: "injected"},

@@ -1,6 +1,7 @@
 // Package others has the specs about the effects of one container's fault on other
-// containers, and about unusual containers. Every suite has bystanders beside its cases.
-// The cases here exist for the bystanders.
+// containers, and about unusual containers. In every suite, bystanders run beside the
+// container with the fault: containers that no fault targets. The cases here exist to
+// check them.
 package others
 
 import (
@@ -20,7 +21,7 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// apis are the two ways to containerd.
+// apis are the two APIs of a client: containerd's own, and CRI.
 var apis = []harness.API{harness.TaskAPI, harness.CRI}
 
 // one is a workload of one container.
@@ -28,8 +29,8 @@ func one(api harness.API, k harness.Container) harness.Workload {
 	return harness.Workload{API: api, Containers: []harness.Container{k}}
 }
 
-// held is longer than the limit for a call about a bystander, and so longer than a call
-// of the client may delay others.
+// held is how long a call of the client may hang. It is longer than the timeout of a
+// call about a bystander, so that a bystander that hangs, too, is noticed.
 const held = 9 * time.Second
 
 var _ = Describe("a shim that does not answer", spec.Slow, Label("others"), func() {
@@ -59,8 +60,8 @@ var _ = Describe("a shim that does not answer", spec.Slow, Label("others"), func
 })
 
 var _ = Describe("a shim that does not report its state", spec.Slow, Label("others"), func() {
-	// containerd asks for the state at the creation of the task, in Start, which has no
-	// timeout, and in the list of a bystander.
+	// containerd asks the shim for its state three times: when it creates the task, in
+	// Start (without a timeout), and when a bystander lists all tasks.
 	It("does not delay a list for others", func(ctx context.Context) {
 		w := one(harness.TaskAPI, harness.Container{Exit: 7})
 		w.CallTimeout = held + 3*time.Second
@@ -72,7 +73,7 @@ var _ = Describe("a shim that does not report its state", spec.Slow, Label("othe
 })
 
 var _ = Describe("a frozen shim while containerd starts", spec.Slow, Label("others", "crash"), func() {
-	// containerd gives it up, and does not delay the others.
+	// containerd gives up loading the shim, and loads the others without a delay.
 	const given = "containerd#3355: a shim that cannot be loaded is cleaned up after as if it were dead"
 	says := map[harness.API][]finding.Match{
 		harness.TaskAPI: spec.ReportedToNobody, harness.CRI: spec.CRISaysUnknown,
@@ -90,7 +91,7 @@ var _ = Describe("a frozen shim while containerd starts", spec.Slow, Label("othe
 	}
 })
 
-// The plain cases have a pod with such a payload.
+// Package plain has a pod with such a payload.
 var _ = Describe("a payload that ignores SIGTERM", Label("others", "exit-code"), func() {
 	It("is killed after its grace period, and its exit is 137", spec.Quick, func(ctx context.Context) {
 		w := one(harness.TaskAPI, harness.Container{Signal: "SIGTERM", IgnoresTerm: true})
@@ -134,7 +135,7 @@ var _ = Describe("an id that is used again without a restart of containerd", Lab
 	)
 })
 
-// forgets is the statement at which containerd forgets an ended shim by its id.
+// forgets is the statement at which containerd removes an exited shim from its list.
 const forgets = "stmt:containerd:runtime.ShimManager.startShim:m.shims.Delete-ctx-id"
 
 var _ = Describe("the Delete of a task", Label("others", "task"), func() {

@@ -11,7 +11,8 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// Start fails after the creation of its task, and so does the rollback.
+// The shim's Start fails after Create has succeeded. The Delete with which containerd
+// then rolls back fails, too.
 var _ = Describe("a container whose start and rollback fail", Label("others", "cri"), func() {
 	It("can be removed", spec.Quick, func(ctx context.Context) {
 		spec.Holds(ctx, harness.Case{Name: "start-and-its-rollback-fail",

@@ -31,7 +31,7 @@ func brokenStreams() harness.Workload {
 	return w
 }
 
-// The plain cases have all of its work without a fault.
+// Package plain does the same without a fault.
 var _ = Describe("a client of CRI's streaming server", Label("others", "exec", "stdin"), func() {
 	It("may break its connection after a SIGKILL of containerd: the container keeps running for the next",
 		func(ctx context.Context) {

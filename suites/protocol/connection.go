@@ -12,9 +12,9 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// calls are the calls of a plain lifecycle. A container that runs during the call waits
-// for a signal. It must not end by itself between the end of the connection and
-// containerd's cleanup, when no client could get its exit.
+// calls are the calls of a lifecycle without a fault. A container that runs during the
+// call exits only after a signal. If it exited by itself between the end of the
+// connection and containerd's cleanup, no client could get its exit.
 var calls = []struct {
 	name      string
 	container harness.Container
@@ -23,7 +23,7 @@ var calls = []struct {
 	{"Kill", waiting}, {"Delete", exiting}, {"Shutdown", exiting},
 }
 
-// cutOff: containerd takes the end of a connection for the end of the shim. It cleans up
+// cutOff: containerd treats a closed connection as the exit of the shim. It cleans up
 // after the shim, and never calls it again.
 var cutOff = []harness.KnownViolations{{Releases: anyRelease, By: spec.ShimLeft, Issue: noIssue}}
 
@@ -37,7 +37,7 @@ var _ = Describe("a shim that breaks its connections at a call, and keeps runnin
 		It("leaves nothing and no made-up exit code: "+call.name, func(ctx context.Context) {
 			bad := cutOff
 			if call.name == "Shutdown" {
-				bad = nil // the shim has got the call
+				bad = nil // the shim has received the call, so it shuts down
 			}
 			spec.Holds(ctx, harness.Case{
 				Name:     "connection-breaks-at-" + strings.ToLower(call.name),

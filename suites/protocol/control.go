@@ -17,8 +17,9 @@ import (
 // wrongStatus is the status that a shim reports instead of 7.
 const wrongStatus = 99
 
-// These are controls of the oracle: the shim is wrong, and no containerd can know better.
-// The oracle must find the wrong report on every release, at the observer that got it.
+// These specs test the harness. The shim reports a wrong status, and no containerd can
+// notice that. The harness must find the wrong report on every release, at each
+// observer that got it.
 var _ = Describe("the oracle catches a shim that", Label("control"), func() {
 	// The event of a Delete may be lost (taskdelete-lost).
 	reported := func(by ...finding.Match) []harness.KnownViolations {

@@ -1,6 +1,7 @@
-// Package protocol has the specs about shims that violate the protocol: in their response
-// to `start`, in their reports, or with a broken connection at a call. The fake shim does
-// so, and proves it. The sweep has a shim that crashes at a call.
+// Package protocol has the specs about shims that violate the protocol: in their
+// response to `start`, in their reports, or with a broken connection at a call. The
+// fake shim misbehaves in this way, and records that it did. The sweep has shims that
+// crash at a call.
 package protocol
 
 import (
@@ -20,15 +21,16 @@ const (
 	noIssue    = "no issue known"
 )
 
-// orphaned: `start` forks the shim and then responds. Without a usable response
-// containerd removes the bundle and leaves the forked shim: binary.Start of
-// core/runtime/v2 has only that response.
+// orphaned: `start` forks the shim and then responds. Without a usable response,
+// containerd removes the bundle and leaves the forked shim, because it knows the shim
+// only from that response (binary.Start of core/runtime/v2).
 var orphaned = []harness.KnownViolations{{Releases: anyRelease, By: spec.ShimLeft, Issue: noIssue}}
 
-// giveUp is the client's timeout for a start that does not end.
+// giveUp is the client's timeout for a call that starts a hanging shim.
 const giveUp = 2 * time.Second
 
-// misbehaving returns a container that ends by itself on a fake shim with these words.
+// misbehaving returns a container that exits by itself. Its fake shim has these
+// misbehaviours.
 func misbehaving(name, words string) harness.Case {
 	return harness.Case{
 		Name:     name,
@@ -66,8 +68,8 @@ var _ = Describe("a shim that misbehaves when it is started", Label("shim", "sta
 var _ = Describe("a shim that does not end on request", Label("shim", "shutdown"), func() {
 	It("leaves no socket", func(ctx context.Context) {
 		c := misbehaving("socket-left", "socket=leave")
-		// Only the shim removes its socket file; the next shim with that id removes the
-		// file of a dead one.
+		// Only the shim removes its socket file. The file of a dead shim stays until the next
+		// shim with that id removes it.
 		c.Bad = []harness.KnownViolations{{Releases: anyRelease, By: finding.MustMatches("socket socket=silent"), Issue: noIssue}}
 		spec.Holds(ctx, c)
 	})
@@ -80,7 +82,8 @@ var unlearnt = finding.MustMatches(
 	"exit-code by=TaskExit status=made-up-255", "exit-code by=TaskDelete status=made-up-255",
 	"event event=no-pid topic=/tasks/exit", "event event=no-pid topic=/tasks/delete")
 
-// unlearntAgain: the shim reported it before it was killed.
+// unlearntAgain: the shim reported the real exit before it was killed, so the wrong one
+// is a second exit event.
 var unlearntAgain = append(finding.MustMatches("event event=repeated topic=/tasks/exit repeat=other-status"),
 	unlearnt...)
 
@@ -90,7 +93,7 @@ var _ = Describe("a SIGKILLed shim whose `delete` command", Label("shim", "crash
 		if state == "running" {
 			c.Workload.Containers = []harness.Container{
 				{Signal: "SIGKILL"},
-			} // it does not end before containerd ends it
+			} // the container runs until the cleanup of containerd kills it
 		}
 		c.Plan = failpoints.Plan{failpoints.Kill("proc:shim:" + state)}
 		c.Bad = bad

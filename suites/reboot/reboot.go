@@ -1,6 +1,6 @@
-// Package reboot has the specs about a node that restarts, with nothing in /run, in each
-// state of a task or a pod. containerd only has its root directory. It must be able to
-// remove the old objects, and to use their ids again.
+// Package reboot has the specs about a node that reboots in each state of a task or a
+// pod. A reboot empties /run, so containerd only has its root directory. It must be
+// able to remove the old objects, and to use their ids again.
 package reboot
 
 import (
@@ -18,7 +18,7 @@ import (
 // The bug work-dir-after-a-reboot, in all releases.
 var workDirs = []harness.KnownViolations{{
 	Releases: ">= 1.6.0", By: finding.MustMatches("bundle kind=work-directory task=none bundle=gone shim=none"),
-	Issue: "no issue known: work directories are looked for only in namespaces that have bundles",
+	Issue: "no issue known: containerd looks for work directories only in namespaces that have bundles",
 }}
 
 func tasks() harness.Workload {

@@ -6,27 +6,27 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// CRI gets an exit from its Wait only. When the shim ends, that Wait ends with the
-// connection, and CRI writes 255 at once. It ignores the result of containerd's own
-// cleanup of the dead shim, which publishes TaskExit with 137.
-const exitUnheard = "no issue known: CRI takes the end of its Wait's connection for an exit with 255, and ignores " +
+// CRI learns of an exit only from its Wait. When the shim dies, the connection closes
+// and Wait fails, and CRI reports 255 at once. It ignores the TaskExit with 137, which
+// containerd's cleanup of the dead shim publishes.
+const exitUnheard = "no issue known: CRI treats the closed connection of its Wait as an exit with 255, and ignores " +
 	"the TaskExit that follows"
 
-// A starting CRI that finds no task for a container that ran writes 255 as well. It
-// records an exit only after the following Delete has succeeded. That loses a real 7,
-// too, which CRI's own Wait had got. Since 2.4 the bundle also has that status, and the
-// helper that removes the bundle reads it, without effect.
+// A starting CRI that finds no task for a running container also reports 255. CRI
+// records an exit only after the following Delete has succeeded. So it also loses a
+// real 7 that its Wait had returned. Since 2.4 the bundle has that status, too. The
+// `shim delete` helper reads it, but CRI does not use it.
 const forgetful = "no issue known: CRI writes 255 for a container whose shim died while containerd was down"
 
-// A starting containerd cleans up after a shim that has ended meanwhile, and publishes
-// the exit before any client can subscribe. The task has gone then, so that no client can
-// get its exit.
+// A starting containerd cleans up after a shim that died while containerd was down. It
+// publishes the exit before any client can subscribe, and removes the task. So no
+// client can get the exit.
 const unheard = "no issue known: the exit of a shim that died while containerd was down is published before anybody " +
 	"can hear it"
 
-// Up to 2.3, containerd watches a connection to a shim for the task that has opened it:
-// the pod's sandbox. When the shim has ended, the later containers are not cleaned up,
-// and their exit and delete are not published.
+// Up to 2.3, containerd watches the connection to a pod's shim only for the task that
+// opened it: the sandbox. If the shim dies, containerd does not clean up the pod's
+// containers, and does not publish their TaskExit and TaskDelete.
 const unwatched = "containerd#13293; the 255 of CRI is its own"
 
 var (

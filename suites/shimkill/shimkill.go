@@ -1,10 +1,9 @@
 // Package shimkill has the specs about a shim that is SIGKILLed. The kill comes in each
-// state of its task and in the middle of each call, while containerd runs and while it is
-// down. containerd must clean up after the shim, and report the truth.
+// state of its task and in the middle of each call, while containerd runs and while it
+// is down. containerd must clean up after the shim, and report the real exit status.
 //
-// The folder crashcreate has the shim that is killed together with containerd in the
-// middle of Create or Start. The sweep has the shim of one task that crashes in the
-// middle of a call.
+// In package crashcreate, the shim is killed together with containerd in the middle of
+// Create or Start. In the sweep, the shim of one task crashes in the middle of a call.
 package shimkill
 
 import (
@@ -27,8 +26,8 @@ type shape struct {
 	harness.Workload
 }
 
-// shot is a container that stays until it is killed: its own end at the same time would
-// make the truth ambiguous.
+// shot is a container that runs until it is killed. If it could exit by itself at the
+// same time, the real status would be unknown.
 var shot = harness.Container{Signal: "SIGKILL"}
 
 var shapes = []shape{
@@ -41,13 +40,13 @@ var shapes = []shape{
 	},
 }
 
-// entry is a case with the rest of its name in a table.
+// entry is a row of a table: its title, and its case.
 type entry struct {
 	title string
 	harness.Case
 }
 
-// table is a way to kill the shim, in each state.
+// table has the cases of one way to kill the shim, one for each state or call.
 type table struct {
 	title   string
 	entries []entry
@@ -99,7 +98,7 @@ func (s shape) case1(name string, plan failpoints.Plan) harness.Case {
 	return harness.Case{Name: name, Workload: s.Workload, Plan: plan, Bad: known[name]}
 }
 
-// quick are the cases of the short form.
+// quick are the cases that also run in `make suites SHORT=1`.
 var quick = map[string]bool{
 	"shimkill-task-created": true, "shimkill-task-running": true, "shimkill-group-running": true,
 	"shimkill-pod2-exited":          true,
@@ -122,8 +121,8 @@ var _ = Describe("a shim that is SIGKILLed", Label("shim"), func() {
 	}
 })
 
-// seven is a case whose container has exited with 7, and reported so, when containerd and
-// its shim are killed during the shim's Delete.
+// seven is a case that kills containerd and the shim during the shim's Delete. The
+// container has exited with 7 by then, and the shim has reported that.
 func seven(name string, api harness.API) harness.Case {
 	return harness.Case{
 		Name: name, Bad: known[name], Workload: harness.Workload{API: api, Containers: []harness.Container{{Exit: 7}}},

@@ -14,11 +14,11 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// A pod's shim serves the sandbox and its containers. Releases up to 1.7, and since 2.4,
-// send Shutdown after the Delete of each, and the shim obeys the last one. From 2.0 to
-// 2.3 only the sandbox's own Delete is followed by a Shutdown. Sandbox.ShutdownSandbox is
-// for runtimes with their own sandbox API; CRI's podsandbox controller, which runs runc,
-// never calls it. So in a pod with one container
+// A pod's shim serves the sandbox and its containers. Up to 1.7 and since 2.4,
+// containerd sends Shutdown after the Delete of each of them, and the shim exits at the
+// last one. From 2.0 to 2.3 only the sandbox's own Delete is followed by a Shutdown.
+// Sandbox.ShutdownSandbox is for runtimes with their own sandbox API; CRI's podsandbox
+// controller, which runs runc, never calls it. So in a pod with one container
 //   - the first Shutdown is the container's, and from 2.0 to 2.3 the sandbox's;
 //   - the second is the sandbox's, and from 2.0 to 2.3 there is none.
 const onlyOne = ">= 2.0.0, < 2.4.0"
@@ -28,20 +28,21 @@ var once = []harness.KnownViolations{{Releases: onlyOne, By: spec.ShimLeft, Issu
 
 // Both are for releases that send a Shutdown after the container's Delete.
 var (
-	// cutOff: containerd takes the end of a connection for the end of the shim, cleans up
-	// after it and never calls it again. The shim still has the sandbox, and waits for
-	// ever.
+	// cutOff: containerd treats a closed connection as the exit of the shim. It cleans up
+	// after the shim and never calls it again. The shim still has the sandbox, so it never
+	// exits.
 	cutOff = []harness.KnownViolations{
 		{Releases: "< 2.0.0 || >= 2.4.0", By: spec.ShimLeft, Issue: "no issue known"},
 	}
-	// unwritten: CRI records an exit when the following Delete has returned. If
-	// containerd ends in between, CRI finds no task after the restart, and writes 255.
+	// unwritten: CRI records an exit only when the following Delete has returned. If
+	// containerd is killed in between, CRI finds no task after the restart, and reports
+	// 255.
 	unwritten = append(slices.Clone(halfDeleted), harness.KnownViolations{
 		Releases: "< 2.0.0 || >= 2.4.0", By: spec.CRISaysUnknown, Issue: "no issue known"})
 )
 
-// pod returns a pod of one container whose client's calls have that timeout; 0:
-// kubelet's.
+// pod returns a pod of one container. Its client's calls have this timeout; 0 means
+// kubelet's timeout.
 func pod(timeout time.Duration) harness.Workload {
 	return harness.Workload{API: harness.CRI, CallTimeout: timeout, Containers: []harness.Container{{Exit: 7}}}
 }
@@ -52,7 +53,8 @@ func second(c term.Clause) failpoints.Fault {
 	return failpoints.Fault{At: failpoints.MustPoint(entry), Do: term.Of(term.Clause{Count: 1, Action: term.Off}, c)}
 }
 
-// held is a pause at the second Shutdown, the sandbox's, while these steps run.
+// held pauses the shim at its second Shutdown, which is the sandbox's, while these
+// steps run.
 func held(steps ...string) failpoints.Fault {
 	f := second(term.Clause{Action: term.Pause})
 	f.Meanwhile = failpoints.Steps(steps...)

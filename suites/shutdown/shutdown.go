@@ -1,5 +1,6 @@
-// Package shutdown has the specs about Shutdown, the last call to a shim. The call fails,
-// is cancelled or is lost, or containerd is killed during it.
+// Package shutdown has the specs about Shutdown, the last call to a shim. In them the
+// call fails, is cancelled or loses its response, or containerd is killed during the
+// call.
 package shutdown
 
 import (
@@ -17,8 +18,9 @@ import (
 // withoutRetry are the releases whose Delete ignores Shutdown's error.
 var withoutRetry = []harness.KnownViolations{{Releases: "< 2.4.0", By: spec.ShimLeft, Issue: "containerd#8981"}}
 
-// halfDeleted: a starting containerd keeps a task that its shim has deleted already. The
-// next Delete ends the shim, and then the `delete` command reports 137.
+// halfDeleted: a starting containerd keeps a task that its shim has already deleted. At
+// the next Delete containerd ends the shim, and the shim's `delete` command reports
+// 137.
 var halfDeleted = []harness.KnownViolations{
 	{Releases: "< 1.7.0", By: spec.MadeUp137, May: spec.AlsoMadeUp137, Issue: "containerd#14113"},
 }

@@ -8,15 +8,16 @@ import (
 	"github.com/onsi/ginkgo/v2"
 )
 
-// CountsEnv names the file to which each process appends its progress: Ginkgo prints the
-// output of its processes only at the end. `verdicts -follow` shows the file.
+// CountsEnv is the environment variable with the file to which each process appends its
+// progress. `verdicts -follow` shows that file, because Ginkgo prints the output of its
+// processes only at the end.
 const CountsEnv = "SHIMQUAKE_COUNTS"
 
 // Count is a line of that file.
 type Count struct {
 	Suite string `json:"suite"`
-	// Begins is set in the line at the beginning of a suite; Specs is the number of its
-	// specs, which may be 0.
+	// Begins is set in the first line of a suite. Specs is the number of its specs, which
+	// may be 0.
 	Begins bool `json:"begins,omitempty"`
 	Specs  int  `json:"specs,omitempty"`
 	// Failed is set if the spec that has ended has failed.
@@ -26,7 +27,7 @@ type Count struct {
 var suite string
 
 var (
-	// Only the first process begins a suite.
+	// Only the first process writes the first line of a suite.
 	_ = ginkgo.ReportBeforeSuite(func(r ginkgo.Report) {
 		addCount(Count{Suite: r.SuiteDescription, Begins: true, Specs: r.PreRunStats.SpecsThatWillRun})
 	})
@@ -37,7 +38,8 @@ var (
 	})
 )
 
-// addCount appends a line. Lines of several processes do not mix: each is one write.
+// addCount appends a line. It makes one write, so that the lines of several processes
+// do not mix.
 func addCount(c Count) {
 	name := os.Getenv(CountsEnv)
 	if name == "" {

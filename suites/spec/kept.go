@@ -14,9 +14,9 @@ import (
 	"github.com/shimquake/shimquake/report"
 )
 
-// ReportEnv names the folder of the suites' report (scripts/suites), with the histories
-// of all cases and their evidence. If it is empty, no history is kept, and the evidence
-// is in out/evidence of the checkout.
+// ReportEnv is the environment variable with the folder of the suites' report
+// (scripts/suites), which has the histories and the evidence of all cases. If it is
+// empty, no history is kept, and the evidence is in out/evidence of the checkout.
 const ReportEnv = "SHIMQUAKE_REPORT"
 
 // HistoriesDir is the folder of histories in the report's folder.
@@ -27,8 +27,8 @@ type entry struct {
 	harness.Verdict
 	// Known is the known bug of the release that explains a violation.
 	Known string `json:"known,omitempty"`
-	// File has the history, in the folder of histories, and Without the history of the
-	// same workload without a fault.
+	// File is the file with the history, in the folder of histories. Without is the file
+	// with the history of the same workload without a fault.
 	File    string       `json:"file,omitempty"`
 	At      harness.Part `json:"at,omitzero"`
 	Without harness.Part `json:"without,omitzero"`
@@ -60,8 +60,8 @@ var kept = sync.OnceValues(func() (*harness.Histories, error) {
 	return harness.OpenHistories(f.Name())
 })
 
-// report adds a verdict to Ginkgo's report, with its history. A violation has the same
-// workload without the fault beside it.
+// report adds a verdict to Ginkgo's report, with its history. If the case is violated,
+// it also runs the same workload without the fault, and adds that history.
 func (e entry) report(ctx context.Context) {
 	ginkgo.GinkgoHelper()
 	file, err := kept()

@@ -6,7 +6,7 @@ import "github.com/shimquake/shimquake/oracle/finding"
 var (
 	// ShimLeft: a shim keeps running.
 	ShimLeft = finding.MustMatches("shim")
-	// ReportedToNobody: containerd is up, but no client can get the exit of the
+	// ReportedToNobody: containerd is up, but no client can get the exit code of the
 	// container.
 	ReportedToNobody = finding.MustMatches("exit-code by=nobody status=unreported")
 	// CRISaysUnknown: CRI reports 255, and no other observer has a wrong status.
@@ -15,7 +15,7 @@ var (
 	// (containerd#14113).
 	MadeUp137 = finding.MustMatches(
 		"exit-code by=TaskExit status=made-up-137", "event event=repeated topic=/tasks/exit repeat=other-status")
-	// AlsoMadeUp137 are further observers that may report it: a race decides whether
+	// AlsoMadeUp137 are further reports that may have the 137. A race decides whether
 	// TaskDelete comes from the cleanup or from the client's own Delete.
 	AlsoMadeUp137 = finding.MustMatches(
 		"exit-code by=TaskDelete status=made-up-137", "exit-code by=delete status=made-up-137",

@@ -7,8 +7,9 @@ import (
 	"github.com/onsi/ginkgo/v2"
 )
 
-// ProgressEnv prints a line for each spec as it ends, if it is set. It is for a run
-// without a terminal whose specs may take many seconds (scripts/vm-suites).
+// ProgressEnv is an environment variable. If it is set, a line is printed for each spec
+// when it ends. It is for runs without a terminal, whose specs may take many seconds
+// (scripts/vm-suites).
 const ProgressEnv = "SHIMQUAKE_PROGRESS"
 
 // progressMark begins each line, so that the script finds it in Ginkgo's output.

@@ -1,5 +1,5 @@
-// Package spec has the common parts of the specs: the subject under test, and the
-// assertion about a Case.
+// Package spec has the common parts of the specs: the containerd under test, and the
+// assertions about a Case.
 package spec
 
 import (
@@ -24,14 +24,14 @@ import (
 // Empty: the default release.
 const SubjectEnv = "SHIMQUAKE_CONTAINERD"
 
-// Quick labels the specs of the short form.
+// Quick labels the specs that also run in `make suites SHORT=1`.
 var Quick = ginkgo.Label("quick")
 
-// Slow labels a spec that takes more than five seconds, most of which it waits. It begins
-// first, so that no process waits for it at the end.
+// Slow labels a spec that takes more than five seconds, mostly to wait. Such specs
+// begin first, so that no process waits for one at the end.
 var Slow = []any{ginkgo.Label("slow"), ginkgo.SpecPriority(1)}
 
-// Pressure labels the specs that put a disk under pressure, which the kernel does
+// Pressure labels the specs that limit the writes of a disk. The kernel limits them
 // differently with cgroup v1 and v2.
 var Pressure = ginkgo.Label("pressure")
 
@@ -40,7 +40,8 @@ const VerdictEntry = "verdict"
 
 var cases = &runner.Runner{Residues: catalogue.Residues(), Evidence: evidence(), Log: ginkgo.GinkgoWriter}
 
-// evidence returns the folder of evidence, wherever go test runs.
+// evidence returns the folder for the evidence of violations. It does not depend on the
+// working directory of go test.
 func evidence() string {
 	if dir := os.Getenv(ReportEnv); dir != "" {
 		return filepath.Join(dir, "evidence")
@@ -59,8 +60,8 @@ func Run(t *testing.T, name string) {
 	ginkgo.RunSpecs(t, name)
 }
 
-// Prepare is for the suite's SynchronizedBeforeSuite: it builds the subject once, so that
-// no spec waits a minute for it.
+// Prepare is for the suite's SynchronizedBeforeSuite. It builds the containerd under
+// test once, so that no spec waits a minute for the build.
 func Prepare(ctx context.Context) {
 	if err := cases.Prepare(ctx, os.Getenv(SubjectEnv)); err != nil {
 		if runner.IsUnsupported(err) {
@@ -78,8 +79,9 @@ func Named(name string) harness.Case {
 	return c
 }
 
-// Run1 runs a case on the subject under test, with bystanders if possible, and reports
-// its verdict. It skips the spec, with the reason, if this machine cannot run the case.
+// Run1 runs a case on the containerd under test, with bystanders if possible, and
+// reports its verdict. It skips the spec, with the reason, if this machine cannot run
+// the case.
 func Run1(ctx context.Context, c harness.Case) harness.Verdict {
 	ginkgo.GinkgoHelper()
 	if s := os.Getenv(SubjectEnv); s != "" && c.Containerd == "" {

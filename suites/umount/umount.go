@@ -1,5 +1,6 @@
-// Package umount has the specs about an umount2 that takes longer than its caller waits.
-// A disk under pressure, or strace, keeps the shim from unmounting a container in time.
+// Package umount has the specs about an umount2 that takes longer than its caller
+// waits. A slow disk, or a delay that strace injects, keeps the shim from unmounting a
+// container in time.
 package umount
 
 import (
@@ -20,8 +21,8 @@ const (
 	fiveSeconds   = "4MiB/s,20MiB"
 )
 
-// forgotten are the releases whose second StopPodSandbox takes the NotFound for a
-// half-deleted task for the end of its shim.
+// forgotten are the releases whose second StopPodSandbox gets NotFound for a
+// half-deleted task, and treats this as the exit of its shim.
 var forgotten = []harness.KnownViolations{
 	{Releases: "< 1.6.24 || >= 1.7.0, < 1.7.4", By: spec.ShimLeft, Issue: "containerd#7496"},
 }
@@ -33,8 +34,8 @@ var madeUp = []harness.KnownViolations{
 	{Releases: "< 2.4.0", By: spec.MadeUp137, May: spec.AlsoMadeUp137, Issue: "containerd#14113"},
 }
 
-// pod returns a pod of one container whose client's calls have that timeout; 0:
-// kubelet's.
+// pod returns a pod of one container. Its client's calls have this timeout; 0 means
+// kubelet's timeout.
 func pod(timeout time.Duration) harness.Workload {
 	return harness.Workload{
 		API:         harness.CRI,
@@ -44,7 +45,7 @@ func pod(timeout time.Duration) harness.Workload {
 	}
 }
 
-// task returns a container whose client's calls have that timeout.
+// task returns a container. Its client's calls have this timeout.
 func task(timeout time.Duration) harness.Workload {
 	return harness.Workload{CallTimeout: timeout, TimeLimit: 2 * time.Minute, Containers: []harness.Container{{Exit: 7}}}
 }

@@ -151,8 +151,9 @@ func (u unit) bare() unit {
 // set. It keeps at most `most` of a group, or all if most is 0. If everyWorkload is not
 // set, it takes them from the cheapest workload that has such hits.
 //
-// It prefers a hit that every trace has, and a workload with such a hit. It also prefers
-// a hit during a client's call to a hit while containerd starts.
+// If most is 1, it prefers a hit that every trace has. A workload with such a hit comes
+// before a cheaper one without. It also prefers a hit during a client's call to a hit
+// while containerd starts.
 func firstHits(all []candidate, most int, eachPath, everyWorkload bool) []candidate {
 	units := map[unit][]candidate{}
 	for _, c := range all {

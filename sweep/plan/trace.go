@@ -46,8 +46,8 @@ type Engine interface {
 	Trace(context.Context, harness.Case) (harness.Trace, error)
 }
 
-// TraceError reports a workload or a case that does not hold without a fault. A sweep of
-// it would prove nothing.
+// TraceError reports a workload or a case that is violated even without a fault. A
+// sweep of it would prove nothing.
 type TraceError struct {
 	Workload string
 	Verdict  harness.Verdict

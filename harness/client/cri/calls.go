@@ -103,9 +103,9 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 }
 
 // stopsByConfig reports whether the client should test the stop signal in a container's
-// configuration, which CRI supports since v2.3. The release supports it if CRI reports a
-// stop signal for the first container. In a case with faults the result is false, because
-// the status call could trigger a fault.
+// configuration, which containerd's CRI supports since v2.3. A release supports it if
+// CRI reports a stop signal for the first container. In a case with faults the result
+// is false, because the status call could trigger a fault.
 func (c *Client) stopsByConfig(ctx context.Context, i *harness.Instance) (known bool) {
 	first := c.instances[0]
 	if i.Spec.Signal != "SIGTERM" || i.Spec.IgnoresTerm || i == first || first.ID == "" ||
@@ -157,8 +157,9 @@ func (c *Client) end(ctx context.Context, i *harness.Instance) {
 	_ = c.stop(ctx, i, func() bool { return false }) // stop records an error
 }
 
-// stop stops a container, with a grace period for its stop signal or without one
-// (SIGKILL). left reports whether a `cancel` step has cancelled the call.
+// stop calls StopContainer. The grace period is 0, which means an immediate SIGKILL,
+// unless the container's spec names another signal. The function cancelled reports
+// whether a `cancel` step has cancelled the call.
 func (c *Client) stop(ctx context.Context, i *harness.Instance, cancelled func() bool) error {
 	grace, signal := int64(0), unix.SIGKILL
 	switch {
@@ -197,8 +198,8 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// statusPause is the time between two status calls of a wait. kubelet makes one every
-// second.
+// statusPause is the time between two status calls of a wait. kubelet lists the
+// containers every second.
 const statusPause = 10 * time.Millisecond
 
 // stopAgain is how long a container may keep running after a successful StopContainer.
@@ -236,7 +237,8 @@ func (c *Client) wait(ctx context.Context, i *harness.Instance) {
 const reasonTimeout = 2 * time.Second
 
 // requestStatus requests the container's status, and records an exit. It returns true
-// if the wait for the exit is over: the container has exited, or does not exist.
+// if the wait for the exit is over: the container has exited, or does not exist. After
+// an OOM kill, it returns false until CRI reports the kill, or reasonTimeout is over.
 func (c *Client) requestStatus(ctx context.Context, i *harness.Instance) (bool, error) {
 	is, err := c.notedStatus(ctx, i)
 	if err != nil {
@@ -282,9 +284,9 @@ func (c *Client) containerStatus(ctx context.Context, i *harness.Instance) (*api
 	return r.Status, criview.StatusOf(r.Status, asked), nil
 }
 
-// killChild makes the kernel OOM-kill a child of a container, which keeps running. It
-// waits until CRI reports the container as OOM-killed. CRI must keep reporting that from
-// then on.
+// killChild makes the kernel OOM-kill a child process of a container. The container
+// keeps running. killChild waits until CRI reports the container as OOM-killed. CRI
+// must keep reporting that from then on.
 func (c *Client) killChild(ctx context.Context, i *harness.Instance) {
 	c.KillChild(ctx, i)
 	if c.NoExtraCalls || i.Spec.OOM != harness.OOMChild || !c.ExceededMemory(i) {

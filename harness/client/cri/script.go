@@ -51,7 +51,8 @@ func (c *Client) verbs() map[string]play.Verb {
 	}
 }
 
-// on returns a verb that calls do with the current container of its object.
+// on returns a verb. The verb calls the function do with the current container of the
+// step's object.
 func (c *Client) on(do func(context.Context, *harness.Instance) error) play.Verb {
 	return func(ctx context.Context, of script.Object, _ string) error { return do(ctx, c.current(of)) }
 }
@@ -63,10 +64,11 @@ func (c *Client) current(of script.Object) *harness.Instance {
 	return c.of[of.Container]
 }
 
-// createStep creates a container. A second container of the same object has a record of
-// its own, but the same name and attempt in CRI. The removal of the first container must
-// therefore free the name. In a case with faults the second one has a new name. A
-// timed-out call may still run in containerd, and keep the old name reserved.
+// createStep creates a container. If a script creates the same object twice, the second
+// container has a new record, but the same name and attempt in CRI. The removal of the
+// first container must therefore free the name. Only a case with faults uses a new
+// name, because a timed-out call may still run in containerd and keep the old name
+// reserved.
 func (c *Client) createStep(ctx context.Context, of script.Object, _ string) error {
 	i := c.current(of)
 	if !i.Begun.IsZero() {
@@ -122,7 +124,7 @@ func (c *Client) triggerExit(ctx context.Context, i *harness.Instance) error {
 	return c.Call(ctx, "end", i.Name, func(ctx context.Context) error { c.end(ctx, i); return nil })
 }
 
-// awaitExit waits until a container has exited, and until the streams of its clients have
+// awaitExit waits until a container has exited, and until its attach streams have
 // ended.
 func (c *Client) awaitExit(ctx context.Context, i *harness.Instance) error {
 	c.wait(ctx, i)
@@ -259,8 +261,8 @@ func (c *Client) installStep(ctx context.Context, _ script.Object, programs stri
 	})
 }
 
-// around records the states of the pod and its containers before the faults of the
-// running state, and after the faults of the exited state.
+// around records the states of the pod and its containers. It does so before the faults
+// at the step `mark running`, and after those at `mark exited`.
 func (c *Client) around(ctx context.Context, mark string, faults func()) {
 	if mark == "running" {
 		c.noteSandbox(ctx, c.sandbox, false)
@@ -291,10 +293,10 @@ func (c *Client) around(ctx context.Context, mark string, faults func()) {
 }
 
 // listenStep starts another client of the container events, which disconnects at the
-// first event. It must not delay the other clients. containerd buffers more than 100
-// events for each client (internal/cri/server/container_events.go of v2.4.2). listenStep
-// does nothing in a case with faults. It also does nothing if the release sends each
-// event to only one client.
+// first event. A client that does not read must not delay the other clients: containerd
+// buffers more than 100 events for each client (internal/cri/server/container_events.go
+// of v2.4.2). listenStep does nothing in a case with faults. It also does nothing if
+// the release sends each event to only one client.
 func (c *Client) listenStep(ctx context.Context, _ script.Object, _ string) error {
 	if !c.Case.Faultless() || !c.BroadcastsCRIEvents {
 		return nil
