@@ -1,6 +1,7 @@
 // Package shimquake embeds the source that the command needs for its builds. These are
-// the programs of its worlds, and the probes for containerd. So an installed command
-// needs no checkout, and never uses the source of another version.
+// the programs of its worlds (throw-away nodes), and the probes, which are calls in
+// containerd at which faults are injected. So an installed command needs no checkout,
+// and never uses the source of another version.
 package shimquake
 
 import "embed"

@@ -299,8 +299,8 @@ func TestANodesTextForm(t *testing.T) {
 	}
 }
 
-// An object that changes between the looks is not reported. A suspect that is only
-// likely in one look is not certain.
+// An object that changes between the two scans is not reported. A suspect that is only
+// likely in one scan is not certain.
 func TestBoth(t *testing.T) {
 	shim := Suspect{Kind: ShimKind, Sure: Likely, ID: "x", PID: 5, Start: 9, Age: time.Second}
 	later := shim

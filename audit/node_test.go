@@ -35,8 +35,8 @@ type node struct {
 // secret is in the environment of each container.
 const secret = "PASSWORD=open-sesame"
 
-// settle is the time between two looks here. Nothing changes in between unless a test
-// changes it.
+// settle is the time between the two scans of an audit here. Nothing changes in between
+// unless a test changes it.
 const settle = 50 * time.Millisecond
 
 func newNode(t *testing.T) *node {

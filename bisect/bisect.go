@@ -14,8 +14,8 @@ type Params struct {
 	Revisions int
 	// OldIsBad is set if the first revision is the bad end.
 	OldIsBad bool
-	// Doubtful reports whether a revision may not exist; such revisions are tried last.
-	// It may be nil.
+	// Doubtful reports whether it is uncertain that a revision exists. Such revisions are
+	// tried last. Doubtful may be nil.
 	Doubtful func(rev int) bool
 	// Confidence is the probability that the result is right, such as 0.99.
 	Confidence float64
@@ -25,9 +25,9 @@ type Params struct {
 	// the runs. It returns a *SkipError to skip the revision; every other error ends the
 	// search.
 	Run func(ctx context.Context, rev, runs int) ([]Outcome, error)
-	// Learn is called with the tally of the bad end, and returns the odds of the bug. It
-	// may choose the bug to look for only then. By default these are the odds of the
-	// tally.
+	// Learn is called with the outcomes at the bad end, and returns how often the bug
+	// shows. It may also choose the bug to search for. By default the outcomes themselves
+	// decide.
 	Learn func(Tally) Odds
 	// Decided is called with each decided revision and the number of open ones. It may be
 	// nil.
@@ -149,8 +149,8 @@ func (a *Result) confidence(p Params) float64 {
 	return 1 - p.risk() - float64(goods)*math.Pow(1-a.Lower, float64(a.Need))
 }
 
-// measure runs the bad end until the odds of the bug are known well enough. It computes
-// from them how often a good revision must hold.
+// measure runs the bad end until it is known well enough how often the bug shows. From
+// this it computes how many runs of a good revision must not show the bug.
 func (p Params) measure(ctx context.Context, bad int, a *Result) (Trial, error) {
 	t := Trial{Rev: bad, Tally: Tally{}}
 	for t.Tally[Bug] < enoughShown && t.Tally.Runs() < maxMeasured &&

@@ -45,10 +45,10 @@ func (t Tally) String() string {
 const leastUseless = 3
 
 // Decide returns the mark of a revision, or "" if more runs are needed. One run that
-// shows the bug proves it. A revision is good when it has held so often that the bug
-// would have shown. Runs that are invalid or show other bugs are useless. After need of
-// them, but at least leastUseless, the revision is skipped, as git bisect skips a commit
-// that does not compile.
+// shows the bug proves it. A revision is good after so many runs without the bug that a
+// bad revision would have shown it. Runs that are invalid or show other bugs are
+// useless. After need of them, but at least leastUseless, the revision is skipped, as
+// git bisect skips a commit that does not compile.
 func (t Tally) Decide(need int) Mark {
 	switch {
 	case t[Bug] > 0:

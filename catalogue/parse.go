@@ -90,7 +90,8 @@ func (b *Bug) finish() {
 	for i := range b.Cases {
 		c := &b.Cases[i]
 		if b.Residue == nil && len(b.Left) > 0 {
-			c.Bad = []harness.KnownViolations{{Releases: b.Releases.Constraint(), By: b.Left, May: b.May, OneOf: b.OneOf, Issue: b.Name()}}
+			c.Bad = []harness.KnownViolations{{
+				Releases: b.Releases.Constraint(), By: b.Left, May: b.May, OneOf: b.OneOf, Issue: b.Name()}}
 		}
 		if len(c.Issues) == 0 {
 			c.Issues = b.Issues()

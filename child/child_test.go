@@ -83,7 +83,8 @@ func TestOutputLeavesNothing(t *testing.T) {
 	}
 }
 
-// killsItsGroup makes the test's binary a harness that runs such a program.
+// killsItsGroup is the environment variable that makes the test's binary a harness. It
+// runs a program that kills its process group.
 const killsItsGroup = "SHIMQUAKE_TEST_KILLS_ITS_GROUP"
 
 func TestMain(m *testing.M) {

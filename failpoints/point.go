@@ -1,5 +1,6 @@
 // Package failpoints defines faults: points, the terms that say what happens there, and
-// plans. Its Controller decides every hit of a case and records it as the evidence.
+// plans. A hit is one pass of a process through a point. The Controller decides whether
+// a fault happens at a hit, and records each hit as evidence.
 //
 // The injectors that work through the kernel have folders of their own: signal
 // (processes), slowsys (system calls) and iopressure (the block device).

@@ -1,5 +1,6 @@
-// Package foreign opens files that another program may have written or replaced: kept
-// evidence, a journal, the files of a world, the files of a node.
+// Package foreign opens files that another program may have written or replaced.
+// Examples are kept evidence, a journal, and the files of a node or of a world (a
+// throw-away node).
 //
 // A [Dir] is a folder. Its methods follow no symbolic link at the end of a name, and no
 // link on the way that leaves the folder. They open regular files only, never wait for a

@@ -1,5 +1,5 @@
-// Package poll repeats a check until it succeeds, for states that no event announces. The
-// rest of the code waits for the event.
+// Package poll repeats a check until it succeeds. It is only for states that no event
+// announces: all other code waits for an event.
 package poll
 
 import (
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Until calls ask at once, then once every interval, until it returns true or an error.
-// It returns the error of ctx when ctx is done first.
+// Until calls ask at once, and then once in each interval, until ask returns true or an
+// error. It returns the error of ctx when ctx is done first.
 func Until(ctx context.Context, every time.Duration, ask func() (bool, error)) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()

@@ -15,8 +15,8 @@ const (
 	beside   = 12
 )
 
-// bar is the line on a terminal. Errors of the terminal are ignored: they are no failure
-// of the work.
+// bar is the line on a terminal. It ignores the errors of the terminal, because the
+// work itself has not failed.
 type bar struct {
 	to      io.Writer
 	columns func() int

@@ -124,8 +124,8 @@ func (t *Reporter) run(stop <-chan struct{}) {
 	}
 }
 
-// report shows the work that began last, of all work that has run for long enough. Errors
-// of the output are ignored: they are no failure of the work.
+// report shows the work that began last, of all work that has run for long enough. It
+// ignores the errors of the output, because the work itself has not failed.
 func (t *Reporter) report(now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

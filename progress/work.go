@@ -8,8 +8,8 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// Work is work that takes long. A nil Work, of a context without a Reporter, reports
-// nothing.
+// Work is the progress of work that takes long. A nil Work reports nothing. Begin
+// returns nil if the context has no Reporter.
 type Work struct {
 	reporter *Reporter
 	state

@@ -7,8 +7,8 @@ import (
 )
 
 // Markdown returns the text as one line that Markdown shows as it is, also in a table's
-// cell. GitHub makes no link, mention or reference of it: a zero-width space stands
-// behind each @, # and GH-, as in Renovate.
+// cell. A zero-width space after each @, # and GH- keeps GitHub from making a link,
+// mention or reference. Renovate does the same.
 func Markdown(text string) string {
 	text = markdown.Replace(strings.TrimLeft(Line(text), " "))
 	if at := listMark.FindStringIndex(text); at != nil {
@@ -59,8 +59,8 @@ func ticks(text string, least int) string {
 	return fence
 }
 
-// Path returns the address of a file for a link: never one with a scheme or a host,
-// whatever the file is called.
+// Path returns the address of a file for a link. The address has no scheme and no host,
+// whatever the file's name is.
 func Path(file string) string {
 	if rest := strings.TrimLeft(file, "/"); rest != file {
 		file = "/" + rest // two slashes would begin a host

@@ -1,6 +1,7 @@
-// Package quote shows text from outside: ids, names, logs, errors and files of a node, of
-// a world and of a history. Quoted text cannot move the cursor, end its line, forge a row
-// or a link, or mention a person:
+// Package quote shows text from outside: ids, names, logs, errors and files. They come
+// from a node, a world (a throw-away node) or a history (the record of a run). Quoted
+// text cannot move the cursor, end its line, forge a row or a link, or mention a
+// person:
 //
 //   - [Line], [Block] and [Text] make lines of it, and [Terminal] is the writer for
 //     people, which escapes the rest.
@@ -16,7 +17,7 @@ import (
 	"unicode/utf8"
 )
 
-// longest is how many bytes of a text one line shows.
+// longest is the maximum number of bytes of a text that one line shows.
 const longest = 8 << 10
 
 // Line returns the text as one line without its line end. It escapes control characters,

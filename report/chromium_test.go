@@ -29,7 +29,7 @@ var (
 	shown = flag.String("report", "", "the report.html that pictures are taken of, and that is timed")
 )
 
-// tab is one of a headless Chromium.
+// tab is a tab of a headless Chromium.
 type tab struct {
 	*testing.T
 	ctx context.Context
@@ -94,14 +94,14 @@ func get[T any](b tab, js string) T {
 	return v
 }
 
-// open opens a page anew, and waits until its list stands.
+// open loads a page again, and waits until its list is shown.
 func (b tab) open(file, hash string) {
 	b.Helper()
 	b.do(chromedp.Navigate("about:blank"), chromedp.Navigate("file://"+file+hash))
 	b.until(`!!document.body.dataset.ready`)
 }
 
-// screen is one that a reader may have.
+// screen is a size of a reader's screen.
 type screen struct {
 	name          string
 	width, height int64
@@ -130,7 +130,8 @@ func (b tab) use(s screen) {
 	}
 }
 
-// picture keeps what is on the screen, or, where it is whole, all of the page.
+// picture keeps a screenshot of the visible part of the page, or of the whole page if
+// whole is set.
 func (b tab) picture(name string, whole bool) {
 	b.Helper()
 	take := chromedp.CaptureScreenshot()
@@ -235,7 +236,7 @@ func TestPageIsUsable(t *testing.T) {
 	b.do(chromedp.KeyEvent(kb.Escape))
 	b.until(`!document.querySelector('#overview').hidden`)
 
-	// permalinks: to a case, to a cluster, and to what is not there
+	// permalinks: to a case, to a cluster, and to an id that does not exist
 	b.open(file, "#case-2")
 	b.until(`document.querySelectorAll('#line .vis-item.wrong').length > 0`)
 	b.open(file, "#cluster-reported-wrong")

@@ -65,7 +65,8 @@ func TestAReportOfALinkedFolderStaysInside(t *testing.T) {
 	}
 }
 
-// One folder takes one report at a time: two would write into one results.jsonl.
+// Only one report at a time can be written into a folder, because two would write into
+// the same results.jsonl.
 func TestAReportHasOneWriter(t *testing.T) {
 	dir := t.TempDir()
 	d := report.Data{Title: "x", Made: began}

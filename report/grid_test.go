@@ -79,7 +79,7 @@ const spoken = `(() => {
 	return bad.join('; ');
 })()`
 
-// TestPagesCanBeHeard looks at each kind of page as a screen reader does.
+// TestPagesCanBeHeard reads each kind of page as a screen reader does.
 func TestPagesCanBeHeard(t *testing.T) {
 	dir := t.TempDir()
 	if err := report.Write(dir, report.Matrix(tabled(t, dir), nil, dir)); err != nil {

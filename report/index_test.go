@@ -11,7 +11,7 @@ import (
 	"github.com/shimquake/shimquake/report"
 )
 
-// Two runs of one time have folders of their own.
+// Two runs that begin at the same time have different folders.
 func TestNewFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	var mu sync.Mutex

@@ -9,8 +9,8 @@ import (
 	"github.com/shimquake/shimquake/report"
 )
 
-// A sweep that was cut off looks like none that held, in whatever form its report is
-// read.
+// In no form of the report does an interrupted sweep look like a sweep without
+// findings: its report is read.
 func TestEveryFormTellsWhatIsLacking(t *testing.T) {
 	for lacks, want := range map[string]bool{"": false, "9 of 10 planned cases have no result": true} {
 		dir := t.TempDir()

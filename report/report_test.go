@@ -179,8 +179,8 @@ func TestTheEndOfTheShorterRun(t *testing.T) {
 	}
 }
 
-// A fault without an effect is not drawn as one. A misbehaviour of the fake shim is
-// drawn.
+// The timeline does not show a fault that had no effect as a fault that happened. A
+// misbehaviour of the fake shim is drawn.
 func TestFaultsThatAreDrawn(t *testing.T) {
 	missed := leaked("x")
 	missed.History.Firings[0].Count = 0

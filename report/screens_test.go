@@ -11,10 +11,10 @@ import (
 	"github.com/shimquake/shimquake/report"
 )
 
-// looks returns the obstacles on a page, one on each line. An element may be wider than
-// the screen. Text may have too little contrast on its background: WCAG 2.1 requires
-// 4.5, or 3 for large text, after fading. On a phone, a target may be smaller than 24
-// px (WCAG 2.2).
+// looks returns the obstacles for a reader of a page, one on each line. An element may
+// be wider than the screen. Text may have too little contrast on its background: WCAG
+// 2.1 requires 4.5, or 3 for large text, after fading. On a phone, a target may be
+// smaller than 24 px (WCAG 2.2).
 const looks = `((phone, width) => {
 	const found = new Set(), name = (e) => e.tagName.toLowerCase() + (e.id ? '#' + e.id : '') +
 		[...e.classList].map((c) => '.' + c).join('');
@@ -89,7 +89,7 @@ func TestScreens(t *testing.T) {
 			}
 		}
 	}
-	// A control: looks finds obstacles that are planted.
+	// A control: looks must find planted obstacles.
 	b.use(screens[2])
 	b.open(file, "")
 	b.do(chromedp.Evaluate[chromedp.Void](`document.body.insertAdjacentHTML('beforeend',

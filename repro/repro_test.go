@@ -128,8 +128,8 @@ func TestTrialWithMoreRuns(t *testing.T) {
 	}
 }
 
-// The best trial is the one that shows its bug and logs most. Of two that log as much,
-// it is the one that fits better.
+// The best trial is the one that shows its bug and logs most. If two log the same
+// number, the bug that fits better is the best.
 func TestMostAlike(t *testing.T) {
 	held := Trial{Runs: 1, Held: 1, Alike: 300}
 	one, two := Trial{Runs: 1, Shown: 1, Like: 1, Alike: 100}, Trial{Runs: 1, Shown: 1, Like: 1, Alike: 200}
@@ -150,7 +150,7 @@ func TestMostAlike(t *testing.T) {
 }
 
 func TestEveryThingAndReasonHasWords(t *testing.T) {
-	for _, w := range read.ObservationKinds() {
+	for _, w := range read.Kinds() {
 		if w.Words() == "" {
 			t.Errorf("no words for %s", w)
 		}

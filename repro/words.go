@@ -57,7 +57,7 @@ const maxThings = 3
 
 // group returns a line for each kind of observation.
 func group(all []read.Observation) (out []string) {
-	done := map[read.ObservationKind]bool{}
+	done := map[read.Kind]bool{}
 	for _, o := range all {
 		if done[o.What] {
 			continue

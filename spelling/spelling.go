@@ -19,7 +19,8 @@ type UnknownError struct {
 	Lists   string   // the command that lists the known names; "": none
 }
 
-// maxKnown is how many known names an error lists although a command lists them, too.
+// If a command lists the known names, an error lists them only if there are at most
+// maxKnown.
 const maxKnown = 12
 
 func (e *UnknownError) Error() string {

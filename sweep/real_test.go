@@ -17,8 +17,8 @@ import (
 	"github.com/shimquake/shimquake/sweep/triage"
 )
 
-// hasty is a runner whose oracle waits for one second instead of six for leftovers: a
-// test should be quick, and these leaks are permanent.
+// hasty is a runner that waits only one second for leftovers to vanish, and not six.
+// The leaks of this test are permanent.
 type hasty struct{ *runner.Runner }
 
 func (h hasty) Run(ctx context.Context, c harness.Case) harness.Verdict {

@@ -1,5 +1,6 @@
-// Command filings records runs of the bugs that can be filed upstream, and lines of the
-// release's source, into a file: `make filings`. Records of other bugs stay.
+// Command filings runs the cases of bugs that can be filed upstream. It writes the log
+// lines, errors and stacks of these runs, and the quoted source lines, into a file.
+// Records of other bugs in the file stay. `make filings` calls it.
 package main
 
 import (
@@ -28,7 +29,7 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) < 1 {
-		return errors.New("usage: filings FILE [BUG...]; without a bug, all whose record is old")
+		return errors.New("usage: filings FILE [BUG...]; without a BUG, it records all bugs whose record is out of date")
 	}
 	file, ids := args[0], args[1:]
 	text, err := os.ReadFile(file)
@@ -57,7 +58,7 @@ func run(ctx context.Context, args []string) error {
 	for _, id := range ids {
 		f, ok := all[id]
 		if !ok {
-			return fmt.Errorf("there is no catalogue/filing/issues/%s.yaml", id)
+			return fmt.Errorf("bug %s has no text of an issue: write catalogue/filing/issues/%[1]s.yaml first", id)
 		}
 		r, err := record(ctx, f)
 		if err != nil {

@@ -26,11 +26,13 @@ import (
 	"github.com/shimquake/shimquake/repro/signature"
 )
 
-// tries is how often a case may fail to show all that its bug leaves: some are races.
+// tries is how often a case runs until it shows all findings of its bug. Some bugs are
+// races.
 const tries = 5
 
-// record runs a bug's case on its newest release, with the patch of its issue if there is
-// one. It also runs the same without a fault, and keeps the difference.
+// record runs a bug's case on the newest release with the bug. If the issue has a patch
+// of the source, the patched source runs. It also runs the same workload without a
+// fault, and keeps what only the run with the fault logged.
 func record(ctx context.Context, f filing.Filing) (r filing.Recorded, err error) {
 	r = filing.Recorded{Bug: f.Bug.ID, Release: f.Release(), Digest: f.Digest()}
 	source, err := containerd.SourceDir(ctx, r.Release)
@@ -77,7 +79,7 @@ func record(ctx context.Context, f filing.Filing) (r filing.Recorded, err error)
 		}
 	}
 	if len(left) == 0 {
-		return r, fmt.Errorf("no run of %d shows it, the first is %s: %s", tries, v.Outcome, v.ProblemsText())
+		return r, fmt.Errorf("none of %d runs shows the bug; the first run is %s: %s", tries, v.Outcome, v.ProblemsText())
 	}
 	for _, x := range left {
 		_, is, _ := strings.Cut(wording.Of(x), ": ")
@@ -95,12 +97,13 @@ func patched(ctx context.Context, source, to, patch string) error {
 	cmd := child.Command(ctx, "git", "apply", "--verbose", "-")
 	cmd.Dir, cmd.Stdin = to, strings.NewReader(patch)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("its patch does not fit the source: %w: %s", err, out)
+		return fmt.Errorf("the patch of the issue does not apply to the source: %w: %s", err, out)
 	}
 	return nil
 }
 
-// read fills in what the evidence of a run has, and the same without a fault has not.
+// read notes the log lines and errors that are in the evidence of a run, and not in
+// that of the run without a fault.
 func read(r *filing.Recorded, evidence, without string, f filing.Filing) error {
 	said, err := signature.LogsIn(evidence)
 	if err != nil {
@@ -116,7 +119,7 @@ func read(r *filing.Recorded, evidence, without string, f filing.Filing) error {
 	}
 	for _, line := range signature.Lines(said, before) {
 		if refused := strings.Contains(line, "is reserved for"); !refused || strings.Contains(failed, "is reserved for") {
-			r.Log = append(r.Log, shown(line)) // or else a check of this harness tried a name again
+			r.Log = append(r.Log, shown(line)) // otherwise the error comes from a check of the harness, which uses a name again
 		}
 	}
 	if f.LogUntil != "" {
@@ -147,7 +150,7 @@ func read(r *filing.Recorded, evidence, without string, f filing.Filing) error {
 // criSection begins the part of a configuration that is CRI's.
 const criSection = `[plugins."io.containerd.cri.`
 
-// plainCase is the case of an API in which nothing happens.
+// plainCase is a case without a fault, for an API.
 func plainCase(api harness.API) harness.Case {
 	all := plain.Cases()
 	return all[slices.IndexFunc(all, func(c harness.Case) bool {
@@ -155,7 +158,7 @@ func plainCase(api harness.API) harness.Case {
 	})]
 }
 
-// maxLines of a log, and of errors, are kept.
+// maxLines is the maximum number of log lines, and of errors, that are kept.
 const maxLines = 12
 
 // machine has the lines about the machine that an issue needs.
@@ -203,7 +206,8 @@ func distribution() string {
 	return "unknown"
 }
 
-// stack is the first goroutine that stands in a function of a process: "shim FUNCTION".
+// stack returns the first goroutine whose stack has a function. The argument names the
+// process and the function: "shim FUNCTION".
 func stack(evidence, where string) (string, error) {
 	if where == "" {
 		return "", nil
@@ -252,7 +256,8 @@ func shorten(stack string) string {
 	return shown(strings.Join(lines, "\n"))
 }
 
-// ofHarness are paths and names of this harness, and what stands on a node instead.
+// ofHarness are paths and names of the harness, each with the path or name that a real
+// node has.
 var ofHarness = []struct {
 	pattern *regexp.Regexp
 	is      string

@@ -23,7 +23,7 @@ import (
 
 const module = "github.com/shimquake/shimquake"
 
-// rooms are the folders with types of a history.
+// rooms are the folders of the packages whose types are in a history.
 var rooms = []string{"harness", "oracle", "failpoints", "fixtures"}
 
 // schema returns the JSON Schema of a kept history. Its comments come from the checkout
@@ -82,7 +82,7 @@ func ref(name, description string) *jsonschema.Schema {
 	return &jsonschema.Schema{Ref: "#/$defs/" + name, Description: description}
 }
 
-// textTypes are the types that a history has as a text, by their names in the schema.
+// textTypes are the types that JSON has as a string, by their names in the schema.
 var textTypes = map[string]reflect.Type{
 	"failpoints.Point": reflect.TypeFor[failpoints.Point](),
 	"failpoints.Step":  reflect.TypeFor[failpoints.Step](),
@@ -90,8 +90,8 @@ var textTypes = map[string]reflect.Type{
 	"finding.Match":    reflect.TypeFor[finding.Match](),
 }
 
-// historyTypes reads types as encoding/json writes them, and adds the types that it meets
-// to met, by their names in the schema.
+// historyTypes describes types in the form that encoding/json writes. It adds the types
+// that it finds to met, by their names in the schema.
 func historyTypes(met map[string]reflect.Type) jsonschema.Reflector {
 	namer := func(t reflect.Type) string {
 		met[title(t)] = t
@@ -140,7 +140,8 @@ func nullable(defs jsonschema.Definitions, met map[string]reflect.Type) {
 	}
 }
 
-// caseTypes reads types as harness.Case encodes itself: with the keys of a case file.
+// caseTypes describes types in the form that harness.Case encodes itself: with the keys
+// of a case file.
 func caseTypes() jsonschema.Reflector {
 	return jsonschema.Reflector{Anonymous: true, FieldNameTag: "yaml", KeyNamer: lowerFirst,
 		RequiredFromJSONSchemaTags: true,

@@ -100,8 +100,8 @@ func realHistories(t *testing.T) map[string]harness.Kept {
 	return all
 }
 
-// TestHistoriesFit: the schema accepts real histories, a history with a value in each
-// field, and a history without values.
+// TestHistoriesFit checks that the schema accepts real histories, a history with a
+// value in each field, and a history without values.
 func TestHistoriesFit(t *testing.T) {
 	wrong, all := check(t), realHistories(t)
 	all["no value"] = harness.Kept{History: harness.History{Case: harness.Case{Name: "x"}}}
@@ -119,7 +119,7 @@ func TestHistoriesFit(t *testing.T) {
 	}
 }
 
-// fill gives a value to each field, and to each field of that.
+// fill gives a value to each field, and to the fields of each value.
 func fill(v reflect.Value, depth int) {
 	switch {
 	case v.Type() == reflect.TypeFor[time.Time]():

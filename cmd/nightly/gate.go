@@ -34,7 +34,7 @@ func gate(needs string, out io.Writer) error {
 		return fmt.Errorf("NEEDS is not the output of toJSON(needs): %w", err)
 	}
 	if len(jobs) == 0 {
-		return errors.New("NEEDS names no job: nothing ran")
+		return errors.New("NEEDS names no job, so nothing ran: list the jobs in the gate's `needs`")
 	}
 	fmt.Fprint(out, "| job | result |\n|---|---|\n")
 	var bad []string

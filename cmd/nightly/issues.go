@@ -42,7 +42,7 @@ Exit status: 0 every finding has its issue, 1 one has none, or a report cannot b
 	fl.StringVar(&f.api, "api", cmp.Or(os.Getenv("GITHUB_API_URL"), "https://api.github.com"), "address of GitHub's API")
 	fl.StringVar(&f.run, "run", runOf(os.Getenv), "the address of the run, for the issue (default: this job's run)")
 	fl.StringVar(&f.label, "label", "shimquake-finding", "the label of these issues; other issues are ignored")
-	fl.IntVar(&f.most, "most", 20, "the most issues to open; more findings point to another problem")
+	fl.IntVar(&f.most, "most", 20, "the maximum number of issues to open, because more findings point to another problem")
 	fl.BoolVar(&f.dry, "dry-run", false, "print the issues, without any request to GitHub")
 	return c
 }
@@ -74,7 +74,8 @@ func (f *issuesFlags) issues(ctx context.Context, dirs []string, out io.Writer) 
 	return f.track(ctx, g, all, out)
 }
 
-// track gives each finding its issue. A failure for one finding does not stop the others.
+// track opens or updates the issue of each finding. If this fails for one finding, it
+// continues with the others.
 func (f *issuesFlags) track(ctx context.Context, g *tracker, all []finding, out io.Writer) error {
 	known, err := g.issues(ctx)
 	if err != nil {
@@ -99,7 +100,8 @@ func (f *issuesFlags) track(ctx context.Context, g *tracker, all []finding, out 
 		fmt.Fprintf(out, "%s: %s\n", did, x.title())
 	}
 	if left > 0 {
-		errs = append(errs, fmt.Errorf("%d findings more have no issue: --most %d; the report has them all", left, f.most))
+		errs = append(errs, fmt.Errorf("%d more findings have no issue, because --most is %d; the report has all findings",
+			left, f.most))
 	}
 	fmt.Fprintf(out, "%d findings, %d issues opened\n", len(all), opened)
 	return errors.Join(errs...)
@@ -131,14 +133,15 @@ func findingsOf(dirs []string) (all []finding, err error) {
 	return all, nil
 }
 
-// key identifies a finding's issue. The end of a known finding and a new form of it are
-// two issues. The key cannot end the mark that contains it.
+// key identifies a finding's issue. It contains the state: a new finding, and a known one
+// that is gone, have separate issues. It cannot contain the end of the HTML comment
+// around it.
 func (x finding) key() string {
 	return strings.ReplaceAll(quote.Line(string(x.State)+" "+x.Key), "-->", "--\\u003e")
 }
 
-// GitHub's limits of a title, and of a body, less the text after it: GitHub accepts
-// 65,536 characters.
+// GitHub's limits for a title and for a body, which is 65,536 characters. The rest of
+// the body is for the text after this program's part.
 const (
 	longestTitle = 250
 	longestBody  = 40000

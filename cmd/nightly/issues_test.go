@@ -28,7 +28,7 @@ func reported(t *testing.T, all ...report.Cluster) string {
 	return dir
 }
 
-// leaks returns n clusters of a state.
+// leaks returns n clusters (groups of equal findings) with a state.
 func leaks(state report.State, n int) (all []report.Cluster) {
 	for i := range n {
 		all = append(all, report.Cluster{ID: fmt.Sprintf("shim-%d", i), Key: fmt.Sprintf("k%d", i), State: state,
@@ -37,7 +37,7 @@ func leaks(state report.State, n int) (all []report.Cluster) {
 	return all
 }
 
-// said runs the program against the fake, and returns its output.
+// said runs the program against the fake GitHub, and returns its output.
 func (f *fake) said(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	c := root()
@@ -158,7 +158,7 @@ func TestWhatCannotBeReportedIsRed(t *testing.T) {
 		"cut off":                        {write(string(whole[:len(whole)-4]))},
 		"no such file":                   {t.TempDir()},
 		"requires at least 1":            {},
-		"2 findings more have no issue":  {"--most", "1", good},
+		"2 more findings have no issue":  {"--most", "1", good},
 		"--repo owner/name":              {"--repo", "here", good},
 		"finding new k1":                 {"--most", "9", good}, // refused below
 		"not a file of results":          {write("{}\n")},
@@ -188,8 +188,8 @@ func TestDryRunAsksNothing(t *testing.T) {
 	}
 }
 
-// The text of a finding is data: it ends neither its fence nor the part between the
-// marks.
+// The text of a finding is data. It can end neither its code block nor the part of the
+// issue that the program owns.
 func TestTextsAreData(t *testing.T) {
 	c := leaks(report.New, 1)[0]
 	c.Title, c.Says = "a ``` fence @someone", []string{strings.Repeat("long ", 20000)}

@@ -23,7 +23,7 @@ func (f *issuesFlags) tracker() (*tracker, error) {
 	owner, repo, ok := strings.Cut(f.repo, "/")
 	token := os.Getenv("GITHUB_TOKEN")
 	if !ok || owner == "" || repo == "" || token == "" || f.label == "" {
-		return nil, errors.New("--repo owner/name, a --label and GITHUB_TOKEN are needed; --dry-run needs none of them")
+		return nil, errors.New("set --repo owner/name, --label and GITHUB_TOKEN; or use --dry-run, which needs none of them")
 	}
 	c, err := github.NewClient(github.WithAuthToken(token), github.WithURLs(&f.api, nil), github.WithEnvProxy())
 	if err != nil {
@@ -33,8 +33,8 @@ func (f *issuesFlags) tracker() (*tracker, error) {
 }
 
 // issues returns the issues of findings, by their keys. It prefers an open issue to a
-// closed one, and then the oldest. It creates the label if it does not exist, because the
-// issues are found by it.
+// closed one, and then the oldest. It creates the label if it does not exist, because
+// it finds the issues by their label.
 func (g *tracker) issues(ctx context.Context) (map[string]*github.Issue, error) {
 	if err := g.makeLabel(ctx); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func keyOf(i *github.Issue) string {
 func (g *tracker) makeLabel(ctx context.Context) error {
 	_, res, err := g.client.Issues.GetLabel(ctx, g.owner, g.repo, g.label)
 	if err != nil && res != nil && res.StatusCode == http.StatusNotFound {
-		about := "Found by a nightly of shimquake; one issue a finding"
+		about := "Found by a nightly run of shimquake; one issue for each finding"
 		_, _, err = g.client.Issues.CreateLabel(ctx, g.owner, g.repo,
 			&github.Label{Name: &g.label, Description: &about, Color: github.Ptr("b60205")})
 	}

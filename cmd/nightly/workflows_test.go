@@ -28,7 +28,7 @@ type job struct {
 
 type step struct{ Name, Uses, Run, If string }
 
-// needs returns the names of the jobs that a job waits for.
+// needs returns the names of the jobs for which a job waits.
 func (j job) needs() (all []string) {
 	switch n := j.Needs.(type) {
 	case string:
@@ -171,8 +171,8 @@ func TestEveryStepIsATarget(t *testing.T) {
 	}
 }
 
-// A proof that is only run by hand soon proves nothing: each target that calls
-// scripts/proof is a row of the night's proof.
+// A proof that only people run is soon out of date. So each target that calls
+// scripts/proof must be a row of the job proof.
 func TestEveryProofIsARow(t *testing.T) {
 	proofs := regexp.MustCompile(`(?m)^([a-z-]+): ## .*\n\t@scripts/proof ([a-z-]+) `).
 		FindAllStringSubmatch(read(t, "Makefile"), -1)
@@ -187,7 +187,7 @@ func TestEveryProofIsARow(t *testing.T) {
 	}
 }
 
-// forPeople are flags of tests that make something to look at.
+// forPeople are the test flags that make files for people to look at.
 var forPeople = []string{"report/chromium_test.go -shots", "report/chromium_test.go -report"}
 
 // A test flag that no target sets leaves its test short or skipped.

@@ -2,7 +2,6 @@ package main
 
 import (
 	_ "embed" // the page
-	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -64,7 +63,8 @@ func (f *figures) write(out io.Writer) error {
 	}
 	if len(f.missing) > 0 {
 		slices.Sort(f.missing)
-		return errors.New("run `make bench` to its end: it has no " + fmt.Sprint(slices.Compact(f.missing)))
+		return fmt.Errorf("the results are incomplete, so run `make bench` again and wait for its end; missing: %v",
+			slices.Compact(f.missing))
 	}
 	return nil
 }

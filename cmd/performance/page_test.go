@@ -12,7 +12,7 @@ import (
 const sample = "testdata/bench.txt"
 
 // TestPageIsFresh compares docs/performance.md with docs/performance.txt, the
-// measurements. Either both exist, or none.
+// measurements. Either both files exist, or neither.
 func TestPageIsFresh(t *testing.T) {
 	measured, merr := os.ReadFile("../../docs/performance.txt")
 	have, herr := os.ReadFile("../../docs/performance.md")
@@ -26,7 +26,7 @@ func TestPageIsFresh(t *testing.T) {
 	}
 }
 
-// TestPage makes a page, ratios first, with the machine.
+// TestPage checks a page: its ratios, its figures and the machine.
 func TestPage(t *testing.T) {
 	text, err := os.ReadFile(sample)
 	if err != nil {

@@ -51,7 +51,7 @@ func sentences(comment string) (all []string) {
 	return all
 }
 
-// key is a key of a case file, as its field says.
+// key is a key of a case file. Its text comes from the Go field.
 type key struct{ name, value, does, client, unset string }
 
 // keys returns the table of the keys of a type of package harness.
@@ -98,7 +98,8 @@ func typeComments(files []*ast.File) map[string]string {
 	return said
 }
 
-// keyOf reads one field. A field without a comment has the one of its type.
+// keyOf describes the key of one field. If the field has no comment, keyOf takes the
+// comment of its type.
 func keyOf(f *ast.Field, types map[string]string) (key, error) {
 	name := f.Names[0].Name
 	tag, err := strconv.Unquote(f.Tag.Value)
@@ -152,7 +153,7 @@ func valueOf(t ast.Expr) string {
 type constant struct{ name, value, comment string }
 
 // constants returns the constants of the first block of a file, or of the block of the
-// type. Each has its own comment, or the one behind it.
+// type. The comment of each is above it, or behind it on the line.
 func constants(dir, file, typeName string) (all []constant, err error) {
 	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, file), nil, parser.ParseComments)
 	if err != nil {

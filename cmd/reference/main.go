@@ -1,6 +1,6 @@
-// Command reference prints docs/reference.md: the keys of a case, the verbs of a script,
-// the rules, the facts and the exit statuses. It makes the tables from the code and from
-// its doc comments.
+// Command reference prints docs/reference.md: the keys of a case, the verbs of a
+// script, the rules, the facts of findings and the exit statuses. It makes the tables
+// from the code and from its doc comments.
 package main
 
 import (

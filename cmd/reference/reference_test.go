@@ -22,7 +22,8 @@ func TestReferenceIsFresh(t *testing.T) {
 	}
 }
 
-// TestEveryRowHasAMeaning: a key, rule or fact without a comment is an empty cell.
+// TestEveryRowHasAMeaning finds keys, rules and facts without a comment, by their empty
+// cells.
 func TestEveryRowHasAMeaning(t *testing.T) {
 	text, err := page(checkout)
 	if err != nil {

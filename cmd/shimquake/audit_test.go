@@ -23,14 +23,15 @@ func TestBugsOfASuspect(t *testing.T) {
 		facts         []string
 		first, never  string
 	}{
-		{"Shutdown's error on a release that has it", "v2.3.7", audit.ShimKind, leaked, "containerd-8981", "containerd-7496"},
+		{"Shutdown's error on a release that has it", "v2.3.7", audit.ShimKind, leaked,
+			"containerd-8981", "containerd-7496"},
 		{"a commit counts as its release", "v2.3.7-5-gabc.m", audit.ShimKind, leaked, "containerd-8981", ""},
 		{"a vendor's package, too", "1.6.20~ds1", audit.ShimKind, leaked, "containerd-8981", ""},
 		{"and on one that has not", "v2.4.2", audit.ShimKind, leaked, "", "containerd-8981"},
 		{"a bundle that was being removed", "v2.4.2", audit.BundleKind,
 			[]string{"task=none", "bundle=hidden", "shim=none"}, "bundle-in-removal", "socket-of-a-group"},
-		{"a cgroup: why its creation was cut off nobody knows", "v2.4.2", audit.CgroupKind, []string{"task=none", "procs=none"},
-			"cgroup-of-a-killed-create", ""},
+		{"a cgroup: why its creation was cut off nobody knows", "v2.4.2", audit.CgroupKind,
+			[]string{"task=none", "procs=none"}, "cgroup-of-a-killed-create", ""},
 		{"an unknown version", "", audit.ShimKind, leaked, "", "containerd-8981"},
 		{"what nothing in the catalogue leaves", "v2.4.2", audit.TaskKind, []string{"task=RUNNING", "process=none"}, "", ""},
 	} {
@@ -145,7 +146,7 @@ func TestReplaceFile(t *testing.T) {
 	}
 }
 
-// A flag that cannot be is reported in a line, and nothing is looked at.
+// An impossible value of a flag is reported in one line, and nothing is scanned.
 func TestAuditRefuses(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{

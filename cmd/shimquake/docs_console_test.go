@@ -13,8 +13,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestSessionsOfThePages runs the sessions that pages show, and compares what is printed,
-// but for what is of one run: times, pids, ids and folders.
+// TestSessionsOfThePages runs the sessions that pages show, and compares the output. It
+// ignores what differs in each run: times, pids, ids and folders.
 func TestSessionsOfThePages(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -100,7 +100,7 @@ func session(t *testing.T, self, dir string, words []string) string {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), self, words...)
 	c.Dir, c.Env = dir, append(os.Environ(), "SHIMQUAKE_TEST_MAIN=1")
-	out, err := c.Output() // not what is reported of builds
+	out, err := c.Output() // without standard error, which has the progress of builds
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)

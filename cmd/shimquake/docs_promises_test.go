@@ -12,7 +12,7 @@ import (
 // testName is the name of a Go test in a page.
 var testName = regexp.MustCompile("`(Test[A-Za-z0-9]+)`")
 
-// Each test that SECURITY.md names is there, and each promise names one.
+// Each test that SECURITY.md names exists, and each promise names a test.
 func TestPromisesAreTested(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(checkout, "SECURITY.md"))
 	if err != nil {

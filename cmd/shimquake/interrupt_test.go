@@ -60,7 +60,7 @@ func TestASecondSignalEndsIt(t *testing.T) {
 		if err := cmd.Process.Signal(sig); err != nil {
 			t.Fatal(err)
 		}
-		_ = cmd.Wait() // its status is looked at
+		_ = cmd.Wait() // the test checks the exit status below
 		if got, want := cmd.ProcessState.ExitCode(), 128+int(sig); got != want {
 			t.Errorf("after the second %v: status %d, want %d", sig, got, want)
 		}
@@ -105,7 +105,7 @@ func interruptBuild(t *testing.T, sig unix.Signal) int {
 	if err := cmd.Process.Signal(sig); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait() // its status is looked at
+	_ = cmd.Wait() // the test checks the exit status below
 	if os.Geteuid() != 0 {
 		return cmd.ProcessState.ExitCode() // it had no PID namespace
 	}
@@ -159,7 +159,7 @@ func TestABrokenPipeCleansUp(t *testing.T) {
 	if err := errors.Join(reader.Close(), cmd.Start(), writer.Close()); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait() // its status is looked at
+	_ = cmd.Wait() // the test checks the exit status below
 	if got, want := cmd.ProcessState.ExitCode(), 128+int(unix.SIGPIPE); got != want {
 		t.Errorf("status %d, want %d", got, want)
 	}

@@ -99,7 +99,8 @@ func TestSelf(t *testing.T) {
 	}
 }
 
-// A bug is the one that is shown, of a release that has it.
+// The bug of the next command is the bug that the page shows, and its release has the
+// bug.
 func TestShownBug(t *testing.T) {
 	v := violated("shim task=none bundle=gone")
 	v.Name, v.Version = "shutdown-error-once", "v2.4.2"

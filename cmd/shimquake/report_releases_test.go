@@ -7,7 +7,7 @@ import (
 	"github.com/shimquake/shimquake/report"
 )
 
-// The same case on two releases is told apart in a list.
+// A list shows which of two releases a case ran on.
 func TestTellReleases(t *testing.T) {
 	on := func(versions ...string) (cases []report.Case) {
 		for _, v := range versions {

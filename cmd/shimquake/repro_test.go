@@ -40,7 +40,7 @@ func TestReproRefuses(t *testing.T) {
 	}
 }
 
-// Everybody may ask what is understood of a report and which bugs fit.
+// Without root, repro shows what it understood of a report, and which bugs fit.
 func TestReproReadOnly(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// A finding without a fault violates as much as a finding with one.
+// A violation without a fault makes the exit status 1, like a violation with a fault.
 func TestSweepErrorHasTheStatusOfTheVerdict(t *testing.T) {
 	failed := func(o harness.Outcome) error {
 		return fmt.Errorf("plan: %w", &plan.TraceError{Workload: "plain-exit", Verdict: harness.Verdict{Outcome: o}})

@@ -12,7 +12,8 @@ import (
 	"github.com/shimquake/shimquake/progress"
 )
 
-// The lines of several processes are shown as one suite; half a line waits for its rest.
+// The lines of several processes are shown as one suite. An incomplete line is shown
+// when the rest has been written.
 func TestFollow(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "counts.jsonl")
 	add := func(text string) {

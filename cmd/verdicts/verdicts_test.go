@@ -163,7 +163,8 @@ func TestReadFolders(t *testing.T) {
 	}
 }
 
-// TestReadSeveralReports reads concatenated files, and finds a cut one.
+// TestReadSeveralReports reads concatenated files, and finds that one of them is
+// incomplete.
 func TestReadSeveralReports(t *testing.T) {
 	one, err := json.Marshal(
 		[]types.Report{{SuitePath: "/x/suites/delete", SuiteSucceeded: true, SpecReports: types.SpecReports{

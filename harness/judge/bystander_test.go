@@ -248,7 +248,8 @@ func TestBystandersTellOnce(t *testing.T) {
 	}
 }
 
-// isTold adds one response of containerd about the bystander, while the bystander runs.
+// isTold adds one response of containerd about the bystander (a container that no fault
+// targets), while the bystander runs.
 func isTold(verb string, listed bool, state string, pid uint32) func(*harness.History, *harness.Bystander) {
 	return func(_ *harness.History, b *harness.Bystander) {
 		b.Told = append(b.Told, harness.BystanderTold{At: at(30), Verb: verb, Listed: listed, State: state, PID: pid})

@@ -248,7 +248,9 @@ func TestRules(t *testing.T) {
 		},
 			"leak fifo"},
 		"its second use cannot be looked " +
-			"at": {func(h *harness.History) { h.Reuse.After = &harness.Inspection{Asked: failed("Internal", "x")} }, "inventory"},
+			"at": {func(h *harness.History) {
+			h.Reuse.After = &harness.Inspection{Asked: failed("Internal", "x")}
+		}, "inventory"},
 		"a wrong exit that comes late": {lateExit(41, 137), "exit exit-code by=TaskExit status=made-up-137"},
 		"the exit of the second life":  {lateExit(61, 0), ""},
 		"containerd ends by itself": {func(h *harness.History) {

@@ -50,7 +50,7 @@ func TestDirectoriesOfPlugins(t *testing.T) {
 func TestHandlesOfTheNextBoot(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fault int    // in ms after the first call
-		pid   int    // of the containerd that is looked at afterwards
+		pid   int    // of the containerd that runs at the last inventory
 		next  string // the release that was started
 		want  string
 	}{

@@ -147,8 +147,8 @@ func TestALogDiesWithContainerd(t *testing.T) {
 	}
 }
 
-// atExit has a log have so many lines of the standard output when CRI said that its
-// container has exited, and all of them later.
+// atExit changes the number of lines of the standard output in a log. It is had when
+// CRI reports the exit of the container, and all later.
 func atExit(had, all int) func(*harness.History) {
 	return func(h *harness.History) {
 		withOutput(h)

@@ -127,7 +127,8 @@ func bootFails(did term.Action) func(*harness.History) {
 }
 
 // The time that goes with a made-up status is made up as well: of the death of a shim
-// whose container ran on. Only one from before the container is a lie of its own.
+// whose container ran on. Only a time before the start of the container is an error of
+// its own.
 func TestTheTimeOfAMadeUpStatus(t *testing.T) {
 	for name, tc := range map[string]struct {
 		status uint32

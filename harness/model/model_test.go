@@ -180,7 +180,7 @@ func TestCreateInAStoppedPod(t *testing.T) {
 	}
 }
 
-// More in flight than can be followed is said to be.
+// If more calls are in flight than the model can follow, it says so.
 func TestFollowHasALimit(t *testing.T) {
 	var ops []Op
 	for range maxInFlight + 1 {

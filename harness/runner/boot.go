@@ -113,7 +113,9 @@ func (x *run) clientParams() client.Params {
 		Truth: x.world.Truth(), FIFOs: x.world.FIFOs(), Events: &x.events, Record: &x.record,
 		Logger:   x.subject.payload,
 		OOMKills: x.world.OOMKills, PIDs: x.world.PIDs, CRIEvents: &x.criEvents, Inspect: x.inspectMeanwhile,
-		Belongings:          func(of ...string) (inventory.Belongings, error) { return inventory.TakeBelongings(x.scene(), of...) },
+		Belongings: func(of ...string) (inventory.Belongings, error) {
+			return inventory.TakeBelongings(x.scene(), of...)
+		},
 		Dial:                x.world.Dial,
 		NoExtraCalls:        x.countsStatements(),
 		BroadcastsCRIEvents: criview.BroadcastsIn(x.subject.Version),

@@ -27,7 +27,8 @@ func TestContainerdThatDiesOrHangsByItselfViolates(t *testing.T) {
 	}
 }
 
-// If containerd dies while the oracle asks it, the oracle asks the restarted containerd.
+// If containerd dies while the harness takes an inventory, the harness asks the
+// restarted containerd.
 func TestContainerdThatDiesWhileAskedIsAskedAgain(t *testing.T) {
 	v := harmed(t, func(ctx context.Context, s Scene) error {
 		time.AfterFunc(time.Second, func() { _ = signalContainerd(ctx, s, unix.SIGKILL) })
@@ -41,8 +42,8 @@ func TestContainerdThatDiesWhileAskedIsAskedAgain(t *testing.T) {
 	}
 }
 
-// harmed returns the verdict of a run without a fault, with a signal to containerd before
-// the oracle looks.
+// harmed returns the verdict of a run without a fault, with a signal to containerd
+// before the harness takes an inventory.
 func harmed(t *testing.T, harm func(context.Context, Scene) error) harness.Verdict {
 	t.Helper()
 	r := &Runner{Residues: catalogue.Residues(), Evidence: t.TempDir(), Sabotage: harm}

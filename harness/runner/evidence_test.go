@@ -17,8 +17,8 @@ import (
 	"github.com/shimquake/shimquake/harness/judge"
 )
 
-// A finished run is judged once, and that verdict is returned and kept. The look before
-// has a verdict of its own, because the rest of the run depends on it.
+// A finished run is judged once, and that verdict is returned and kept. The preliminary
+// verdict before has a verdict of its own, because the rest of the run depends on it.
 func TestARunIsJudgedOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs containerd")

@@ -51,7 +51,8 @@ func TestTruthReportedToFewHolds(t *testing.T) {
 		{Name: "removed-by-force", Workload: harness.Workload{Containers: []harness.Container{{Signal: "SIGKILL"}},
 			CallTimeout: impatient}, Plan: failpoints.Plan{startLost}},
 		{Name: "killed-before-start", Plan: failpoints.Plan{failpoints.Kill("proc:task:created")}},
-		// The oracle tries names in a pod of its own, and no object has the events of that pod.
+		// The harness tries names in a pod of its own. The events of that pod belong to no
+		// object of the case.
 		{Name: "removed-again", Workload: harness.Workload{API: harness.CRI}, Plan: failpoints.Plan{
 			failpoints.Once(sandboxUnknown, term.Error),
 		}},

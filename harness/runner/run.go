@@ -48,8 +48,8 @@ type run struct {
 	// criSecond has the events of a second subscriber, see hearCRI.
 	criSecond criview.Log
 	removed   chan struct{} // closed when the client is done
-	// unwatch ends the check that the harness, the machine and the world (the test node)
-	// are not frozen.
+	// This function ends the check that the harness, the machine and the world (the test
+	// node) are not frozen.
 	unwatch func()
 	watched atomic.Pointer[world.World]
 
@@ -238,7 +238,7 @@ func (x *run) close() harness.Verdict {
 	var cpu time.Duration
 	if x.world != nil {
 		cpu = x.world.CPU()
-		if v.History.Reached != harness.Prepared { // a run that stopped at Prepared has failed to boot, which also reports a full disk
+		if v.History.Reached != harness.Prepared { // a failed boot reports a full disk itself
 			err = errors.Join(err, x.world.Room())
 		}
 		err = errors.Join(err, x.world.Limited(), x.closeWorld())

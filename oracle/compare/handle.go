@@ -166,7 +166,9 @@ func mustReadMay(text []byte) []AllowedHandle {
 
 // mayHold returns the number of handles of a group that handles.yaml allows.
 func mayHold(h inventory.Handles, g group) int {
-	i := slices.IndexFunc(may, func(m AllowedHandle) bool { return m.Holder == holderOf(h) && m.Kind == g.kind && m.Of == g.of })
+	i := slices.IndexFunc(may, func(m AllowedHandle) bool {
+		return m.Holder == holderOf(h) && m.Kind == g.kind && m.Of == g.of
+	})
 	switch {
 	case i < 0:
 		return 0

@@ -35,8 +35,8 @@ import (
 )
 
 // withContainerd starts a containerd in a world and gives the world a client of it. The
-// oracle must not depend on the fixtures. Only this test uses their containerd, so that
-// it runs wherever cases run.
+// oracle must not depend on the packages in fixtures/. Only this test uses their
+// containerd, so that it runs wherever cases run.
 func withContainerd(t *testing.T) (*miniWorld, context.Context) {
 	t.Helper()
 	if err := errors.Join(world.Check(), world.Needs("devices")); err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/residue"
 )
 
-// looker takes inventories of a world without a containerd. Wait does the same with one.
+// looker takes inventories of a world (a throw-away node) without a containerd. Wait
+// does the same with a containerd.
 func (w *miniWorld) looker() looker {
 	return looker{take: func(ctx context.Context, only ...finding.Class) (inventory.Inventory, error) {
 		return inventory.Take(ctx, w.scene, only...)

@@ -12,7 +12,7 @@ import (
 )
 
 // strong are the conditions that a reporter mentions only if they matter.
-var strong = []read.ObservationKind{
+var strong = []read.Kind{
 	read.ContainerdDied, read.ContainerdStarted, read.ShimDied, read.PauseDied, read.SlowDisk, read.FullDisk,
 	read.NoDescriptors, read.NRIRefused, read.NetworkFailed, read.HostShutdown, read.ManyExecs,
 	read.RuntimeV1,
@@ -21,15 +21,15 @@ var strong = []read.ObservationKind{
 // conditions compares the reported conditions with the conditions that the bug's case
 // needs.
 func (f *Fit) conditions(r read.Report, b catalogue.Bug, l logs) {
-	var needed []read.ObservationKind
+	var needed []read.Kind
 	if c, ok := b.Case(); ok {
 		needed = NeededBy(c)
 	}
 	for _, w := range b.Takes {
-		needed = append(needed, read.ObservationKind(w))
+		needed = append(needed, read.Kind(w))
 	}
 	restarts := slices.Contains(needed, read.ContainerdDied) || slices.Contains(needed, read.ContainerdStarted)
-	done := map[read.ObservationKind]bool{}
+	done := map[read.Kind]bool{}
 	for _, o := range r.Of(read.Condition) {
 		w := o.What
 		if w == read.ContainerdStarted && r.Tells(read.ContainerdDied) {
@@ -62,13 +62,13 @@ func (f *Fit) conditions(r read.Report, b catalogue.Bug, l logs) {
 }
 
 // deaths reports whether a process died. A report of that is reliable.
-func deaths(w read.ObservationKind) bool {
+func deaths(w read.Kind) bool {
 	return w == read.ContainerdDied || w == read.ShimDied || w == read.PauseDied
 }
 
 // NeededBy returns the conditions on a node that correspond to a case's faults and steps.
-func NeededBy(c harness.Case) (out []read.ObservationKind) {
-	add := func(w read.ObservationKind) {
+func NeededBy(c harness.Case) (out []read.Kind) {
+	add := func(w read.Kind) {
 		if w != "" && !slices.Contains(out, w) {
 			out = append(out, w)
 		}
@@ -96,10 +96,10 @@ func NeededBy(c harness.Case) (out []read.ObservationKind) {
 	return out
 }
 
-func neededByAction(at failpoints.Point, c term.Clause) read.ObservationKind {
+func neededByAction(at failpoints.Point, c term.Clause) read.Kind {
 	switch c.Action {
 	case term.Crash, term.Panic, term.Kill:
-		return map[string]read.ObservationKind{
+		return map[string]read.Kind{
 			"containerd": read.ContainerdDied, "shim": read.ShimDied, "sandbox": read.PauseDied,
 			"node": read.ContainerdStarted,
 		}[at.Who]

@@ -60,7 +60,7 @@ type explanation struct {
 func (l left) explain(r read.Report) (all []explanation, explained, total int) {
 	var brought []explanation
 	heads := 0
-	done := map[read.ObservationKind]bool{}
+	done := map[read.Kind]bool{}
 	symptoms := r.Of(read.Symptom)
 	for _, o := range symptoms {
 		if done[o.What] {
@@ -103,7 +103,7 @@ func weight(o read.Observation) int {
 
 // best returns the observation of a kind that the bug explains best. A kind may be
 // reported with two codes: by containerd, and by a client with a shorter timeout.
-func (l left) best(all []read.Observation, w read.ObservationKind) (best read.Observation, why Why, is string) {
+func (l left) best(all []read.Observation, w read.Kind) (best read.Observation, why Why, is string) {
 	for _, o := range all {
 		if o.What != w {
 			continue

@@ -30,8 +30,8 @@ type Fit struct {
 type Reason struct {
 	Why Why `json:"why"`
 	// The kind of the observation, and its lines.
-	What  read.ObservationKind `json:"what,omitempty"`
-	Lines []int                `json:"lines,omitempty"`
+	What  read.Kind `json:"what,omitempty"`
+	Lines []int     `json:"lines,omitempty"`
 	// Is is the evidence: a match, a pattern, a function, a release.
 	Is string `json:"is,omitempty"`
 	// Points is its part of the score.
@@ -201,7 +201,7 @@ func (f Fit) Sure() bool {
 	return slices.ContainsFunc(f.Reasons, func(x Reason) bool { return x.Why == Logs || x.Why == Named })
 }
 
-func (f *Fit) add(why Why, what read.ObservationKind, lines []int, is string) {
+func (f *Fit) add(why Why, what read.Kind, lines []int, is string) {
 	f.reason(Reason{Why: why, What: what, Lines: lines, Is: is, Points: points[why]})
 }
 

@@ -102,7 +102,7 @@ func TestTheBestComesFirst(t *testing.T) {
 func TestTakesAreConditions(t *testing.T) {
 	for _, b := range catalogue.Bugs() {
 		for _, w := range b.Takes {
-			if !slices.Contains(read.ObservationKinds(), read.ObservationKind(w)) || (read.Observation{What: read.ObservationKind(w)}).Sort() != read.Condition {
+			if !slices.Contains(read.Kinds(), read.Kind(w)) || (read.Observation{What: read.Kind(w)}).Sort() != read.Condition {
 				t.Errorf("%s needs %q, which is no condition of repro/read", b.ID, w)
 			}
 		}

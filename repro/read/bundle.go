@@ -78,9 +78,10 @@ func fromBundle(in io.Reader) (Report, error) {
 }
 
 // ofSuspects maps the kinds of the audit's suspects to kinds of observations.
-var ofSuspects = map[audit.Kind]ObservationKind{
-	audit.ShimKind: OrphanShim, audit.ProcessKind: LiveProcess, audit.TaskKind: TaskNoProcess, audit.ContainerKind: ContainerLeft,
-	audit.BundleKind: BundleLeft, audit.RuncStateKind: RuncLeft, audit.CgroupKind: CgroupLeft, audit.MountKind: MountLeft,
+var ofSuspects = map[audit.Kind]Kind{
+	audit.ShimKind: OrphanShim, audit.ProcessKind: LiveProcess, audit.TaskKind: TaskNoProcess,
+	audit.ContainerKind: ContainerLeft,
+	audit.BundleKind:    BundleLeft, audit.RuncStateKind: RuncLeft, audit.CgroupKind: CgroupLeft, audit.MountKind: MountLeft,
 	audit.SocketKind: SocketLeft,
 }
 

@@ -149,7 +149,7 @@ func (r *reader) tasks() {
 		case t.status == "UNKNOWN":
 			o.What = UnknownTask
 			r.see(o, t.line)
-		case t.status == fact.TaskStopped && r.dockerTakesForRunning(id): // containerd knows of the exit, but dockerd does not
+		case t.status == fact.TaskStopped && r.dockerTakesForRunning(id): // containerd knows the exit, dockerd does not
 			r.see(Observation{What: EventMissing, ID: id, Facts: fact.Facts{fact.Topic: event.TopicExit}}, t.line)
 		case t.pid > 0 && r.emptyPIDs[t.pid] > 0:
 			o.What = TaskNoProcess
@@ -255,7 +255,7 @@ func topicOf(e exitEvent) string { return e.source }
 // leftovers notes files and mounts of ids that containerd does not know.
 func (r *reader) leftovers() {
 	for _, list := range []struct {
-		what ObservationKind
+		what Kind
 		rows []listing
 	}{{BundleLeft, r.bundles}, {MountLeft, r.mounts}, {CgroupLeft, r.cgroups}} {
 		for _, b := range list.rows {

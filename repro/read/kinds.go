@@ -8,9 +8,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// ObservationKind is a kind of observation in a report, such as a shim without
-// children.
-type ObservationKind string
+// Kind is a kind of observation in a report, such as a shim without children.
+type Kind string
 
 // Sort says what an observation is evidence for.
 type Sort int
@@ -35,69 +34,69 @@ const (
 
 // The kinds.
 const (
-	OrphanShim         ObservationKind = "orphan-shim"
-	ShimWithoutPod     ObservationKind = "shim-without-pod"
-	ChildlessShim      ObservationKind = "childless-shim"
-	GrowingShims       ObservationKind = "growing-shims"
-	UnknownTask        ObservationKind = "unknown-task"
-	CreatedTask        ObservationKind = "created-task"
-	StoppedTask        ObservationKind = "stopped-task"
-	CRIUnknown         ObservationKind = "cri-unknown"
-	CRICreated         ObservationKind = "cri-created"
-	Zombie             ObservationKind = "zombie"
-	TaskNoProcess      ObservationKind = "task-without-process"
-	LiveProcess        ObservationKind = "process-without-shim"
-	BundleLeft         ObservationKind = "bundle-left"
-	HiddenBundle       ObservationKind = "hidden-bundle"
-	SocketLeft         ObservationKind = "socket-left"
-	MountLeft          ObservationKind = "mount-left"
-	CgroupLeft         ObservationKind = "cgroup-left"
-	RuncLeft           ObservationKind = "runc-state-left"
-	ContainerLeft      ObservationKind = "container-left"
-	PodWithoutIP       ObservationKind = "pod-without-ip"
-	Status255          ObservationKind = "status-255"
-	Status137          ObservationKind = "status-137"
-	StatusChanged      ObservationKind = "status-changed"
-	ExitTwice          ObservationKind = "exit-twice"
-	EventWithoutPID    ObservationKind = "event-without-pid"
-	EventMissing       ObservationKind = "event-missing"
-	StillRunning       ObservationKind = "still-running"
-	StartError         ObservationKind = "start-error"
-	RemovalFails       ObservationKind = "removal-fails"
-	SandboxNameTaken   ObservationKind = "sandbox-name-reserved"
-	ContainerNameTaken ObservationKind = "container-name-reserved"
-	BootFails          ObservationKind = "boot-fails"
-	ContainerdEnds     ObservationKind = "containerd-ends"
-	IDInUse            ObservationKind = "id-in-use"
-	HoldsShutdown      ObservationKind = "holds-shutdown"
-	ShimPanics         ObservationKind = "shim-panics"
+	OrphanShim         Kind = "orphan-shim"
+	ShimWithoutPod     Kind = "shim-without-pod"
+	ChildlessShim      Kind = "childless-shim"
+	GrowingShims       Kind = "growing-shims"
+	UnknownTask        Kind = "unknown-task"
+	CreatedTask        Kind = "created-task"
+	StoppedTask        Kind = "stopped-task"
+	CRIUnknown         Kind = "cri-unknown"
+	CRICreated         Kind = "cri-created"
+	Zombie             Kind = "zombie"
+	TaskNoProcess      Kind = "task-without-process"
+	LiveProcess        Kind = "process-without-shim"
+	BundleLeft         Kind = "bundle-left"
+	HiddenBundle       Kind = "hidden-bundle"
+	SocketLeft         Kind = "socket-left"
+	MountLeft          Kind = "mount-left"
+	CgroupLeft         Kind = "cgroup-left"
+	RuncLeft           Kind = "runc-state-left"
+	ContainerLeft      Kind = "container-left"
+	PodWithoutIP       Kind = "pod-without-ip"
+	Status255          Kind = "status-255"
+	Status137          Kind = "status-137"
+	StatusChanged      Kind = "status-changed"
+	ExitTwice          Kind = "exit-twice"
+	EventWithoutPID    Kind = "event-without-pid"
+	EventMissing       Kind = "event-missing"
+	StillRunning       Kind = "still-running"
+	StartError         Kind = "start-error"
+	RemovalFails       Kind = "removal-fails"
+	SandboxNameTaken   Kind = "sandbox-name-reserved"
+	ContainerNameTaken Kind = "container-name-reserved"
+	BootFails          Kind = "boot-fails"
+	ContainerdEnds     Kind = "containerd-ends"
+	IDInUse            Kind = "id-in-use"
+	HoldsShutdown      Kind = "holds-shutdown"
+	ShimPanics         Kind = "shim-panics"
 
-	ContainerdDied    ObservationKind = "containerd-died"
-	ContainerdStarted ObservationKind = "containerd-started"
-	ShimDied          ObservationKind = "shim-died"
-	PauseDied         ObservationKind = "pause-died"
-	SlowDisk          ObservationKind = "slow-disk"
-	FullDisk          ObservationKind = "full-disk"
-	NoDescriptors     ObservationKind = "too-many-files"
-	ClientGaveUp      ObservationKind = "client-gave-up"
-	NRIRefused        ObservationKind = "nri-refused"
-	NetworkFailed     ObservationKind = "network-failed"
-	ManyExecs         ObservationKind = "many-execs"
-	RuntimeV1         ObservationKind = "runtime-v1"
-	HostShutdown      ObservationKind = "host-shutdown"
+	ContainerdDied    Kind = "containerd-died"
+	ContainerdStarted Kind = "containerd-started"
+	ShimDied          Kind = "shim-died"
+	PauseDied         Kind = "pause-died"
+	SlowDisk          Kind = "slow-disk"
+	FullDisk          Kind = "full-disk"
+	NoDescriptors     Kind = "too-many-files"
+	ClientGaveUp      Kind = "client-gave-up"
+	NRIRefused        Kind = "nri-refused"
+	NetworkFailed     Kind = "network-failed"
+	ManyExecs         Kind = "many-execs"
+	RuntimeV1         Kind = "runtime-v1"
+	HostShutdown      Kind = "host-shutdown"
 
-	LoggedMessage ObservationKind = "message"
-	NamedFunction ObservationKind = "function"
-	NamedIssue    ObservationKind = "issue"
-	ShimNotAsked  ObservationKind = "shim-not-asked"
-	PodNotReady   ObservationKind = "pod-not-ready"
-	KernelWait    ObservationKind = "kernel-wait"
-	ForeignShim   ObservationKind = "foreign-shim"
-	ImagePull     ObservationKind = "image-pull"
-	OtherTrouble  ObservationKind = "other-trouble"
+	LoggedMessage Kind = "message"
+	NamedFunction Kind = "function"
+	NamedIssue    Kind = "issue"
+	ShimNotAsked  Kind = "shim-not-asked"
+	PodNotReady   Kind = "pod-not-ready"
+	KernelWait    Kind = "kernel-wait"
+	ForeignShim   Kind = "foreign-shim"
+	ImagePull     Kind = "image-pull"
+	OtherTrouble  Kind = "other-trouble"
 )
 
-// kind describes an ObservationKind.
+// kind describes a Kind.
 type kind struct {
 	sort Sort
 	// left is the matching finding of a run, such as "shim task=none", or "".
@@ -106,7 +105,7 @@ type kind struct {
 	words string
 }
 
-var kinds = map[ObservationKind]kind{
+var kinds = map[Kind]kind{
 	OrphanShim:     {Symptom, "shim task=none", "a shim of a container that containerd does not know"},
 	ShimWithoutPod: {Symptom, "shim", "a shim of a pod that CRI does not list"},
 	ChildlessShim:  {Symptom, "shim children=none", "a shim without children"},
@@ -180,8 +179,8 @@ var kinds = map[ObservationKind]kind{
 }
 
 // lefts has the parsed field left of each kind.
-var lefts = func() map[ObservationKind]finding.Match {
-	all := map[ObservationKind]finding.Match{}
+var lefts = func() map[Kind]finding.Match {
+	all := map[Kind]finding.Match{}
 	for w, k := range kinds {
 		class, rest, _ := strings.Cut(k.left, " ")
 		all[w] = finding.Match{Class: finding.Class(class), Facts: facts(strings.Fields(rest)...)}
@@ -190,7 +189,7 @@ var lefts = func() map[ObservationKind]finding.Match {
 }()
 
 // Words returns the description of the kind.
-func (w ObservationKind) Words() string { return kinds[w].words }
+func (w Kind) Words() string { return kinds[w].words }
 
-// ObservationKinds returns all kinds of observations.
-func ObservationKinds() []ObservationKind { return slices.Sorted(maps.Keys(kinds)) }
+// Kinds returns all kinds of observations.
+func Kinds() []Kind { return slices.Sorted(maps.Keys(kinds)) }

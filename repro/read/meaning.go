@@ -11,7 +11,7 @@ import (
 
 // made has the meanings of containerd's log statements. The key is the format of one of
 // the errors that a message wraps. The signatures of bugs are in the catalogue.
-var made = map[string]ObservationKind{
+var made = map[string]Kind{
 	"failed to reserve sandbox name %q: %w":   SandboxNameTaken,
 	"failed to reserve container name %q: %w": ContainerNameTaken,
 
@@ -31,15 +31,15 @@ var made = map[string]ObservationKind{
 }
 
 // ofCodes has the meanings of an error's codes.
-var ofCodes = map[string]ObservationKind{
+var ofCodes = map[string]Kind{
 	"ENOSPC": FullDisk, "EDQUOT": FullDisk, "EMFILE": NoDescriptors, "ENFILE": NoDescriptors,
 	"Canceled": ClientGaveUp, "DeadlineExceeded": ClientGaveUp, "AlreadyExists": IDInUse, "EEXIST": IDInUse,
 }
 
 // meanings returns the meanings of a message of containerd.
-func meanings(m statement.Match, level string) (all []ObservationKind) {
+func meanings(m statement.Match, level string) (all []Kind) {
 	if level == "fatal" && len(m.Chain) > 0 && m.Chain[0].Kind == statement.Log {
-		return []ObservationKind{ContainerdEnds}
+		return []Kind{ContainerdEnds}
 	}
 	for _, x := range m.Chain {
 		if w := made[x.Format]; w != "" {
@@ -58,7 +58,7 @@ func meanings(m statement.Match, level string) (all []ObservationKind) {
 		}
 	}
 	if level == "info" || level == "debug" {
-		all = slices.DeleteFunc(all, func(w ObservationKind) bool { return kinds[w].sort == Symptom })
+		all = slices.DeleteFunc(all, func(w Kind) bool { return kinds[w].sort == Symptom })
 	}
 	return all
 }
@@ -77,10 +77,10 @@ var rpcCode = regexp.MustCompile(`rpc error: code = (\w+) desc = `)
 // reports.
 type saying struct {
 	pattern *regexp.Regexp
-	what    ObservationKind
+	what    Kind
 }
 
-func says(pattern string, what ObservationKind) saying {
+func says(pattern string, what Kind) saying {
 	return saying{regexp.MustCompile(pattern), what}
 }
 

@@ -13,11 +13,11 @@ type process struct {
 	pid, ppid int // ppid is -1 if the row has none
 	state     string
 	args      string
-	// The container of a shim.
+	// id is the container of a shim, and namespace its namespace.
 	namespace, id string
 }
 
-// table is the header of the rows that follow.
+// table is the header of a table. The next lines are its rows.
 type table struct {
 	kind    string // ps, tasks, containers, pods, df
 	columns []string
@@ -28,7 +28,7 @@ type table struct {
 var psColumns = []string{"PID", "PPID", "CMD", "COMMAND", "ARGS", "STAT", "S", "TTY", "TIME", "USER", "UID",
 	"ELAPSED", "STIME", "START"}
 
-// header takes the first line of a table.
+// header notes the first line of a table.
 func (r *reader) header(l line) bool {
 	words := strings.Fields(l.text)
 	upper := strings.ToUpper(l.text) == l.text
@@ -84,7 +84,7 @@ func isPS(words []string) bool {
 	return n >= 3
 }
 
-// filtered reports whether a command leaves out rows.
+// filtered reports whether a command prints only some of the rows, as with grep.
 func filtered(command string) bool {
 	return strings.Contains(command, "grep") || strings.Contains(command, "head") || strings.Contains(command, "awk")
 }
@@ -93,7 +93,8 @@ var psOne = regexp.MustCompile(`\bps\s+(?:.*\s)?(?:-p\s*|--pid[= ])?(\d+)\s*$`)
 
 func psOfOne(command string) bool { return psOne.MatchString(command) }
 
-// psAnswer notes a ps of one process without a row.
+// psAnswer notes that a ps of one process printed no row, so that the process does not
+// exist.
 func (r *reader) psAnswer(l line) {
 	m := psOne.FindStringSubmatch(r.command)
 	if m == nil {
@@ -124,7 +125,7 @@ var (
 	}
 )
 
-// process takes a row of ps, also without a header.
+// process notes a row of ps. It needs no header.
 func (r *reader) process(l line) bool {
 	inTable := r.table != nil && r.table.kind == "ps"
 	isShim := shimProgram.MatchString(l.text)
@@ -235,7 +236,8 @@ var (
 // aTime matches the output of `date`.
 var aTime = regexp.MustCompile(`^[\w ,.-]*\d\d:\d\d(:\d\d)?(\s[AP]M)?(\s[A-Z]{3,4}\s\d{4})?$`)
 
-// count takes the output of a command that counts shims, also in a column of numbers.
+// count notes the output of a command that counts shims. The number may be in a column
+// of numbers.
 func (r *reader) count(l line) bool {
 	if !countCommand.MatchString(r.command) && !strings.Contains(strings.ToLower(l.text), "shim") {
 		return false

@@ -70,7 +70,7 @@ func Text(text string) Report {
 	return r.Report
 }
 
-// line takes one line: a command, a row of a table, a line of a log, or words.
+// line reads one line: a command, a row of a table, a line of a log, or words.
 func (r *reader) line(l line) {
 	r.mentions(l)
 	if l.prompt != "" {
@@ -169,7 +169,8 @@ var (
 	mobyWords = regexp.MustCompile(`(?i)\bdockerd?\b(?:[^.]|$)|\bmoby\b`)
 )
 
-// mentions takes versions, issues, functions and clients, anywhere in a line.
+// mentions notes the versions, issues, functions and clients that a line names
+// anywhere.
 func (r *reader) mentions(l line) {
 	for _, m := range issue.FindAllStringSubmatchIndex(l.text, 5) {
 		if !theirs.MatchString(l.text[:m[0]]) {
@@ -198,7 +199,7 @@ func (r *reader) mentions(l line) {
 	}
 }
 
-// facts parses facts of the tables in this package.
+// facts parses the facts in the tables of this package. It panics if one is invalid.
 func facts(texts ...string) fact.Facts {
 	fs, err := fact.ParseAll(texts)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package read turns a pasted report of a leak into typed facts. It reads the output of
-// ps, ctr, crictl, docker and the journal, in any order and form. It is pure, and knows
-// no bugs.
+// Package read turns a pasted report of a leak into observations with a type, such as
+// "a shim without children". It reads the output of ps, ctr, crictl, docker and the
+// journal, in any order and form. It is pure, and knows no bugs.
 package read
 
 import (
@@ -68,7 +68,7 @@ const (
 
 // Observation is a typed fact of the report.
 type Observation struct {
-	What ObservationKind `json:"what"`
+	What Kind `json:"what"`
 	// Facts are the facts of the matching finding, if there is one.
 	Facts fact.Facts `json:"facts"`
 	// Namespace, ID and PID identify its container or process, if they are known.
@@ -117,7 +117,7 @@ func (r Report) Of(s Sort) (out []Observation) {
 }
 
 // Tells reports whether the report has an observation of a kind.
-func (r Report) Tells(w ObservationKind) bool {
+func (r Report) Tells(w Kind) bool {
 	for _, o := range r.Seen {
 		if o.What == w {
 			return true

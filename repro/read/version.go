@@ -31,7 +31,7 @@ var versionMention = regexp.MustCompile(
 // program. The program's versions follow.
 var block = regexp.MustCompile(`^(?i)(client|server|containerd|runc|docker-init|engine):?$`)
 
-// versionLine takes a line in which a program prints a version.
+// versionLine notes a line in which a program prints a version.
 func (r *reader) versionLine(l line) bool {
 	for i, p := range versionAnswers {
 		m := p.FindStringSubmatch(l.text)
@@ -77,7 +77,7 @@ var upgrades = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)\bcontainerd\b.*\b` + number + ` (?:to|->|=>) (?:containerd )?` + number),
 }
 
-// upgraded takes the new release of an upgrade.
+// upgraded notes the new release of an upgrade.
 func (r *reader) upgraded(l line) bool {
 	for i, p := range upgrades {
 		if m := p.FindStringSubmatch(l.text); m != nil {
@@ -93,7 +93,7 @@ func (r *reader) upgraded(l line) bool {
 	return false
 }
 
-// mentionedVersion takes the versions in a sentence.
+// mentionedVersion notes the versions in a sentence.
 func (r *reader) mentionedVersion(l line) {
 	if r.upgraded(l) {
 		return

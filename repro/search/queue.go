@@ -11,8 +11,8 @@ import (
 )
 
 // queue hands out the cases of a plan, the likeliest first. The result of a case
-// changes the rank of its neighbours: the cases with a fault in the same function, or
-// with the same action on the same path.
+// changes the rank of its neighbours. These have a fault in the same function, or the
+// same action on the same path.
 type queue struct {
 	plan  plan.Plan
 	prior []int

@@ -24,8 +24,8 @@ import (
 	"github.com/shimquake/shimquake/sweep/triage"
 )
 
-// Search runs cases on a release until one shows the symptoms of a report. The cases
-// are those of a sweep: one fault at each point.
+// Search runs cases on a release until one shows the symptoms of a report. Each case
+// has one fault at one point, as in a sweep.
 type Search struct {
 	Engine   plan.Engine
 	Release  string

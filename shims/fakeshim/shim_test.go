@@ -244,7 +244,8 @@ func is(t *testing.T, what string, err, want error) {
 	}
 }
 
-// exited reads the truth, and the shim's record of a container.
+// exited reads the record of a container's payload, and the shim's record of the
+// container.
 func (h *host) exited(t *testing.T, id string) (payload.Truth, process.Exit) {
 	t.Helper()
 	truth, err := readTruth(filepath.Join(h.dir, id, "truth"))
@@ -280,7 +281,7 @@ func (h *host) ready(t *testing.T, id string) {
 	}
 }
 
-// readTruth reads the truth of a payload by its path.
+// readTruth reads a payload's record of its own run.
 func readTruth(path string) (payload.Truth, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -1,8 +1,9 @@
 // Package runcshim is the runc shim of a containerd release, as a runtime for workloads.
 //
-// It is the real shim. fixtures/containerd builds it from the release's own source, with
-// probes around each ttrpc method, and puts it first in containerd's PATH. Only its
-// faults are ours. A shim that misbehaves in other ways is in shims/fakeshim.
+// It is the release's real shim, with probes: calls around each ttrpc method at which
+// Shimquake injects faults. fixtures/containerd builds it from the release's source,
+// and puts it first in containerd's PATH. Package fakeshim has a shim that misbehaves
+// in other ways.
 package runcshim
 
 import (
@@ -22,9 +23,9 @@ const Runtime = "io.containerd.runc.v2"
 // containerd).
 const GroupAnnotation = "io.containerd.runc.v2.group"
 
-// Points returns the points in the subject's shim that a workload of the task API can
-// reach. They belong to the shim's methods and to its process. A subject without probes
-// has no points of methods.
+// Points returns the points (places for a fault) in the shim under test that a workload
+// of the task API can reach. They belong to the shim's methods and to its process. A
+// containerd that was built without probes has no points of methods.
 func Points(s *containerd.Subject) []failpoints.Point {
 	return slices.DeleteFunc(s.Points(), func(p failpoints.Point) bool {
 		return p.Who != "shim" || strings.HasPrefix(p.What, "Events.") // the shim only calls these methods

@@ -1,7 +1,7 @@
 // Package control has the positive controls of the whole product. Each kind of leak and
-// of wrong report is planted once in a world with a real containerd, after the workload
-// and before the inventory. Shimquake must find it. Without these controls, a harness
-// that finds nothing could be broken.
+// of wrong report is planted once, after the workload and before the inventory. It is
+// planted in a world: a throw-away node with a real containerd. Shimquake must find it.
+// Without these controls, a harness that finds nothing could be broken.
 package control
 
 import (

@@ -37,7 +37,7 @@ var _ = Describe("a pod that keeps running", Label("exit-code", "cri"), func() {
 
 	// The pod keeps running, so its shim can still report the exit. The shim retries 1, 3,
 	// 6, 10 and 15 s after the first attempt (publisher.go), and then gives up. It must
-	// also not block on its log, which nobody reads while containerd is down.
+	// also not block on its log, which has no reader while containerd is down.
 	// suites/others has an exec that exits while containerd is down for 8 s.
 	It("gets the exit of a container that ends while containerd is down for 4 s", spec.Slow, spec.Quick,
 		func(ctx context.Context) {

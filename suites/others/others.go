@@ -60,8 +60,8 @@ var _ = Describe("a shim that does not answer", spec.Slow, Label("others"), func
 })
 
 var _ = Describe("a shim that does not report its state", spec.Slow, Label("others"), func() {
-	// containerd asks the shim for its state three times: when it creates the task, in
-	// Start (without a timeout), and when a bystander lists all tasks.
+	// containerd asks the shim for its state three times: at the task's creation, in Start
+	// (without a timeout), and when a bystander lists all tasks.
 	It("does not delay a list for others", func(ctx context.Context) {
 		w := one(harness.TaskAPI, harness.Container{Exit: 7})
 		w.CallTimeout = held + 3*time.Second

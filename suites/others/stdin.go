@@ -36,8 +36,8 @@ var _ = Describe("a standard input", Label("others", "exec", "stdin"), func() {
 		},
 		Entry("containerd was SIGKILLed before", spec.Quick, "containerd-killed",
 			failpoints.Kill("proc:containerd:running")),
-		// At the entry of CloseIO, not at its exit: after CloseIO the process exits, and the
-		// exit of a process while containerd is down may go unreported.
+		// The fault is at the entry of CloseIO. After CloseIO the process exits, and an exit
+		// while containerd is down may go unreported.
 		Entry("containerd was SIGKILLed during its CloseIO", spec.Quick, "close-killed", func() failpoints.Fault {
 			f := secondCloseIO("rpc:shim:Task.CloseIO:entry", term.Pause, "")
 			f.Meanwhile = failpoints.Steps("kill containerd", "start containerd", "release")

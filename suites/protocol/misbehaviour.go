@@ -70,7 +70,8 @@ var _ = Describe("a shim that does not end on request", Label("shim", "shutdown"
 		c := misbehaving("socket-left", "socket=leave")
 		// Only the shim removes its socket file. The file of a dead shim stays until the next
 		// shim with that id removes it.
-		c.Bad = []harness.KnownViolations{{Releases: anyRelease, By: finding.MustMatches("socket socket=silent"), Issue: noIssue}}
+		c.Bad = []harness.KnownViolations{{
+			Releases: anyRelease, By: finding.MustMatches("socket socket=silent"), Issue: noIssue}}
 		spec.Holds(ctx, c)
 	})
 })

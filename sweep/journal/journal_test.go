@@ -179,8 +179,8 @@ func kept(t *testing.T, j *Journal, i int, p ...harness.Problem) {
 	}
 }
 
-// An older shimquake's violated case may hold by the rules of this one, because it judges
-// the histories again.
+// A case that was violated by the rules of an older shimquake may hold by the present
+// rules, because it judges the histories again.
 func TestAnotherShimquakesSweepIsJudgedAgain(t *testing.T) {
 	dir, j, _ := begun(t, 3, whole)
 	kept(t, j, 0)

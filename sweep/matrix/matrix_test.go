@@ -366,7 +366,8 @@ func TestAFailedCellEndsTheOthers(t *testing.T) {
 	}
 }
 
-// A torn history of a killed matrix does not precede the next one.
+// An incomplete history that a killed matrix has left is removed before the next
+// history is written.
 func TestATornHistoryIsCutOff(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, harness.HistoriesFile)

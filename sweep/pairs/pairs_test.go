@@ -15,7 +15,8 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// tracer has the hits for the faults of a case: for none, or for one.
+// tracer is an engine that returns the given hits for a case without a fault, or for a
+// case with one fault.
 type tracer struct {
 	passes map[string][]harness.TracedHit
 }
@@ -64,7 +65,7 @@ func TestRecoveryCrashesEachPointOfARecovery(t *testing.T) {
 	e := &tracer{passes: map[string][]harness.TracedHit{
 		"":                 plain,
 		forks + " 1*crash": append(plain[:2:2], went(boot, 2, "load"), went(loads, 1, "load"), went(removes, 1, "delete")),
-		// The hits after this one also follow the first one: it adds nothing.
+		// The hits after this one also come after the first one, so this one adds no pair.
 		parses + " 1*crash": append(plain[:3:3], went(boot, 2, "load"), went(loads, 1, "load")),
 		// removes is not reached again: it is planned alone, if at all.
 	}}

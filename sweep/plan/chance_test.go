@@ -9,7 +9,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// inTurn is an engine that returns one verdict after the other.
+// inTurn is an engine that returns the given verdicts, one in each run.
 type inTurn struct {
 	verdicts []harness.Verdict
 	runs     int

@@ -37,7 +37,7 @@ func ExampleNew() {
 	// stmt:containerd:runtime.Bundle.Delete:err-os.Remove loseResult, delete of task
 }
 
-// A case of several faults; the last is the one that a plan varies.
+// A case with several faults. A plan varies only the last of them.
 func ExampleSpec_Then() {
 	at := func(point, path string) plan.Hit {
 		return plan.Hit{Point: failpoints.MustPoint(point), Moment: plan.AtMethod, Nth: 1, Path: path}

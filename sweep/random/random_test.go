@@ -237,7 +237,7 @@ func TestRandomPlansEnd(t *testing.T) {
 	}
 }
 
-// hasty is a runner whose oracle waits for one second instead of six for leftovers.
+// hasty is a runner that waits only one second for leftovers to vanish, and not six.
 type hasty struct{ *runner.Runner }
 
 func (h hasty) Run(ctx context.Context, c harness.Case) harness.Verdict {
@@ -278,8 +278,8 @@ func TestRandomPlansOnTheNewestRelease(t *testing.T) {
 		if _, err := harness.ParseCase(filepath.Base(c.Shown.File), text); err != nil {
 			t.Errorf("%s cannot be replayed: %v", c.Shown.File, err)
 		}
-		// Within the second of a hasty oracle a clean-up may be under way. A leak is one that
-		// the replay shows again.
+		// Within this one second, a clean-up may still be under way. A leak is one that the
+		// replay shows again.
 		if c.Left[0].Class == finding.ClassShim && c.Shown.Same > 0 {
 			t.Errorf("a shim is left: %s\n%s", c.Shown.Origin, text)
 		}

@@ -55,7 +55,8 @@ func TestEnumerateKills(t *testing.T) {
 	}
 }
 
-// Each two values that a case can have are in one combination, and there are few of them.
+// Each pair of values that a case can have is in one combination, and there are few
+// combinations.
 func TestCovering(t *testing.T) {
 	chosen := covering()
 	missing := map[pair]bool{}

@@ -9,7 +9,7 @@ import (
 	"github.com/shimquake/shimquake/harness/script"
 )
 
-// Every long script can be run and has one mark.
+// Every long script can be run, and has a `mark` step.
 func TestLong(t *testing.T) {
 	long := Long("shim")
 	concurrent, steps := 0, 0

@@ -71,7 +71,7 @@ func TestCompare(t *testing.T) {
 }
 
 // A known bug that is no race is reliable in its own case only. A few cases that are
-// invalid on one side show nothing, and many show a machine that cannot run them.
+// invalid on one side prove nothing, and many prove that the machine cannot run them.
 func TestCompareByChance(t *testing.T) {
 	plain := func(t *testing.T) catalogue.Excuse { return known(t) }
 	race := func(t *testing.T) catalogue.Excuse { k := known(t); k.Sometimes = true; return k }

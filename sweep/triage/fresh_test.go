@@ -91,9 +91,11 @@ func TestARaceByChance(t *testing.T) {
 		}
 		r.Settle(p)
 		if other := len(r.New) - len(r.Reproduced()); r.NeedAttention() != c.fresh || other > 0 != (c.other > 0) {
-			t.Errorf("%s: %d new, %d new and not reproduced, want %d and %d\n%s", name, r.NeedAttention(), other, c.fresh, c.other, r)
+			t.Errorf("%s: %d new, %d new and not reproduced, want %d and %d\n%s",
+				name, r.NeedAttention(), other, c.fresh, c.other, r)
 		}
-		if settled := len(r.New) == 0; settled != strings.Contains(r.String(), "by chance, elsewhere") && r.NeedAttention() == 0 {
+		settled := len(r.New) == 0
+		if settled != strings.Contains(r.String(), "by chance, elsewhere") && r.NeedAttention() == 0 {
 			t.Errorf("%s:\n%s", name, r)
 		}
 	}

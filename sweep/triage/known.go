@@ -26,7 +26,8 @@ func windowsOf(k catalogue.Excuse, s plan.Spec) []catalogue.Window {
 		return f.Word() == "crash" && f.Point.Who == "containerd"
 	})
 	return slices.DeleteFunc(k.Windows(), func(w catalogue.Window) bool {
-		like := slices.ContainsFunc(plan.WithKnownFindingsOf(s.Workload), func(name string) bool { return among(w.Workloads, name) })
+		like := slices.ContainsFunc(plan.WithKnownFindingsOf(s.Workload),
+			func(name string) bool { return among(w.Workloads, name) })
 		return !like || !slices.ContainsFunc(s.Faults, func(f plan.Fault) bool {
 			onPath := among(w.Paths, f.Path) ||
 				loads && (slices.Contains(w.Paths, "load") || f.Path == "load" && f.Point.Who == "shim")

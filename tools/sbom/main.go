@@ -1,6 +1,6 @@
-// Command sbom writes a bill of materials (CycloneDX, JSON) of a binary of shimquake. It
-// lists the modules of the binary and of its embedded programs, Go's library, and the
-// script libraries of its pages. The same binaries make the same bytes.
+// Command sbom writes a bill of materials (CycloneDX, JSON) of a binary of shimquake.
+// It lists the modules of the binary and of its embedded programs, Go's library, and
+// the script libraries of its pages. The output is the same for the same binaries.
 package main
 
 import (

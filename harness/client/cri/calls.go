@@ -103,9 +103,9 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 }
 
 // stopsByConfig reports whether the client should test the stop signal in a container's
-// configuration, which containerd's CRI supports since v2.3. A release supports it if
-// CRI reports a stop signal for the first container. In a case with faults the result
-// is false, because the status call could trigger a fault.
+// configuration. containerd supports it since v2.3: CRI then reports a stop signal for
+// the first container. In a case with faults the result is false, because the status
+// call could trigger a fault.
 func (c *Client) stopsByConfig(ctx context.Context, i *harness.Instance) (known bool) {
 	first := c.instances[0]
 	if i.Spec.Signal != "SIGTERM" || i.Spec.IgnoresTerm || i == first || first.ID == "" ||
@@ -271,7 +271,9 @@ func (c *Client) notedStatus(ctx context.Context, i *harness.Instance) (*api.Con
 
 // containerStatus requests the container's status. It returns the response, and the
 // part of it that the history records.
-func (c *Client) containerStatus(ctx context.Context, i *harness.Instance) (*api.ContainerStatus, criview.Status, error) {
+func (c *Client) containerStatus(ctx context.Context, i *harness.Instance) (
+	*api.ContainerStatus, criview.Status, error,
+) {
 	rt, err := c.rt(ctx)
 	if err != nil {
 		return nil, criview.Status{}, err

@@ -293,7 +293,7 @@ func (c *Client) around(ctx context.Context, mark string, faults func()) {
 }
 
 // listenStep starts another client of the container events, which disconnects at the
-// first event. A client that does not read must not delay the other clients: containerd
+// first event. A client that does not read must not delay the other clients. containerd
 // buffers more than 100 events for each client (internal/cri/server/container_events.go
 // of v2.4.2). listenStep does nothing in a case with faults. It also does nothing if
 // the release sends each event to only one client.

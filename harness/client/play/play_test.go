@@ -132,7 +132,7 @@ func TestSent(t *testing.T) {
 			"execsync": func(ctx context.Context, _ script.Object, _ string) error {
 				order = append(order, "begun")
 				if len(order) == 1 {
-					return nil // it has ended before it said so
+					return nil // it ends before it reports its start
 				}
 				Sent(ctx)
 				<-waited
