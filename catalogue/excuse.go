@@ -80,7 +80,7 @@ func (e Excuse) Windows() []Window {
 func (w Window) Says(f finding.Finding) int {
 	says := -1
 	for _, m := range w.Match {
-		if m.Like(f) {
+		if m.Matches(f) {
 			says = max(says, len(m.Facts.All()))
 		}
 	}

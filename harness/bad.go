@@ -103,7 +103,7 @@ func (v Verdict) CompareWithKnown() error {
 // not known.
 func (b KnownViolations) Differences(found []finding.Finding) (lacks, other []string) {
 	for _, m := range b.By {
-		if !slices.ContainsFunc(found, m.Like) {
+		if !slices.ContainsFunc(found, m.Matches) {
 			lacks = append(lacks, m.String())
 		}
 	}
@@ -112,7 +112,7 @@ func (b KnownViolations) Differences(found []finding.Finding) (lacks, other []st
 	}
 	var known []finding.Finding
 	for _, f := range found {
-		if finding.AnyLike(b.By, f) || finding.AnyLike(b.May, f) {
+		if finding.AnyMatches(b.By, f) || finding.AnyMatches(b.May, f) {
 			known = append(known, f)
 		}
 	}

@@ -171,8 +171,8 @@ func (h *page) textOf(c Case, with Timeline) caseText {
 	}
 	if without, ok := h.without[c.Without]; ok && v.Outcome != harness.Held {
 		without = cloned(without)
-		t.LaterUS = Part(&with, &without).Microseconds()
-		t.Lead = Lead(&with, &without)
+		t.LaterUS = MarkDifferences(&with, &without).Microseconds()
+		t.Lead = MainDifference(&with, &without)
 		t.Without = encode(without)
 	}
 	t.With = encode(with)

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Lead returns a sentence about the most important difference between two runs. It names
+// MainDifference returns a sentence about the most important difference between two runs. It names
 // a finding of the run with the fault, and what happened instead without the fault. It
 // returns "" if there is no finding.
-func Lead(with, without *Timeline) string {
+func MainDifference(with, without *Timeline) string {
 	for _, of := range []func(with, without *Timeline, i Item) string{leadOfShim, leadOfStatus, leadOfFinding} {
 		for _, i := range with.Items {
 			if i.Lane < 0 {

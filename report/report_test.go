@@ -65,7 +65,7 @@ func TestTimesAreCountedFromTheFault(t *testing.T) {
 	if at, ok := with.Fault(); !ok || at != 301*time.Millisecond {
 		t.Errorf("the fault is at %v, %t", at, ok)
 	}
-	report.Part(&with, &without)
+	report.MarkDifferences(&with, &without)
 	if i := find(with, report.Shim, report.Injured); i == nil || i.At != 300*time.Millisecond || !i.Parted {
 		t.Errorf("the call that it was done to: %+v", i)
 	}
@@ -94,7 +94,7 @@ time="2026-11-22T06:33:05Z" level=error msg="lost"
 
 func TestWhereTwoRunsPart(t *testing.T) {
 	with, without := report.NewTimeline(leaked("x"), nil), report.NewTimeline(ran("y"), nil)
-	report.Part(&with, &without)
+	report.MarkDifferences(&with, &without)
 	names := func(line report.Timeline) (all []string) {
 		for _, i := range line.Items {
 			if i.Parted {
@@ -111,7 +111,7 @@ func TestWhereTwoRunsPart(t *testing.T) {
 		t.Errorf("only with the fault: %s", got)
 	}
 	one, other := report.NewTimeline(ran("x"), nil), report.NewTimeline(ran("y"), nil)
-	if report.Part(&one, &other); len(names(one))+len(names(other)) > 0 {
+	if report.MarkDifferences(&one, &other); len(names(one))+len(names(other)) > 0 {
 		t.Errorf("two runs of one workload part: %v, %v", names(one), names(other))
 	}
 }
@@ -143,8 +143,8 @@ func TestLead(t *testing.T) {
 		"nothing":        {ran("x"), ""},
 	} {
 		with, without := report.NewTimeline(c.with, nil), report.NewTimeline(fixed(ran("y")), nil)
-		report.Part(&with, &without)
-		if got := report.Lead(&with, &without); got != c.want && (name != "a mount" || !strings.HasPrefix(got, c.want)) {
+		report.MarkDifferences(&with, &without)
+		if got := report.MainDifference(&with, &without); got != c.want && (name != "a mount" || !strings.HasPrefix(got, c.want)) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 		if name != "a shim" {
@@ -171,7 +171,7 @@ func TestTheEndOfTheShorterRun(t *testing.T) {
 		short := ran("y")
 		short.History.Took = took
 		with, without := report.NewTimeline(v, nil), report.NewTimeline(short, nil)
-		report.Part(&with, &without)
+		report.MarkDifferences(&with, &without)
 		parted := slices.ContainsFunc(with.Items, func(i report.Item) bool { return i.Parted && i.Text == "delete c0: 7" })
 		if parted != want {
 			t.Errorf("a run of %v: the event is only with the fault: %v, want %v", took, parted, want)

@@ -13,7 +13,7 @@ import (
 // Quoted returns the warnings and errors of containerd in a report. A run can be
 // checked for the same messages.
 func Quoted(r read.Report) (out []read.Observation) {
-	for _, o := range r.Of(read.Message) {
+	for _, o := range r.BySort(read.Message) {
 		if slices.Contains([]string{"warning", "warn", "error", "fatal"}, o.Level) && len(o.Made.Chain) > 0 {
 			out = append(out, o)
 		}
@@ -23,7 +23,7 @@ func Quoted(r read.Report) (out []read.Observation) {
 
 // made returns the statements of all messages of a report.
 func made(r read.Report) (all []statement.Match) {
-	for _, o := range r.Of(read.Message) {
+	for _, o := range r.BySort(read.Message) {
 		all = append(all, o.Made)
 	}
 	return all

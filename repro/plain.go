@@ -80,7 +80,7 @@ func (a *Answer) plainOf(v harness.Verdict, r read.Report) Plain {
 	for id, b := range a.bugs {
 		faultless := len(b.Cases) > 0 && b.Cases[0].Faultless()
 		if faultless && b.Releases.MayApply(a.Release) && slices.ContainsFunc(found, func(f finding.Finding) bool {
-			return finding.AnyLike(b.Left, f)
+			return finding.AnyMatches(b.Left, f)
 		}) {
 			p.Known = append(p.Known, id)
 		}
@@ -89,7 +89,7 @@ func (a *Answer) plainOf(v harness.Verdict, r read.Report) Plain {
 	var t Trial
 	t.compare([]harness.Verdict{v}, Quoted(r))
 	p.Logged = t.Logged
-	tells := slices.ContainsFunc(r.Of(read.Symptom), func(o read.Observation) bool { return o.Class() != "" })
+	tells := slices.ContainsFunc(r.BySort(read.Symptom), func(o read.Observation) bool { return o.Class() != "" })
 	p.Like = tells && rank.Explained(r, found) || !tells && len(t.Logged) > 0
 	return p
 }

@@ -161,7 +161,7 @@ func checkFound(t *testing.T, a Answer, want sample) {
 		t.Fatal(err)
 	}
 	for _, f := range a.Search.Found.Findings {
-		if finding.AnyLike(bug.Matches(), f) {
+		if finding.AnyMatches(bug.Matches(), f) {
 			return
 		}
 	}

@@ -157,7 +157,7 @@ func Shows(b catalogue.Bug, v harness.Verdict) (left []finding.Finding) {
 	missing := 0
 	for _, m := range must {
 		i := slices.IndexFunc(v.Findings, func(f finding.Finding) bool {
-			return m.Like(f) && (f.Known == "" || f.Known == b.ID)
+			return m.Matches(f) && (f.Known == "" || f.Known == b.ID)
 		})
 		if i < 0 {
 			missing++
@@ -189,7 +189,7 @@ func (t *Trial) compare(verdicts []harness.Verdict, quoted []read.Observation) {
 	for _, q := range quoted {
 		best, logged := 0, false
 		for _, m := range all {
-			best, logged = max(best, q.Made.Alike(m)), logged || q.Made.Holds(m)
+			best, logged = max(best, q.Made.Similarity(m)), logged || q.Made.Holds(m)
 		}
 		t.Quoted, t.alike = append(t.Quoted, q.Lines[0]), append(t.alike, best)
 		if logged {

@@ -25,7 +25,7 @@ func (a Answer) ReadText() string {
 	}
 	for _, v := range r.Versions {
 		how := "is mentioned"
-		if v.By.Said() {
+		if v.By.FromProgram() {
 			how = "is running"
 		}
 		b.Line("  %-14s containerd %s %s", fmt.Sprintf("line %d:", v.Line), v.Release, how)

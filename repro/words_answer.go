@@ -289,16 +289,16 @@ func (a Answer) help() (p Part) {
 	if a.Release == "" {
 		ask = append(ask, "containerd --version")
 	}
-	if !slices.ContainsFunc(r.Of(read.Symptom), func(o read.Observation) bool { return !o.Logged }) {
+	if !slices.ContainsFunc(r.BySort(read.Symptom), func(o read.Observation) bool { return !o.Logged }) {
 		ask = append(ask, "sudo shimquake audit --bundle FILE on the node, and that FILE here",
 			"ps -eo pid,ppid,lstart,args --forest | grep -A2 containerd-shim",
 			"ctr -n NAMESPACE tasks ls; ctr -n NAMESPACE containers ls (NAMESPACE: k8s.io or moby)")
 	}
-	if r.Tells(read.SandboxNameTaken) || r.Tells(read.ContainerNameTaken) {
+	if r.Has(read.SandboxNameTaken) || r.Has(read.ContainerNameTaken) {
 		ask = append(ask, "kill -USR1 $(pidof containerd), and its log after that: a create in flight reserves its name, "+
 			"and its goroutine shows what it waits for")
 	}
-	if r.Tells(read.ShimNotAsked) {
+	if r.Has(read.ShimNotAsked) {
 		ask = append(ask, "ctr -n NAMESPACE tasks ls, complete, with the command above it: it shows which shims are known")
 	}
 	if len(Quoted(r)) == 0 {

@@ -29,7 +29,7 @@ func TestFilings(t *testing.T) {
 				}
 				return
 			}
-			if f.Bug.Releases.Of(containerd.DefaultRelease) != affected.Bad || f.Release() != containerd.DefaultRelease {
+			if f.Bug.Releases.StateOf(containerd.DefaultRelease) != affected.Bad || f.Release() != containerd.DefaultRelease {
 				t.Errorf("%s does not have it", containerd.DefaultRelease)
 			}
 			_, r, err := filing.Of(f.Bug)

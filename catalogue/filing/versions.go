@@ -22,7 +22,7 @@ func affectedReleases(releases affected.Releases) string {
 	var bad, free, untested []string
 	for _, name := range branches() {
 		b, named := releases[name]
-		state := releases.Of("v" + name + ".0")
+		state := releases.StateOf("v" + name + ".0")
 		switch {
 		case b.Has():
 			bad = append(bad, span(b))

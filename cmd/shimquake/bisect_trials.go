@@ -127,7 +127,7 @@ func outcomeOf(v harness.Verdict, by []finding.Match) bisect.Outcome {
 
 func shows(v harness.Verdict, by []finding.Match) bool {
 	for _, f := range v.Violations() {
-		if finding.AnyLike(by, f) {
+		if finding.AnyMatches(by, f) {
 			return true
 		}
 	}

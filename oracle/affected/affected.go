@@ -65,10 +65,10 @@ func (b Branch) Has() bool { return b.Last() != "" }
 // Open reports whether the branch has the bug, and no known fix.
 func (b Branch) Open() bool { return b.Has() && b.Fixed == "" }
 
-// Of returns the state of a release. A pre-release or a commit counts as its release,
+// StateOf returns the state of a release. A pre-release or a commit counts as its release,
 // except in a comparison with a bound that is a pre-release itself. The state of a string
 // that is not a version is Unknown.
-func (r Releases) Of(release string) State {
+func (r Releases) StateOf(release string) State {
 	v, err := version(release)
 	if err != nil {
 		return Unknown
@@ -109,10 +109,10 @@ func (b Branch) of(v *semver.Version) State {
 }
 
 // Applies reports whether a release is known to have the bug.
-func (r Releases) Applies(release string) bool { return r.Of(release) == Bad }
+func (r Releases) Applies(release string) bool { return r.StateOf(release) == Bad }
 
 // MayApply reports whether a release may have the bug.
-func (r Releases) MayApply(release string) bool { return r.Of(release) != Free }
+func (r Releases) MayApply(release string) bool { return r.StateOf(release) != Free }
 
 // Unreached reports whether the branch of a release does not have the code of the bug, or
 // no known case reaches that code. A fault of the bug's case need not fire there.

@@ -109,7 +109,7 @@ func TestOf(t *testing.T) {
 		if err := r.Check(); err != nil {
 			t.Errorf("%s: %v", c.text, err)
 		}
-		if got := r.Of(c.release); got != c.want || r.Applies(c.release) != (c.want == Bad) ||
+		if got := r.StateOf(c.release); got != c.want || r.Applies(c.release) != (c.want == Bad) ||
 			r.MayApply(c.release) != (c.want != Free) {
 			t.Errorf("%s: %s: %v, want %v", c.text, c.release, got, c.want)
 		}

@@ -85,15 +85,15 @@ func texts[T ~string](all []T) []string {
 	return out
 }
 
-// Like reports whether a finding matches. A match about a container's init does not match
+// Matches reports whether a finding matches. A match about a container's init does not match
 // its execs.
-func (m Match) Like(f Finding) bool {
+func (m Match) Matches(f Finding) bool {
 	return m.Class == f.Class && f.Facts.Has(m.Facts) && f.Facts[fact.Of] == m.Facts[fact.Of]
 }
 
-// AnyLike reports whether a finding matches at least one match.
-func AnyLike(all []Match, f Finding) bool {
-	return slices.ContainsFunc(all, func(m Match) bool { return m.Like(f) })
+// AnyMatches reports whether a finding matches at least one match.
+func AnyMatches(all []Match, f Finding) bool {
+	return slices.ContainsFunc(all, func(m Match) bool { return m.Matches(f) })
 }
 
 // String returns the text form.

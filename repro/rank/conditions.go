@@ -30,9 +30,9 @@ func (f *Fit) conditions(r read.Report, b catalogue.Bug, l logs) {
 	}
 	restarts := slices.Contains(needed, read.ContainerdDied) || slices.Contains(needed, read.ContainerdStarted)
 	done := map[read.Kind]bool{}
-	for _, o := range r.Of(read.Condition) {
+	for _, o := range r.BySort(read.Condition) {
 		w := o.What
-		if w == read.ContainerdStarted && r.Tells(read.ContainerdDied) {
+		if w == read.ContainerdStarted && r.Has(read.ContainerdDied) {
 			continue // reported twice
 		}
 		switch {
@@ -48,7 +48,7 @@ func (f *Fit) conditions(r read.Report, b catalogue.Bug, l logs) {
 		}
 		done[w] = true
 	}
-	logged := len(r.Of(read.Message))+len(r.Of(read.Condition)) > 0
+	logged := len(r.BySort(read.Message))+len(r.BySort(read.Condition)) > 0
 	for _, w := range needed { // a report without a log cannot mention it
 		restarted := restarts && (done[read.ContainerdStarted] || done[read.ContainerdDied])
 		if logged && !done[w] && !restarted {

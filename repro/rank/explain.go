@@ -61,7 +61,7 @@ func (l left) explain(r read.Report) (all []explanation, explained, total int) {
 	var brought []explanation
 	heads := 0
 	done := map[read.Kind]bool{}
-	symptoms := r.Of(read.Symptom)
+	symptoms := r.BySort(read.Symptom)
 	for _, o := range symptoms {
 		if done[o.What] {
 			continue

@@ -60,7 +60,7 @@ func (l logs) pattern(o read.Observation) string {
 // the messages.
 func (f *Fit) messages(r read.Report, l logs) (said bool) {
 	done := map[string]bool{}
-	for _, o := range r.Of(read.Message) {
+	for _, o := range r.BySort(read.Message) {
 		if o.Usual {
 			continue
 		}
@@ -144,7 +144,7 @@ func (l logs) share(o read.Observation) float64 {
 
 // quotes reports whether a report has a warning or an error of containerd.
 func quotes(r read.Report) bool {
-	return slices.ContainsFunc(r.Of(read.Message), func(o read.Observation) bool {
+	return slices.ContainsFunc(r.BySort(read.Message), func(o read.Observation) bool {
 		return len(o.Made.Chain) > 0 && !o.Usual && slices.Contains([]string{"warning", "warn", "error", "fatal"}, o.Level)
 	})
 }

@@ -147,7 +147,7 @@ func boolean(b bool) int {
 
 func fit(r read.Report, release string, b catalogue.Bug) Fit {
 	f := Fit{Bug: b, ID: b.ID}
-	switch state := b.Releases.Of(release); {
+	switch state := b.Releases.StateOf(release); {
 	case release == "" || state == affected.Bad:
 	case state == affected.Unknown:
 		f.add(NotLooked, "", nil, b.Releases.String())
@@ -188,9 +188,9 @@ func fit(r read.Report, release string, b catalogue.Bug) Fit {
 // listing shows a leak. A zombie beside a process that the kernel blocks is no leak,
 // because nothing can remove it.
 func elsewhere(r read.Report) bool {
-	kernel := r.Tells(read.KernelWait)
-	return len(r.Of(read.Elsewhere)) > 0 &&
-		!slices.ContainsFunc(r.Of(read.Symptom), func(o read.Observation) bool {
+	kernel := r.Has(read.KernelWait)
+	return len(r.BySort(read.Elsewhere)) > 0 &&
+		!slices.ContainsFunc(r.BySort(read.Symptom), func(o read.Observation) bool {
 			return !o.Logged && (!kernel || o.What != read.Zombie)
 		})
 }
@@ -241,7 +241,7 @@ func exact(b catalogue.Bug, o read.Observation) (best int) {
 
 // names looks for the bug's threads and the functions of its window.
 func (f *Fit) names(r read.Report, b catalogue.Bug) {
-	for _, o := range r.Of(read.Thread) {
+	for _, o := range r.BySort(read.Thread) {
 		for _, t := range b.Threads {
 			if t.Word == "compare" {
 				continue
@@ -252,7 +252,7 @@ func (f *Fit) names(r read.Report, b catalogue.Bug) {
 			}
 		}
 	}
-	for _, o := range r.Of(read.Place) {
+	for _, o := range r.BySort(read.Place) {
 		if isIn(b, o.Text) {
 			f.add(AtPlace, o.What, o.Lines, o.Text)
 		}

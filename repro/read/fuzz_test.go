@@ -88,7 +88,7 @@ func TestBundleOfAnAudit(t *testing.T) {
 	r, err := From(bytes.NewReader(bundle(t, `{"suspects":[
 		{"kind":"shim","id":"x","pid":7,"namespace":"k8s.io","facts":["task=none","bundle=gone"],"version":"v2.3.7"},
 		{"kind":"bundle","id":"y","namespace":"k8s.io","facts":["bundle=hidden"],"version":"v2.3.7"}]}`)))
-	if err != nil || !r.Tells(OrphanShim) || !r.Tells(HiddenBundle) || r.Version() != "v2.3.7" || r.Client != Kubelet {
+	if err != nil || !r.Has(OrphanShim) || !r.Has(HiddenBundle) || r.Version() != "v2.3.7" || r.Client != Kubelet {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if _, err := From(bytes.NewReader(bundle(t, `{"suspects":7}`))); err == nil {

@@ -192,12 +192,12 @@ func TestText(t *testing.T) {
 	} {
 		r := Text(c.text)
 		for _, w := range c.want {
-			if !r.Tells(w) {
+			if !r.Has(w) {
 				t.Errorf("%s: no %s in %+v", name, w, r.Seen)
 			}
 		}
 		for _, w := range c.not {
-			if r.Tells(w) {
+			if r.Has(w) {
 				t.Errorf("%s: unexpected %s", name, w)
 			}
 		}

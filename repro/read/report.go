@@ -52,9 +52,9 @@ const (
 	byLog                  // containerd's log of its start, or a package manager's log of its upgrade
 )
 
-// Said reports whether the output or the log of a program names the release, and not
+// FromProgram reports whether the output or the log of a program names the release, and not
 // only a sentence.
-func (s Source) Said() bool { return s > inWords }
+func (s Source) FromProgram() bool { return s > inWords }
 
 // Client is the client that runs the containers.
 type Client string
@@ -106,8 +106,8 @@ func (r Report) Version() string {
 	return r.Versions[0].Release
 }
 
-// Of returns the observations of a sort.
-func (r Report) Of(s Sort) (out []Observation) {
+// BySort returns the observations of a sort.
+func (r Report) BySort(s Sort) (out []Observation) {
 	for _, o := range r.Seen {
 		if o.Sort() == s {
 			out = append(out, o)
@@ -116,8 +116,8 @@ func (r Report) Of(s Sort) (out []Observation) {
 	return out
 }
 
-// Tells reports whether the report has an observation of a kind.
-func (r Report) Tells(w Kind) bool {
+// Has reports whether the report has an observation of a kind.
+func (r Report) Has(w Kind) bool {
 	for _, o := range r.Seen {
 		if o.What == w {
 			return true

@@ -24,7 +24,7 @@ type clues struct {
 
 func newClues(r read.Report, release string, targets []finding.Match, logging []string) clues {
 	c := clues{report: r, release: release, targets: targets, functions: map[string]bool{}, logging: map[string]bool{}}
-	for _, o := range r.Of(read.Place) {
+	for _, o := range r.BySort(read.Place) {
 		if !strings.HasSuffix(o.Text, ".go") {
 			c.functions[rank.LastPart(o.Text)] = true
 		}
@@ -103,10 +103,10 @@ func (c clues) happened(s plan.Spec) (n int) {
 	}
 	for _, w := range rank.NeededBy(does) {
 		switch {
-		case w == read.ContainerdStarted && c.report.Tells(read.ContainerdDied): // both are reported
-		case c.report.Tells(w):
+		case w == read.ContainerdStarted && c.report.Has(read.ContainerdDied): // both are reported
+		case c.report.Has(w):
 			n += fitting
-		case w == read.ContainerdDied && c.report.Tells(read.ContainerdStarted):
+		case w == read.ContainerdDied && c.report.Has(read.ContainerdStarted):
 			n += near
 		case w != read.ClientGaveUp: // a report often leaves that out
 			n += unlikely

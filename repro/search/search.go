@@ -259,7 +259,7 @@ func (s Search) take(p plan.Plan, q *queue, i int, v harness.Verdict, res *Resul
 func (s Search) knownAs(spec plan.Spec, found []finding.Finding) (id string, lead bool) {
 	for _, b := range s.Known {
 		if b.Sweep != nil && b.Releases.MayApply(s.Release) && slices.ContainsFunc(found, func(f finding.Finding) bool {
-			return finding.AnyLike(b.Sweep.Match, f)
+			return finding.AnyMatches(b.Sweep.Match, f)
 		}) && triage.AppliesTo(*b.Sweep, spec) {
 			return b.ID, b.Kind == catalogue.Lead
 		}
@@ -275,7 +275,7 @@ func (s Search) show(ctx context.Context, p plan.Plan, c *candidate, res *Result
 	report := triage.NewReport(journal.Head{Plan: p}, []journal.Result{c.result}, nil)
 	report.New = slices.DeleteFunc(report.New, func(k triage.Cluster) bool {
 		return !slices.ContainsFunc(k.Left, func(g triage.Signature) bool {
-			return finding.AnyLike(res.Targets, finding.Finding{Class: g.Class, Facts: g.Facts})
+			return finding.AnyMatches(res.Targets, finding.Finding{Class: g.Class, Facts: g.Facts})
 		})
 	})
 	if len(report.New) == 0 {

@@ -14,9 +14,9 @@ import (
 // Targets returns the facts that a case must show to have the reported symptoms.
 // Symptoms of one class become one match if their facts agree.
 func Targets(r read.Report) (out []finding.Match) {
-	all := r.Of(read.Symptom)
+	all := r.BySort(read.Symptom)
 	listed := slices.ContainsFunc(all, func(o read.Observation) bool { return !o.Logged })
-	if !listed && len(r.Of(read.Elsewhere)) > 0 {
+	if !listed && len(r.BySort(read.Elsewhere)) > 0 {
 		return nil // the report is about other trouble
 	}
 	for _, o := range all {
@@ -53,7 +53,7 @@ func fitOf(targets []finding.Match, found []finding.Finding) fit {
 	for _, t := range targets {
 		has := false
 		for _, x := range found {
-			if t.Like(x) {
+			if t.Matches(x) {
 				has = true
 				like = append(like, x)
 			}

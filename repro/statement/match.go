@@ -54,8 +54,8 @@ func (m Match) has(x *Text) bool {
 	return slices.ContainsFunc(m.Chain, func(o *Text) bool { return o.Kind == x.Kind && o.Format == x.Format })
 }
 
-// Alike returns the percentage of the formats and codes of m that other also has.
-func (m Match) Alike(other Match) int {
+// Similarity returns the percentage of the formats and codes of m that other also has.
+func (m Match) Similarity(other Match) int {
 	n := 0
 	for _, x := range m.Chain {
 		if other.has(x) {

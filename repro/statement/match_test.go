@@ -110,7 +110,7 @@ func TestMatchesAreCompared(t *testing.T) {
 		"an empty record": {"", "", false, 0},
 	} {
 		other := line(tt.message, tt.err)
-		if holds, alike := asked.Holds(other), asked.Alike(other); holds != tt.holds || alike != tt.alike {
+		if holds, alike := asked.Holds(other), asked.Similarity(other); holds != tt.holds || alike != tt.alike {
 			t.Errorf("%s: %v, %d hundredths; want %v, %d", name, holds, alike, tt.holds, tt.alike)
 		}
 	}
@@ -127,7 +127,7 @@ func FuzzLine(f *testing.F) {
 	f.Add("rpc error: code = Unknown desc = rpc error: code = Unknown desc = ", "\xff\x00%w")
 	f.Fuzz(func(t *testing.T, message, err string) {
 		m := KnownTable().Line(message, err)
-		if m.Alike(m) > 100 || m.Holds(m) != (len(m.Chain) > 0) {
+		if m.Similarity(m) > 100 || m.Holds(m) != (len(m.Chain) > 0) {
 			t.Errorf("%q, %q: %+v", message, err, m)
 		}
 	})

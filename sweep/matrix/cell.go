@@ -103,7 +103,7 @@ func Expect(b catalogue.Bug, release string) Expected {
 	}
 	return map[affected.State]Expected{
 		affected.Bad: Bad, affected.Free: Good, affected.Unknown: Unknown,
-	}[b.Releases.Of(release)]
+	}[b.Releases.StateOf(release)]
 }
 
 // digest returns the Digest of a cell. It does not cover the affected releases, because
@@ -176,12 +176,12 @@ func (w work) withoutBesides(all []finding.Finding) []finding.Finding {
 	}
 	var explained []finding.Finding
 	for _, f := range all {
-		if finding.AnyLike(others, f) && !finding.AnyLike(w.bug.Left, f) {
+		if finding.AnyMatches(others, f) && !finding.AnyMatches(w.bug.Left, f) {
 			explained = append(explained, f)
 		}
 	}
 	for _, f := range compare.Companions(explained, all) {
-		if !finding.AnyLike(w.bug.Left, f) {
+		if !finding.AnyMatches(w.bug.Left, f) {
 			explained = append(explained, f)
 		}
 	}
