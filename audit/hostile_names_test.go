@@ -19,7 +19,7 @@ import (
 func TestAMountOfAUser(t *testing.T) {
 	n := hostileNode(t)
 	target := userDir + "/io.containerd.runtime.v2.task/prod/7/rootfs"
-	n.must(os.MkdirAll(n.world.Inside(target), 0o755))
+	n.must(os.MkdirAll(n.world.HostPath(target), 0o755))
 	n.must(n.world.Mount(n.ctx, wire.Mount{Source: "user", Target: target, Type: "tmpfs", Flags: unix.MS_NOSUID}))
 	n.findsTheLeak(t)
 }
@@ -29,8 +29,8 @@ func TestAMountOfAUser(t *testing.T) {
 func TestASocketOfAUser(t *testing.T) {
 	n := hostileNode(t)
 	const dead = "/run/containerd/s/dead"
-	n.must(os.MkdirAll(n.world.Inside(path.Dir(dead)), 0o711))
-	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: n.world.Inside(dead)})
+	n.must(os.MkdirAll(n.world.HostPath(path.Dir(dead)), 0o711))
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: n.world.HostPath(dead)})
 	n.must(err)
 	listener.SetUnlinkOnClose(false)
 	n.must(listener.Close())

@@ -37,17 +37,17 @@ const userDir = "/tmp/user"
 func hostileNode(t *testing.T) *node {
 	t.Helper()
 	n := newNode(t)
-	n.must(os.MkdirAll(n.world.Inside("/run/containerd/runc/audited/lost"), 0o711))
-	n.must(os.MkdirAll(n.world.Inside(taskBundles+"lost"), 0o711))
+	n.must(os.MkdirAll(n.world.HostPath("/run/containerd/runc/audited/lost"), 0o711))
+	n.must(os.MkdirAll(n.world.HostPath(taskBundles+"lost"), 0o711))
 	old := time.Now().Add(-time.Hour)
-	n.must(os.Chtimes(n.world.Inside(taskBundles+"lost"), old, old))
-	n.must(os.WriteFile(n.world.Inside(secretFile), []byte(secret), 0o600))
+	n.must(os.Chtimes(n.world.HostPath(taskBundles+"lost"), old, old))
+	n.must(os.WriteFile(n.world.HostPath(secretFile), []byte(secret), 0o600))
 	text, err := os.ReadFile("/proc/self/exe")
 	n.must(err)
-	n.must(os.Mkdir(n.world.Inside(userDir), 0o755))
-	n.must(os.WriteFile(n.world.Inside(path.Join(userDir, "containerd")), text, 0o755))
-	n.must(os.Chown(n.world.Inside(userDir), nobody, nobody))
-	n.must(os.Chown(n.world.Inside(path.Join(userDir, "containerd")), nobody, nobody))
+	n.must(os.Mkdir(n.world.HostPath(userDir), 0o755))
+	n.must(os.WriteFile(n.world.HostPath(path.Join(userDir, "containerd")), text, 0o755))
+	n.must(os.Chown(n.world.HostPath(userDir), nobody, nobody))
+	n.must(os.Chown(n.world.HostPath(path.Join(userDir, "containerd")), nobody, nobody))
 	return n
 }
 
@@ -91,9 +91,9 @@ func (n *node) startUntilEnd(t *testing.T, role string, argv ...string) *world.P
 func (n *node) userFile(name, text string) string {
 	n.Helper()
 	file := path.Join(userDir, name)
-	n.must(os.MkdirAll(n.world.Inside(path.Dir(file)), 0o755))
-	n.must(os.WriteFile(n.world.Inside(file), []byte(text), 0o644))
-	n.must(filepath.WalkDir(n.world.Inside(userDir), func(name string, _ os.DirEntry, err error) error {
+	n.must(os.MkdirAll(n.world.HostPath(path.Dir(file)), 0o755))
+	n.must(os.WriteFile(n.world.HostPath(file), []byte(text), 0o644))
+	n.must(filepath.WalkDir(n.world.HostPath(userDir), func(name string, _ os.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -145,16 +145,16 @@ func TestAContainerdOfAUser(t *testing.T) {
 		state := path.Join(userDir, "st")
 		bundle := path.Join(state, "io.containerd.runtime.v2.task/audited/lost")
 		n.userFile("st/io.containerd.runtime.v2.task/audited/lost/runtime", "mine")
-		n.must(os.Symlink(secretFile, n.world.Inside(path.Join(bundle, "bootstrap.json"))))
-		n.must(os.Symlink(secretFile, n.world.Inside(path.Join(bundle, "address"))))
+		n.must(os.Symlink(secretFile, n.world.HostPath(path.Join(bundle, "bootstrap.json"))))
+		n.must(os.Symlink(secretFile, n.world.HostPath(path.Join(bundle, "address"))))
 		n.asUser(t, "sleep", program, "--state", state)
 		r := n.findsTheLeak(t)
 		n.hasNoSecret(t, r)
 	})
 	t.Run("a FIFO as configuration", func(t *testing.T) {
 		fifo := path.Join(userDir, "fifo")
-		n.must(unix.Mkfifo(n.world.Inside(fifo), 0o666))
-		n.must(os.Chmod(n.world.Inside(fifo), 0o666))
+		n.must(unix.Mkfifo(n.world.HostPath(fifo), 0o666))
+		n.must(os.Chmod(n.world.HostPath(fifo), 0o666))
 		n.asUser(t, "", "/bin/sh", "-c", "exec sleep 1000 <>"+fifo) // its writer never writes
 		n.asUser(t, "sleep", program, "--config", fifo)
 		n.findsTheLeak(t)
@@ -186,11 +186,11 @@ func TestAnExaminedContainerdOfAUser(t *testing.T) {
 	bundle := path.Join(state, "io.containerd.runtime.v2.task/audited/fake")
 	n.userFile("st/io.containerd.runtime.v2.task/audited/fake/runtime", "mine")
 	for _, name := range []string{"bootstrap.json", "address"} {
-		n.must(os.Symlink(secretFile, n.world.Inside(path.Join(bundle, name))))
+		n.must(os.Symlink(secretFile, n.world.HostPath(path.Join(bundle, name))))
 	}
 	fifo := path.Join(userDir, "fifo")
-	n.must(unix.Mkfifo(n.world.Inside(fifo), 0o666))
-	n.must(os.Chown(n.world.Inside(fifo), nobody, nobody))
+	n.must(unix.Mkfifo(n.world.HostPath(fifo), 0o666))
+	n.must(os.Chown(n.world.HostPath(fifo), nobody, nobody))
 	imports := n.userFile("config.toml", "imports = ['/*/*/*/*', '/*/*/*/*/*/*']\nstate = '"+state+"'")
 	deep := n.userFile("deep.toml", "x = "+strings.Repeat("[", 200_000))
 	for name, args := range map[string][]string{
@@ -252,7 +252,7 @@ func TestAStateFolderWithoutEnd(t *testing.T) {
 	n := hostileNode(t)
 	const bundles = 20_001
 	state := path.Join(userDir, "st")
-	parent := n.world.Inside(path.Join(state, "io.containerd.runtime.v2.task/audited"))
+	parent := n.world.HostPath(path.Join(state, "io.containerd.runtime.v2.task/audited"))
 	n.must(os.MkdirAll(parent, 0o755))
 	for i := range bundles {
 		n.must(os.Mkdir(filepath.Join(parent, strconv.Itoa(i)), 0o755))
@@ -290,10 +290,10 @@ func TestABrokenContainerd(t *testing.T) {
 	} {
 		t.Run(role, func(t *testing.T) {
 			n := hostileNode(t)
-			n.must(os.Mkdir(n.world.Inside("/opt/fake"), 0o755))
+			n.must(os.Mkdir(n.world.HostPath("/opt/fake"), 0o755))
 			text, err := os.ReadFile("/proc/self/exe")
 			n.must(err)
-			n.must(os.WriteFile(n.world.Inside("/opt/fake/containerd"), text, 0o755))
+			n.must(os.WriteFile(n.world.HostPath("/opt/fake/containerd"), text, 0o755))
 			n.startUntilEnd(t, role, "/opt/fake/containerd", "--address", "/run/fake.sock", "--state", "/run/fake")
 			n.waitFor(t, "/run/fake.sock")
 			o := audit.Options{}
@@ -318,12 +318,12 @@ func TestAContainerdOfRootsThatOthersMayWrite(t *testing.T) {
 	n := hostileNode(t)
 	text, err := os.ReadFile("/proc/self/exe")
 	n.must(err)
-	n.must(os.MkdirAll(n.world.Inside("/opt/fake"), 0o755))
-	n.must(os.WriteFile(n.world.Inside("/opt/fake/containerd"), text, 0o755))
-	n.must(os.WriteFile(n.world.Inside("/opt/fake/config.toml"), nil, 0o666))
-	n.must(os.Chmod(n.world.Inside("/opt/fake/config.toml"), 0o666))
-	n.must(os.MkdirAll(n.world.Inside("/opt/link"), 0o755))
-	n.must(os.Symlink("/tmp/user/containerd", n.world.Inside("/opt/link/containerd")))
+	n.must(os.MkdirAll(n.world.HostPath("/opt/fake"), 0o755))
+	n.must(os.WriteFile(n.world.HostPath("/opt/fake/containerd"), text, 0o755))
+	n.must(os.WriteFile(n.world.HostPath("/opt/fake/config.toml"), nil, 0o666))
+	n.must(os.Chmod(n.world.HostPath("/opt/fake/config.toml"), 0o666))
+	n.must(os.MkdirAll(n.world.HostPath("/opt/link"), 0o755))
+	n.must(os.Symlink("/tmp/user/containerd", n.world.HostPath("/opt/link/containerd")))
 	for name, test := range map[string]struct {
 		argv []string
 		want string
@@ -354,7 +354,7 @@ func TestAContainerdOfRootsThatOthersMayWrite(t *testing.T) {
 func (n *node) waitFor(t *testing.T, file string) {
 	t.Helper()
 	err := poll.Until(n.ctx, 10*time.Millisecond, func() (bool, error) {
-		_, err := os.Stat(n.world.Inside(file))
+		_, err := os.Stat(n.world.HostPath(file))
 		return err == nil, nil
 	})
 	if err != nil {
@@ -389,8 +389,8 @@ func TestNestedContainerds(t *testing.T) {
 	n.run("c1", "wait", "")
 	text, err := os.ReadFile("/proc/self/exe")
 	n.must(err)
-	n.must(os.MkdirAll(n.world.Inside("/opt/nested"), 0o755))
-	n.must(os.WriteFile(n.world.Inside("/opt/nested/containerd"), text, 0o755))
+	n.must(os.MkdirAll(n.world.HostPath("/opt/nested"), 0o755))
+	n.must(os.WriteFile(n.world.HostPath("/opt/nested/containerd"), text, 0o755))
 	script := `mount -t tmpfs none /run
 		/opt/nested/containerd --address /run/containerd/containerd.sock &
 		for i in 1 2 3 4 5 6; do (

@@ -154,7 +154,7 @@ func (n *node) auditWith(o audit.Options) *audit.Report {
 // shim is the shim of an id, in the world.
 func (n *node) shim(id string) signal.Identity {
 	n.Helper()
-	all, err := inventory.Processes(inventory.Scene{Root: n.world.Inside("/")})
+	all, err := inventory.Processes(inventory.Scene{Root: n.world.HostPath("/")})
 	n.must(err)
 	for _, p := range all {
 		if p.Serves() && p.Shim.ID == id {
@@ -285,16 +285,16 @@ func TestContainerdIsDown(t *testing.T) {
 // An upgrade that was not followed by a restart is reported.
 func TestAReplacedBinary(t *testing.T) {
 	n := newNode(t)
-	n.must(os.MkdirAll(n.world.Inside("/tmp/bin"), 0o755))
+	n.must(os.MkdirAll(n.world.HostPath("/tmp/bin"), 0o755))
 	text, err := os.ReadFile("/proc/self/exe")
 	n.must(err)
-	n.must(os.WriteFile(n.world.Inside("/tmp/bin/containerd"), text, 0o755))
+	n.must(os.WriteFile(n.world.HostPath("/tmp/bin/containerd"), text, 0o755))
 	p, err := n.world.Start(n.ctx, world.Params{
 		Argv: []string{"/tmp/bin/containerd", "--address", "/run/other.sock"}, Env: []string{roleVar + "=sleep"},
 		Output: "/dev/null",
 	})
 	n.must(err)
-	n.must(os.Remove(n.world.Inside("/tmp/bin/containerd")))
+	n.must(os.Remove(n.world.HostPath("/tmp/bin/containerd")))
 	r := n.audit()
 	n.must(p.Kill(n.ctx))
 	replaced := 0

@@ -59,7 +59,7 @@ func (f Fault) Check() error {
 			}
 			return fmt.Errorf("%s: a point of kind %s takes %s, not %s", f.At, f.At.Kind, strings.Join(names, ", "), c.Action)
 		}
-		if f.At.Who == "node" && c.Action == term.Cont {
+		if f.At.Who == "node" && c.Action == term.Continue {
 			return fmt.Errorf("%s: a node takes kill (all processes end), stop (its shims are asked to end)"+
 				" and reboot, not cont", f.At)
 		}

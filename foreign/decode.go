@@ -25,8 +25,8 @@ func NewReader(name string, from io.Reader, most int64) *Reader {
 	return &Reader{from: from, name: name, most: most, left: most}
 }
 
-// Again grants the limit anew, for the next of several texts in the stream.
-func (r *Reader) Again() { r.left = r.most }
+// ResetLimit grants the limit anew, for the next of several texts in the stream.
+func (r *Reader) ResetLimit() { r.left = r.most }
 
 // Read reads the next bytes.
 func (r *Reader) Read(p []byte) (int, error) {

@@ -30,7 +30,7 @@ func TestReaderHasALimit(t *testing.T) {
 	}
 	r := foreign.NewReader("the text", strings.NewReader("12345678"), 4)
 	for range 2 {
-		r.Again()
+		r.ResetLimit()
 		if n, err := io.ReadFull(r, make([]byte, 4)); n != 4 || err != nil {
 			t.Errorf("%d, %v", n, err)
 		}

@@ -142,8 +142,8 @@ func (s *CRISeen) Clone() *CRISeen {
 	return &c
 }
 
-// When returns the time of the first successful response to a call for an id.
-func (s *CRISeen) When(verb, id string) (time.Time, bool) {
+// DoneAt returns the time of the first successful response to a call for an id.
+func (s *CRISeen) DoneAt(verb, id string) (time.Time, bool) {
 	for _, d := range s.Done {
 		if d.Verb == verb && d.ID == id {
 			return d.At, true
@@ -152,11 +152,11 @@ func (s *CRISeen) When(verb, id string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// Made reports whether a response or an event told the client that a container or sandbox
+// Knows reports whether a response or an event told the client that a container or sandbox
 // with this id exists.
-func (s *CRISeen) Made(id string) bool {
-	_, sandbox := s.When("RunPodSandbox", id)
-	_, container := s.When("CreateContainer", id)
+func (s *CRISeen) Knows(id string) bool {
+	_, sandbox := s.DoneAt("RunPodSandbox", id)
+	_, container := s.DoneAt("CreateContainer", id)
 	return sandbox || container ||
 		slices.ContainsFunc(s.Events, func(e criview.Event) bool { return e.ID == id && e.Type == criview.Created })
 }

@@ -162,7 +162,7 @@ func EachKept(name string, from io.Reader, visit func(Kept) error) error {
 	bounded := foreign.NewReader("the history", from, MaxHistory)
 	d := json.NewDecoder(bounded)
 	for n := 1; ; n++ {
-		bounded.Again()
+		bounded.ResetLimit()
 		var text json.RawMessage
 		err := d.Decode(&text)
 		if errors.Is(err, io.EOF) && n > 1 {

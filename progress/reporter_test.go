@@ -65,7 +65,7 @@ func TestLines(t *testing.T) {
 		}, "shimquake: outer for 5s\nshimquake: inner for 35s\nshimquake: outer for 2m5s\n"},
 		"rate and time left": {func(ctx context.Context) {
 			w := Begin(ctx, "run", 0, "cases")
-			w.Left(300)
+			w.SetRemaining(300)
 			for range 300 {
 				pass(time.Second / 4)
 				w.Step("all held")
@@ -88,8 +88,8 @@ func TestLines(t *testing.T) {
 func TestWithoutAReporter(t *testing.T) {
 	w := Begin(t.Context(), "work", 1, "cases")
 	w.Until(time.Now())
-	w.Say("x")
-	w.Left(3)
+	w.SetStep("x")
+	w.SetRemaining(3)
 	w.Step("y")
 	w.End()
 	var to bytes.Buffer

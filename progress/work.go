@@ -43,12 +43,12 @@ func (w *Work) Until(end time.Time) { w.change(func(s *state) { s.until = end })
 // Step counts a unit that is done; says is the result of all units so far.
 func (w *Work) Step(says string) { w.change(func(s *state) { s.done, s.says = s.done+1, says }) }
 
-// Say sets the current step of the work.
-func (w *Work) Say(says string) { w.change(func(s *state) { s.says = says }) }
+// SetStep sets the current step of the work.
+func (w *Work) SetStep(says string) { w.change(func(s *state) { s.says = says }) }
 
-// Left sets how many units are still to be done. It is for work whose size becomes known
+// SetRemaining sets how many units are still to be done. It is for work whose size becomes known
 // only during the work.
-func (w *Work) Left(units int) { w.change(func(s *state) { s.total = s.done + units }) }
+func (w *Work) SetRemaining(units int) { w.change(func(s *state) { s.total = s.done + units }) }
 
 // End reports that the work is over.
 func (w *Work) End() {

@@ -223,7 +223,7 @@ func (m Minimiser) runs(ctx context.Context, c harness.Case, n int, what string,
 			if m.Once && shown.Load() > 0 {
 				return nil
 			}
-			m.reported.Say(fmt.Sprintf("%s %d of %d", what, begun.Add(1), n))
+			m.reported.SetStep(fmt.Sprintf("%s %d of %d", what, begun.Add(1), n))
 			v := m.Slots.Run(ctx, m.Engine, c)
 			if shows(v) {
 				shown.Add(1)

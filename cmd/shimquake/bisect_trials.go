@@ -48,7 +48,7 @@ func (t *trials) run(ctx context.Context, rev, runs int) ([]bisect.Outcome, erro
 			return nil, err
 		}
 	}
-	t.reported.Say(fmt.Sprintf("%s, runs %d to %d", t.row.names[rev], t.runs+1, t.runs+runs))
+	t.reported.SetStep(fmt.Sprintf("%s, runs %d to %d", t.row.names[rev], t.runs+1, t.runs+runs))
 	t.runs += runs
 	verdicts := runCase(ctx, t.runner, t.c, t.spec, runs)
 	if err := ctx.Err(); err != nil {
@@ -85,7 +85,7 @@ func runCase(ctx context.Context, r *runner.Runner, c harness.Case, spec string,
 // prepare prepares the containerd of a revision. Each revision gets a new runner, because
 // a runner caches containerds by name, and all commits have the same name.
 func (t *trials) prepare(ctx context.Context, rev int) error {
-	t.reported.Say(t.row.names[rev])
+	t.reported.SetStep(t.row.names[rev])
 	spec, err := t.row.ready(ctx, rev)
 	if err != nil {
 		return err
@@ -191,7 +191,7 @@ func (t *trials) steps(open int) int { return bits.Len(uint(open)) + max(2-t.dec
 func (t *trials) tell(ctx context.Context, trial bisect.Trial, open int) {
 	t.decided++
 	t.reported.Step("")
-	t.reported.Left(t.steps(open))
+	t.reported.SetRemaining(t.steps(open))
 	says := trial.Tally.String()
 	if trial.Why != nil {
 		says, _, _ = strings.Cut(trial.Why.Error(), "\n")

@@ -33,7 +33,7 @@ func runWithout(ctx context.Context, r *runner.Runner, todo map[string]harness.C
 		if ctx.Err() != nil {
 			break
 		}
-		w.Say(name)
+		w.SetStep(name)
 		v := r.Run(ctx, report.WithoutFault(todo[name]))
 		if ctx.Err() != nil || v.UnableHere() {
 			_ = os.RemoveAll(v.Evidence) // The run shows nothing.

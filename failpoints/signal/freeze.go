@@ -95,7 +95,7 @@ func (h *Handle) count() (threads, error) {
 	}
 	// Checked last: the process is still there, so /proc/PID was its own and no
 	// successor's.
-	over, endErr := h.Ended()
+	over, endErr := h.HasEnded()
 	if over {
 		return threads{}, ErrGone
 	}

@@ -104,7 +104,7 @@ func (h *Handle) Term() error { return h.Signal(unix.SIGTERM) }
 // wait. Kill returns ErrGone if the process was a zombie or had gone already: the fault
 // did not fire.
 func (h *Handle) Kill(ctx context.Context) (time.Time, error) {
-	over, err := h.Ended()
+	over, err := h.HasEnded()
 	if err != nil {
 		return time.Time{}, err
 	}

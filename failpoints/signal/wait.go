@@ -47,8 +47,8 @@ func (h *Handle) Wait(ctx context.Context) (time.Time, error) {
 	return time.Now(), nil
 }
 
-// Ended reports whether the process has ended, without waiting.
-func (h *Handle) Ended() (bool, error) {
+// HasEnded reports whether the process has ended, without waiting.
+func (h *Handle) HasEnded() (bool, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.fd < 0 {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Unread are the folders in the root of a checkout that no build reads. vendor is one of
+// UnreadFolders are the folders in the root of a checkout that no build reads. vendor is one of
 // them: builds here use the module cache.
-var Unread = map[string]bool{".git": true, "vendor": true, "bin": true}
+var UnreadFolders = map[string]bool{".git": true, "vendor": true, "bin": true}
 
 // copyTree copies a module's folder. Files of the module cache are read-only; the copies
 // are not.
@@ -39,7 +39,7 @@ func copyFiles(source, dest string, wanted func(name string) bool) error {
 		}
 		to := filepath.Join(dest, rel)
 		switch {
-		case d.IsDir() && Unread[rel]:
+		case d.IsDir() && UnreadFolders[rel]:
 			return filepath.SkipDir
 		case d.IsDir():
 			return os.MkdirAll(to, 0o755)

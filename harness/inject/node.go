@@ -172,7 +172,7 @@ const shimSockets = "run/containerd/s"
 // removeSockets removes the sockets of shims. os.Root makes sure that it removes only
 // files below the world's root.
 func (in *Injector) removeSockets() (int, error) {
-	root, err := os.OpenRoot(in.World.Inside("/"))
+	root, err := os.OpenRoot(in.World.HostPath("/"))
 	if err != nil {
 		return 0, err
 	}

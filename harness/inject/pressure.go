@@ -54,7 +54,7 @@ func (p *pressure) Begin(ctx context.Context) error {
 	)
 	p.in.inForce(p.i)
 	for _, id := range ids {
-		w, err := iopressure.Watch(ctx, p.in.World.Inside("/proc"), id.PID)
+		w, err := iopressure.Watch(ctx, p.in.World.HostPath("/proc"), id.PID)
 		if err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func (p *pressure) dirty(ctx context.Context, mib int) error {
 	w := p.in.World
 	neighbour, err := w.Start(ctx, world.Params{
 		Argv: append([]string{"/bin/sh", "-c", `exec "$@"`, "neighbour"},
-			iopressure.DirtyArgs(w.NeighbourFile(), mib)...),
+			iopressure.DirtyArgs(w.DirtyFile(), mib)...),
 		Output: filepath.Join(w.Dir(), "neighbour.log"),
 	})
 	if err != nil {

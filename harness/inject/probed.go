@@ -198,7 +198,7 @@ func (in *Injector) awaitGone(ctx context.Context, pid int) error {
 	ctx, cancel := context.WithTimeout(ctx, crashTimeout)
 	defer cancel()
 	if err := poll.Until(ctx, crashLook, func() (bool, error) {
-		_, err := os.Stat(in.World.Inside(fmt.Sprintf("/proc/%d", pid)))
+		_, err := os.Stat(in.World.HostPath(fmt.Sprintf("/proc/%d", pid)))
 		return errors.Is(err, fs.ErrNotExist), nil
 	}); err != nil {
 		return fmt.Errorf("pid %d still runs: %w", pid, err)

@@ -30,7 +30,7 @@ func newSignal(in *Injector, i int) Fault {
 // Begin sends the signal.
 func (s *sent) Begin(ctx context.Context) error {
 	f := s.in.plan[s.i]
-	verbs := map[term.Action]string{term.Kill: "kill", term.Stop: "stop", term.Cont: "cont"}
+	verbs := map[term.Action]string{term.Kill: "kill", term.Stop: "stop", term.Continue: "cont"}
 	if (f.At.Who == "task" || f.At.Who == "sandbox") && s.in.KnownPID(f.At.Who) == 0 {
 		s.in.Daemon.Release() // start containerd, because only containerd knows the pid
 	}

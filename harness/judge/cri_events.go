@@ -130,8 +130,8 @@ func bare(h *harness.History) (found []finding.Finding) {
 		return nil
 	}
 	for _, e := range h.CRI.Events {
-		_, ofPod := h.CRI.When("RunPodSandbox", e.ID)
-		_, ofContainer := h.CRI.When("CreateContainer", e.ID)
+		_, ofPod := h.CRI.DoneAt("RunPodSandbox", e.ID)
+		_, ofContainer := h.CRI.DoneAt("CreateContainer", e.ID)
 		lacks := func(field string) {
 			fs := fact.Facts{fact.Event: fact.NoField, fact.Field: field}
 			found = append(found, criEvent(e.ID, e.Type, fs))
@@ -141,7 +141,7 @@ func bare(h *harness.History) (found []finding.Finding) {
 			found = append(found, criEvent(e.ID, e.Type, fact.Facts{fact.Event: fact.OtherField,
 				fact.Field: fact.FieldState, fact.Reported: e.State, fact.True: fact.Gone}))
 		case e.Type == criview.Deleted, !ofPod && !ofContainer: // or it is a bystander's
-		case e.Bare:
+		case e.NoSandboxStatus:
 			lacks(fact.FieldSandbox)
 		case ofContainer && e.State == "" && !removing(h, e):
 			lacks(fact.FieldState)
@@ -170,7 +170,7 @@ const beforehand = 200 * time.Millisecond
 // before the event, and not removed yet.
 func lacksSibling(h *harness.History, e criview.Event) bool {
 	return slices.ContainsFunc(h.Instances, func(i harness.Instance) bool {
-		made, ok := h.CRI.When("CreateContainer", i.ID)
+		made, ok := h.CRI.DoneAt("CreateContainer", i.ID)
 		if !ok || slices.Contains(e.Of, i.ID) || e.Created.Before(made.Add(beforehand)) {
 			return false
 		}
@@ -243,16 +243,16 @@ func due(h *harness.History) (all []dueEvent) {
 			return o.Verb == d.Verb && o.ID == d.ID
 		})
 		for _, kind := range byCall[d.Verb] {
-			if !again && (kind != criview.Deleted || h.CRI.Made(d.ID)) {
+			if !again && (kind != criview.Deleted || h.CRI.Knows(d.ID)) {
 				all = append(all, dueEvent{d.ID, kind, d.At, d.At})
 			}
 		}
-		if started, ran := h.CRI.When("RunPodSandbox", d.ID); d.Verb == "StopPodSandbox" && ran && !again {
+		if started, ran := h.CRI.DoneAt("RunPodSandbox", d.ID); d.Verb == "StopPodSandbox" && ran && !again {
 			all = append(all, dueEvent{d.ID, criview.Stopped, d.At, started})
 		}
 	}
 	for _, s := range h.CRI.Statuses {
-		if _, ran := h.CRI.When("StartContainer", s.ID); ran && s.State == criview.Exited {
+		if _, ran := h.CRI.DoneAt("StartContainer", s.ID); ran && s.State == criview.Exited {
 			all = append(all, dueEvent{s.ID, criview.Stopped, s.Seen, lastAlive(h, s.ID)})
 		}
 	}

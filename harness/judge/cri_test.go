@@ -329,7 +329,7 @@ func TestCRIRules(t *testing.T) {
 		}, "event cri-event event=late topic=CONTAINER_STOPPED_EVENT after=CONTAINER_DELETED_EVENT"},
 		"an event with another exit code": {func(h *harness.History) { h.CRI.Events[4].ExitCode = 0 },
 			"event cri-event event=other-field field=exit-code"},
-		"an event without its pod's status": {func(h *harness.History) { h.CRI.Events[3].Bare = true },
+		"an event without its pod's status": {func(h *harness.History) { h.CRI.Events[3].NoSandboxStatus = true },
 			"event cri-event event=no-field field=sandbox"},
 		"an event of a removal with the status of what is gone": {func(h *harness.History) {
 			n := slices.IndexFunc(h.CRI.Events, func(e criview.Event) bool {
@@ -343,7 +343,7 @@ func TestCRIRules(t *testing.T) {
 			h.CRI.Events = append(h.CRI.Events, criview.Event{Type: criview.Started, ID: "bystander", Seen: at(50)})
 		}, ""},
 		"one that a fault may have left bare": {func(h *harness.History) {
-			h.CRI.Events[3].Bare, h.Case.Plan = true, clean().Case.Plan
+			h.CRI.Events[3].NoSandboxStatus, h.Case.Plan = true, clean().Case.Plan
 			h.Firings = clean().Firings
 		}, ""},
 		"an event with its time": {eventAt(4, at(32)), ""},

@@ -119,7 +119,7 @@ func sandboxLives(h *harness.History) (lives []check.Lifecycle) {
 			Namespace: daemon.CRINamespace, Container: d.ID, Begun: firstCall(h, d.Verb), Created: d.At, Started: d.At,
 			Told: acknowledgedWindows(h, d.ID),
 		}
-		if stopped, ok := h.CRI.When("StopPodSandbox", d.ID); ok && !brokenOrKilled(h, h.After.At) {
+		if stopped, ok := h.CRI.DoneAt("StopPodSandbox", d.ID); ok && !brokenOrKilled(h, h.After.At) {
 			l.Exited, l.ExitedFrom = stopped, d.At
 		}
 		lives = append(lives, l)

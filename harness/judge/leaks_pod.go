@@ -57,7 +57,7 @@ func stays(h *harness.History, i harness.Instance) bool {
 // staysInPod reports whether a sandbox or a container runs through the rounds. Its task
 // looks new if a fault had cut the earlier list short.
 func staysInPod(h *harness.History, s finding.Subject) bool {
-	_, ofPod := h.CRI.When("RunPodSandbox", s.ID)
+	_, ofPod := h.CRI.DoneAt("RunPodSandbox", s.ID)
 	through := slices.ContainsFunc(h.Instances, func(i harness.Instance) bool { return i.ID == s.ID && stays(h, i) })
 	return (ofPod || through) && s.Namespace == daemon.CRINamespace
 }

@@ -64,7 +64,7 @@ func livedAt(h *harness.History, sandbox string, at time.Time) (since time.Time,
 	if h.CRI == nil {
 		return time.Time{}, false
 	}
-	since, reported := h.CRI.When("RunPodSandbox", sandbox)
+	since, reported := h.CRI.DoneAt("RunPodSandbox", sandbox)
 	stops := slices.ContainsFunc(h.Calls, func(c harness.Call) bool {
 		return (c.Verb == "StopPodSandbox" || c.Verb == "RemovePodSandbox") && !c.At.After(at)
 	})

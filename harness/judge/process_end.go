@@ -214,7 +214,7 @@ func stoppedAt(h *harness.History, i harness.Instance) (time.Time, bool) {
 	if h.CRI == nil {
 		return time.Time{}, false
 	}
-	return h.CRI.When(stopVerb(i), i.ID)
+	return h.CRI.DoneAt(stopVerb(i), i.ID)
 }
 
 // stopOf returns when the client first asked for the stop of a container, and whether it

@@ -236,7 +236,7 @@ func TestEveryVerbHasARow(t *testing.T) {
 		rows[v.Call], rows[v.PodCall], rows[v.Name] = true, true, v.NoRow == ""
 		for _, by := range []script.Client{script.Task, script.CRI} {
 			for _, of := range []script.Object{script.ThePod, c0, e0, script.AttachedTo(0, 0)} {
-				if v.By&by != 0 && of.Is(v.Takes(by)) && !responds(v.Name, by, of) {
+				if v.By&by != 0 && of.Is(v.ObjectKinds(by)) && !responds(v.Name, by, of) {
 					t.Errorf("%s %s: no response in any state: add a row to a table, or NoRow to the verb", v.Name, of)
 				}
 			}

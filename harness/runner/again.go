@@ -75,7 +75,7 @@ func (x *run) brief() bool {
 	if x.Workload.API == harness.CRI {
 		return true
 	}
-	if len(h.Deaths) == 0 || !x.OnlyProbed() {
+	if len(h.Deaths) == 0 || !x.OnlyProbeFaults() {
 		return false
 	}
 	booted := h.Deaths[len(h.Deaths)-1].At

@@ -19,11 +19,11 @@ import (
 // containerd.
 func (x *run) scene() inventory.Scene {
 	return inventory.Scene{
-		Root: x.world.Inside(
+		Root: x.world.HostPath(
 			"/",
 		), State: daemon.StateDir, ContainerdRoot: x.world.RootDir(), CgroupDirs: x.world.CgroupDirs(),
 		FIFODirs: []string{"/run/containerd/fifo", x.world.FIFODir()},
-		FileDirs: []string{"/", x.world.RootDir(), x.world.Dir()}, OwnFile: x.world.OwnFile,
+		FileDirs: []string{"/", x.world.RootDir(), x.world.Dir()}, OwnFile: x.world.IsHarnessFile,
 		Networks: x.networks, CollectIn: daemon.TaskNamespace,
 		Own: func(pid int) bool {
 			return pid == 1 || pid == x.daemon.PID()

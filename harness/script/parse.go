@@ -128,7 +128,7 @@ func (p *parser) step(text string) Step {
 			strings.Join(names(p.by), ", ")))
 		return Step{}
 	}
-	verb.On = verb.Takes(p.by)
+	verb.On = verb.ObjectKinds(p.by)
 	s, rest := Step{Verb: verb.Name}, all[1:]
 	if n := len(rest); n > 0 && rest[n-1].text == "&" {
 		if verb.On == OnNothing {

@@ -178,9 +178,9 @@ func CRICall(verb string, of Object) string {
 	return cmp.Or(v.Call, verb)
 }
 
-// Takes returns the kinds of objects that the verb has by a client. By CRI one call runs
+// ObjectKinds returns the kinds of objects that the verb has by a client. By CRI one call runs
 // an exec to its end.
-func (v Verb) Takes(by Client) On {
+func (v Verb) ObjectKinds(by Client) On {
 	if by == CRI && v.By != CRI && v.Name != Exec {
 		return v.On &^ OnExecs
 	}

@@ -29,8 +29,8 @@ type Event struct {
 	// Of lists the ids of all containers with a status in the event. It is nil in
 	// histories of older versions.
 	Of []string `json:"of"`
-	// Bare is set if the event has no status of the sandbox.
-	Bare bool `json:"bare,omitempty"`
+	// NoSandboxStatus is set if the event has no status of the sandbox.
+	NoSandboxStatus bool `json:"bare,omitempty"`
 	// Created is the event's own time. It is zero in histories of older versions.
 	Created time.Time `json:"created,omitzero"`
 	Seen    time.Time `json:"seen"`
@@ -38,7 +38,7 @@ type Event struct {
 
 func eventOf(e *api.ContainerEventResponse) Event {
 	out := Event{Type: e.GetContainerEventType().String(), ID: e.GetContainerId(),
-		Bare: e.GetPodSandboxStatus().GetId() == "", Of: []string{}, Created: time.Unix(0, e.GetCreatedAt()),
+		NoSandboxStatus: e.GetPodSandboxStatus().GetId() == "", Of: []string{}, Created: time.Unix(0, e.GetCreatedAt()),
 		Seen: time.Now()}
 	for _, s := range e.GetContainersStatuses() {
 		out.Of = append(out.Of, s.GetId())

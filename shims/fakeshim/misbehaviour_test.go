@@ -246,7 +246,7 @@ func TestCleanupAfterDeadShim(t *testing.T) {
 		if err != nil || resp.ExitStatus != 137 || resp.Pid != pid {
 			t.Errorf("delete command: %v, %v; want 137 of pid %d", resp, err, pid)
 		}
-		if over, err := left.Ended(); err != nil || !over {
+		if over, err := left.HasEnded(); err != nil || !over {
 			t.Errorf("the task lives on: %v, %v", over, err)
 		}
 	})

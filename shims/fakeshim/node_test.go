@@ -59,7 +59,7 @@ func newNode(ctx context.Context, t *testing.T, release string) *node {
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			text, _ := os.ReadFile(w.Inside(d.Log()))
+			text, _ := os.ReadFile(w.HostPath(d.Log()))
 			t.Logf("log of containerd:\n%s", text)
 		}
 		d.Close()
@@ -204,7 +204,7 @@ func (n *node) noShim(t *testing.T) {
 // containerd.
 func (n *node) processes(t *testing.T) []string {
 	t.Helper()
-	proc := n.world.Inside("/proc")
+	proc := n.world.HostPath("/proc")
 	entries, err := os.ReadDir(proc)
 	if err != nil {
 		t.Fatal(err)

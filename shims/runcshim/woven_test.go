@@ -166,7 +166,7 @@ func node(
 			t.Error(err)
 		}
 	})
-	if err := daemon.CopyTree(root, w.Inside(w.RootDir())); err != nil {
+	if err := daemon.CopyTree(root, w.HostPath(w.RootDir())); err != nil {
 		t.Fatal(err)
 	}
 	socket := filepath.Join(w.Dir(), "probes.sock")
@@ -181,7 +181,7 @@ func node(
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			text, _ := os.ReadFile(w.Inside(d.Log()))
+			text, _ := os.ReadFile(w.HostPath(d.Log()))
 			t.Logf("%s\nhits: %s", text, points(controller.Hits()))
 		}
 		d.Close()

@@ -21,7 +21,7 @@ var kept = map[string]string{"containerd.io/gc.root": planted}
 // writeFile makes an empty file in the world.
 func writeFile(file func(runner.Scene) string) plant {
 	return func(_ context.Context, s runner.Scene) error {
-		return os.WriteFile(s.World.Inside(file(s)), nil, 0o600)
+		return os.WriteFile(s.World.HostPath(file(s)), nil, 0o600)
 	}
 }
 
@@ -31,14 +31,14 @@ func writeFile(file func(runner.Scene) string) plant {
 func holdSnapshotDir(ctx context.Context, s runner.Scene) error {
 	aside := filepath.Join(s.World.RootDir(), planted)
 	held := filepath.Join(aside, "fs")
-	if err := os.MkdirAll(s.World.Inside(held), 0o700); err != nil {
+	if err := os.MkdirAll(s.World.HostPath(held), 0o700); err != nil {
 		return err
 	}
 	if err := s.World.Mount(ctx, wire.Mount{Source: planted, Target: held, Type: "tmpfs"}); err != nil {
 		return err
 	}
 	snapshot := filepath.Join(s.World.RootDir(), "io.containerd.snapshotter.v1.overlayfs/snapshots/99")
-	return os.Rename(s.World.Inside(aside), s.World.Inside(snapshot))
+	return os.Rename(s.World.HostPath(aside), s.World.HostPath(snapshot))
 }
 
 // createImage adds another name of an image.

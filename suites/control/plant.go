@@ -218,7 +218,7 @@ func startSleep(ctx context.Context, s runner.Scene) error {
 
 // makeDir makes a directory in the world.
 func makeDir(dir func(runner.Scene) string) plant {
-	return func(_ context.Context, s runner.Scene) error { return os.MkdirAll(s.World.Inside(dir(s)), 0o711) }
+	return func(_ context.Context, s runner.Scene) error { return os.MkdirAll(s.World.HostPath(dir(s)), 0o711) }
 }
 
 func mountTmpfs(ctx context.Context, s runner.Scene) error {

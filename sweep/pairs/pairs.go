@@ -150,7 +150,7 @@ func common(all [][]plan.Hit) []plan.Hit {
 // list of a run that does not reach the first fault is nil.
 func (w *pairing) follow(firsts []plan.Spec, n int) ([]after, error) {
 	out := make([]after, len(firsts))
-	w.reported.Left(len(firsts) * n)
+	w.reported.SetRemaining(len(firsts) * n)
 	var g errgroup.Group
 	g.SetLimit(w.parallel)
 	for i, first := range firsts {

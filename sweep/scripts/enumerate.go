@@ -37,7 +37,7 @@ func alphabet(by script.Client, objects ...script.Object) (all []script.Step) {
 				step.Arg = "SIGKILL"
 			}
 			follows := v.Name == "wait" || v.Name == "end" && of.IsExec()
-			if v.By&by != 0 && of.Is(v.Takes(by)) && v.NoRow == "" && !follows {
+			if v.By&by != 0 && of.Is(v.ObjectKinds(by)) && v.NoRow == "" && !follows {
 				all = append(all, step)
 			}
 		}

@@ -24,7 +24,7 @@ const (
 	Pause    Action = "pause"      // the call waits for its release, and fails if its context has ended by then.
 	Kill     Action = "kill"       // SIGKILL from outside.
 	Stop     Action = "stop"       // SIGSTOP from outside.
-	Cont     Action = "cont"       // SIGCONT from outside.
+	Continue Action = "cont"       // SIGCONT from outside.
 	Reboot   Action = "reboot"     // a node restarts: processes, mounts, cgroups and files of /run are gone.
 	Pressure Action = "pressure"   // writes are slow, and another process dirties pages: pressure(RATE,SIZE).
 )
@@ -72,7 +72,7 @@ var actions = []syntax{
 	{action: Pause, at: "rpc stmt"},
 	{action: Kill, at: "proc"},
 	{action: Stop, at: "proc"},
-	{action: Cont, at: "proc"},
+	{action: Continue, at: "proc"},
 	{action: Reboot, at: "proc"},
 	{action: Pressure, at: "io", arg: rates, needs: "(RATE,SIZE) after pressure, for example (4MiB/s,60MiB)",
 		samples: []string{"4MiB/s,60MiB", "2/s,0"}},

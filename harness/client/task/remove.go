@@ -85,7 +85,7 @@ func (c *Client) deleteTask(
 	opts ...containerd.ProcessDeleteOpts,
 ) error {
 	pid := uint32(0) // read from the response, because the library returns only the status
-	ctx = daemon.Hear(ctx, func(reply any) {
+	ctx = daemon.WithReplies(ctx, func(reply any) {
 		if r, ok := reply.(*tasks.DeleteResponse); ok {
 			pid = r.Pid
 		}
