@@ -85,7 +85,7 @@ func (k Kind) Means() string {
 	return map[Kind]string{
 		Defect:  "its trigger happens on real nodes",
 		Race:    "its trigger happens on real nodes, and the timing decides whether the bug shows",
-		Lead:    "not confirmed, because it needs an error that containerd is not known to return at this place",
+		Lead:    "shown only with an injected error that containerd is not known to return at this place",
 		Residue: "harmless and expected, so a run with it does not fail",
 	}[k]
 }

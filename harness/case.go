@@ -281,8 +281,8 @@ func (c Case) Misbehaviours() []string {
 // Faultless reports whether the case has no faults and no misbehaviours of the fake shim.
 func (c Case) Faultless() bool { return len(c.Plan) == 0 && len(c.Misbehaviours()) == 0 }
 
-// OnlyProbeFaults reports whether all faults of the plan happen in probes. The hits then have
-// the times of all faults.
+// OnlyProbeFaults reports whether all faults of the plan happen in probes. The hits
+// then have the times of all faults.
 func (c Case) OnlyProbeFaults() bool {
 	return !slices.ContainsFunc(c.Plan, func(f failpoints.Fault) bool { return !f.At.Kind.Probed() })
 }

@@ -152,8 +152,8 @@ func (s *CRISeen) DoneAt(verb, id string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// Knows reports whether a response or an event told the client that a container or sandbox
-// with this id exists.
+// Knows reports whether a response or an event told the client that a container or
+// sandbox with this id exists.
 func (s *CRISeen) Knows(id string) bool {
 	_, sandbox := s.DoneAt("RunPodSandbox", id)
 	_, container := s.DoneAt("CreateContainer", id)

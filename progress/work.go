@@ -46,8 +46,8 @@ func (w *Work) Step(says string) { w.change(func(s *state) { s.done, s.says = s.
 // SetStep sets the current step of the work.
 func (w *Work) SetStep(says string) { w.change(func(s *state) { s.says = says }) }
 
-// SetRemaining sets how many units are still to be done. It is for work whose size becomes known
-// only during the work.
+// SetRemaining sets how many units are still to be done. It is for work whose size
+// becomes known only during the work.
 func (w *Work) SetRemaining(units int) { w.change(func(s *state) { s.total = s.done + units }) }
 
 // End reports that the work is over.

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// MainDifference returns a sentence about the most important difference between two runs. It names
-// a finding of the run with the fault, and what happened instead without the fault. It
-// returns "" if there is no finding.
+// MainDifference returns a sentence about the most important difference between two
+// runs. It names a finding of the run with the fault, and what happened instead without
+// the fault. It returns "" if there is no finding.
 func MainDifference(with, without *Timeline) string {
 	for _, of := range []func(with, without *Timeline, i Item) string{leadOfShim, leadOfStatus, leadOfFinding} {
 		for _, i := range with.Items {

@@ -2,11 +2,11 @@ package report
 
 import "time"
 
-// MarkDifferences compares a run with a fault to a run of the same workload without it. It marks the
-// items after the first fault that only one run has. It returns how much later the first
-// run reached the fault's place than the second. Calls and events are concurrent, so
-// their order does not matter. The n-th item of a key in one run corresponds to the n-th
-// in the other.
+// MarkDifferences compares a run with a fault to a run of the same workload without it.
+// It marks the items after the first fault that only one run has. It returns how much
+// later the first run reached the fault's place than the second. Calls and events are
+// concurrent, so their order does not matter. The n-th item of a key in one run
+// corresponds to the n-th in the other.
 func MarkDifferences(with, without *Timeline) (later time.Duration) {
 	at, ok := with.Fault()
 	if !ok {

@@ -144,7 +144,8 @@ func TestLead(t *testing.T) {
 	} {
 		with, without := report.NewTimeline(c.with, nil), report.NewTimeline(fixed(ran("y")), nil)
 		report.MarkDifferences(&with, &without)
-		if got := report.MainDifference(&with, &without); got != c.want && (name != "a mount" || !strings.HasPrefix(got, c.want)) {
+		got := report.MainDifference(&with, &without)
+		if got != c.want && (name != "a mount" || !strings.HasPrefix(got, c.want)) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 		if name != "a shim" {

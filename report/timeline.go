@@ -68,7 +68,7 @@ type Item struct {
 	Text string
 	More string
 	Mark Mark
-	// Parted is set if only one of two runs has the item: see Part.
+	// Parted is set if only one of two runs has the item: see MarkDifferences.
 	Parted bool
 
 	key string // equal for corresponding items of two runs; "" if the item is not compared

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// UnreadFolders are the folders in the root of a checkout that no build reads. vendor is one of
-// them: builds here use the module cache.
+// UnreadFolders are the folders in the root of a checkout that no build reads. vendor
+// is one of them: builds here use the module cache.
 var UnreadFolders = map[string]bool{".git": true, "vendor": true, "bin": true}
 
 // copyTree copies a module's folder. Files of the module cache are read-only; the copies

@@ -60,6 +60,7 @@ func missedBy(told, another []criview.Event, since time.Time) (missed []criview.
 
 // sameEvent reports whether two clients got the same event.
 func sameEvent(a, b criview.Event) bool {
-	return a.Type == b.Type && a.ID == b.ID && a.State == b.State && a.ExitCode == b.ExitCode && a.NoSandboxStatus == b.NoSandboxStatus &&
+	return a.Type == b.Type && a.ID == b.ID && a.State == b.State && a.ExitCode == b.ExitCode &&
+		a.NoSandboxStatus == b.NoSandboxStatus &&
 		a.Created.Equal(b.Created)
 }

@@ -178,8 +178,8 @@ func CRICall(verb string, of Object) string {
 	return cmp.Or(v.Call, verb)
 }
 
-// ObjectKinds returns the kinds of objects that the verb has by a client. By CRI one call runs
-// an exec to its end.
+// ObjectKinds returns the kinds of objects that the verb has by a client. By CRI one
+// call runs an exec to its end.
 func (v Verb) ObjectKinds(by Client) On {
 	if by == CRI && v.By != CRI && v.Name != Exec {
 		return v.On &^ OnExecs

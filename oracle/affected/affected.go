@@ -65,9 +65,9 @@ func (b Branch) Has() bool { return b.Last() != "" }
 // Open reports whether the branch has the bug, and no known fix.
 func (b Branch) Open() bool { return b.Has() && b.Fixed == "" }
 
-// StateOf returns the state of a release. A pre-release or a commit counts as its release,
-// except in a comparison with a bound that is a pre-release itself. The state of a string
-// that is not a version is Unknown.
+// StateOf returns the state of a release. A pre-release or a commit counts as its
+// release, except in a comparison with a bound that is a pre-release itself. The state
+// of a string that is not a version is Unknown.
 func (r Releases) StateOf(release string) State {
 	v, err := version(release)
 	if err != nil {

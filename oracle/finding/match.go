@@ -85,8 +85,8 @@ func texts[T ~string](all []T) []string {
 	return out
 }
 
-// Matches reports whether a finding matches. A match about a container's init does not match
-// its execs.
+// Matches reports whether a finding matches. A match about a container's init does not
+// match its execs.
 func (m Match) Matches(f Finding) bool {
 	return m.Class == f.Class && f.Facts.Has(m.Facts) && f.Facts[fact.Of] == m.Facts[fact.Of]
 }

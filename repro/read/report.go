@@ -52,8 +52,8 @@ const (
 	byLog                  // containerd's log of its start, or a package manager's log of its upgrade
 )
 
-// FromProgram reports whether the output or the log of a program names the release, and not
-// only a sentence.
+// FromProgram reports whether the output or the log of a program names the release, and
+// not only a sentence.
 func (s Source) FromProgram() bool { return s > inWords }
 
 // Client is the client that runs the containers.
