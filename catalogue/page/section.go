@@ -34,7 +34,7 @@ func sections(x catalogue.Bug) (all []section) {
 	add("kind", fmt.Sprintf("%s: %s", x.Kind, x.Kind.Means()))
 	add(upstream, threads(x))
 	add("evidence", evidence(x))
-	add("tried", x.Tried)
+	add("attempts", x.Tried)
 	add(findings, found(x))
 	add("reproduce", commands(x))
 	if id := filing.IssueOf(x.ID); id != "" {
@@ -254,7 +254,7 @@ func evidence(x catalogue.Bug) string {
 	var ways []string
 	for _, w := range x.Verified.By {
 		text := map[catalogue.Way]string{
-			catalogue.Ran:      "runs showed it",
+			catalogue.Ran:      "observed in runs",
 			catalogue.Read:     "the cause was checked in containerd's source",
 			catalogue.Reported: "an upstream issue reports it",
 		}[w]

@@ -81,7 +81,8 @@ func fromBundle(in io.Reader) (Report, error) {
 var ofSuspects = map[audit.Kind]Kind{
 	audit.ShimKind: OrphanShim, audit.ProcessKind: LiveProcess, audit.TaskKind: TaskNoProcess,
 	audit.ContainerKind: ContainerLeft,
-	audit.BundleKind:    BundleLeft, audit.RuncStateKind: RuncLeft, audit.CgroupKind: CgroupLeft, audit.MountKind: MountLeft,
+	audit.BundleKind:    BundleLeft, audit.RuncStateKind: RuncLeft,
+	audit.CgroupKind: CgroupLeft, audit.MountKind: MountLeft,
 	audit.SocketKind: SocketLeft,
 }
 
