@@ -159,7 +159,7 @@ workflows-check: ## run actionlint on .github/workflows
 vagrant-check: ## run vagrant validate (STRICT=1: it must be installed)
 	@scripts/check vagrant
 
-gc: ## (root) remove the remains of killed runs: worlds, loop devices, throttles
+gc: ## (root) remove the remains of killed runs: throttles, cgroups, folders
 	@$(GO) go run ./cmd/shimquake gc
 
 clean: ## remove bin/ and out/; built releases stay in the cache (/var/cache/shimquake)
