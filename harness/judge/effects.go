@@ -115,7 +115,11 @@ func effectsOfHits(h *harness.History) (all []effect) {
 	for n := range h.Hits {
 		hit := &h.Hits[n] // no copy, because a history can have 100,000 hits
 		if hit.Who == "shim" && (hit.Held > 0 || slices.Contains(holding, hit.Did)) {
-			all = append(all, effect{kind: shimHeld, from: hit.Time, to: hit.Time, pid: hit.PID})
+			held := effect{kind: shimHeld, from: hit.Time, pid: hit.PID}
+			if hit.Held > 0 { // only a pause records its end
+				held.to = hit.Time.Add(hit.Held)
+			}
+			all = append(all, held)
 		}
 		if hit.Fault < 0 {
 			continue

@@ -13,17 +13,22 @@ import (
 // Each row has an exit at 30 ms, while the harness was not subscribed. containerd was
 // down from 31 to 41 ms, and the client was done after 10 s.
 func TestSentAgain(t *testing.T) {
-	const forward = "rpc:shim:Events.Forward:exit"
 	unheard := func(h *harness.History) {
 		drop(h, 2)
 		h.Deaths = []daemon.Death{{At: at(31), Asked: true, BackIn: 10 * time.Millisecond}}
 		h.Done, h.After.At, h.Hits[2].Time = at(10_000), at(10_001), at(5000)
 	}
-	forwards := func(err string, ms int) func(*harness.History) {
+	accepted := func(err string, ms int) func(*harness.History) {
 		return func(h *harness.History) {
-			h.Hits = append(h.Hits, hit(forward, ms, func(h *failpoints.Hit) { h.ID, h.Err = "", err }))
+			h.Hits = append(h.Hits, hit(forwarded, ms, func(h *failpoints.Hit) { h.ID, h.Err = "", err }))
 		}
 	}
+	does := func(do term.Action, held time.Duration) func(*harness.History) {
+		return func(h *harness.History) {
+			h.Hits = append(h.Hits, hit(forwarding, 31, func(h *failpoints.Hit) { h.ID, h.Did, h.Held = "", do, held }))
+		}
+	}
+	sends := func(err string, ms int) func(*harness.History) { return also(does(term.Off, 0), accepted(err, ms)) }
 	const lost = "event event event=not-sent-again topic=/tasks/exit"
 	later := func(h *harness.History) { // it serves another
 		h.Hits = append(h.Hits, hit("rpc:shim:Task.State:entry", 4000, func(h *failpoints.Hit) { h.ID = "c1" }))
@@ -37,22 +42,27 @@ func TestSentAgain(t *testing.T) {
 	}
 	inFirstUse := func(h *harness.History) { h.Flushed.Hits = len(h.Hits) }
 	judged(t, map[string]row{
-		"it could not, and does behind its delete": {also(behind, forwards("ttrpc: closed", 31), inFirstUse), ""},
+		"it could not, and does behind its delete": {also(behind, sends("ttrpc: closed", 31), inFirstUse), ""},
 		"it could, and does behind its delete": {behind,
 			"event event event=late topic=/tasks/exit after=/tasks/delete"},
 		"its shim does not send it again":  {unheard, lost},
-		"it could not, and does not again": {also(unheard, forwards("ttrpc: closed", 31)), lost},
-		"containerd took it, and died":     {also(unheard, forwards("", 31)), ""},
-		"it takes it when it is back, and tells nobody": {also(unheard, forwards("ttrpc: closed", 31), forwards("", 1031)),
+		"it could not, and does not again": {also(unheard, sends("ttrpc: closed", 31)), lost},
+		"a pause held it meanwhile": {also(unheard, does(term.Pause, 20*time.Millisecond), accepted("ttrpc: closed", 51)),
 			lost},
-		"it connects anew, and what it sends is another": {also(unheard, forwards("ttrpc: closed", 31),
-			forwards("ttrpc: closed", 9900), forwards("", 9901)), lost},
-		"containerd refuses one, and takes another at once": {also(unheard, forwards("ttrpc: closed", 31),
-			forwards("unavailable", 9900), forwards("", 9901)), ""},
-		"it cannot send what is late": {also(unheard, forwards("ttrpc: closed", 31),
-			forwards("ttrpc: closed", 9900), forwards("", 10_100)), ""},
-		"somebody listens when it takes it": {also(unheard, forwards("", 241)), lost},
-		"perhaps nobody does yet":           {also(unheard, forwards("", 240)), ""},
+		"a pause held it until the end":     {also(unheard, does(term.Pause, 9*time.Second)), ""},
+		"it hangs":                          {also(unheard, does(term.Hang, 0)), ""},
+		"containerd took another, and died": {also(unheard, accepted("", 31)), lost},
+		"containerd took it, and died":      {also(unheard, sends("", 31)), ""},
+		"it takes it when it is back, and tells nobody": {also(unheard, sends("ttrpc: closed", 31), sends("", 1031)),
+			lost},
+		"it connects anew, and what it sends is another": {also(unheard, sends("ttrpc: closed", 31),
+			sends("ttrpc: closed", 9900), sends("", 9901)), lost},
+		"containerd refuses one, and takes another at once": {also(unheard, sends("ttrpc: closed", 31),
+			sends("unavailable", 9900), sends("", 9901)), ""},
+		"it cannot send what is late": {also(unheard, sends("ttrpc: closed", 31),
+			sends("ttrpc: closed", 9900), sends("", 10_100)), ""},
+		"somebody listens when it takes it": {also(unheard, sends("", 241)), lost},
+		"perhaps nobody does yet":           {also(unheard, sends("", 240)), ""},
 		"the shim was asked to exit":        {also(unheard, func(h *harness.History) { h.Hits[2].Time = at(1000) }), ""},
 		"which it does not do for one of two": {also(unheard, func(h *harness.History) {
 			h.Hits[2].Time = at(1000)
@@ -69,15 +79,15 @@ func TestSentAgain(t *testing.T) {
 		"two shims have served it": {also(unheard, func(h *harness.History) {
 			h.Hits = append([]failpoints.Hit{hit(createEntry, 4, func(h *failpoints.Hit) { h.PID = 43 })}, h.Hits...)
 		}), ""},
-		"it could send none of four, and does not again": {also(unheard, forwards("ttrpc: closed", 31),
-			forwards("ttrpc: closed", 32), forwards("ttrpc: closed", 33), forwards("ttrpc: closed", 34),
-			forwards("ttrpc: closed", 1031), forwards("ttrpc: closed", 1032), forwards("ttrpc: closed", 1033)), lost},
+		"it could send none of four, and does not again": {also(unheard, sends("ttrpc: closed", 31),
+			sends("ttrpc: closed", 32), sends("ttrpc: closed", 33), sends("ttrpc: closed", 34),
+			sends("ttrpc: closed", 1031), sends("ttrpc: closed", 1032), sends("ttrpc: closed", 1033)), lost},
 		"containerd refuses the first": {refusedFirst(1), "event event event=not-sent-again topic=/tasks/create"},
 		"it refuses it 6 times":        {refusedFirst(6), "event event event=missing topic=/tasks/create"},
 		"it refuses it 5 times":        {refusedFirst(5), "event event event=not-sent-again topic=/tasks/create"},
 		"containerd died later": {also(unheard, func(h *harness.History) {
 			h.Deaths[0].At = at(2100)
-			h.Hits = append(h.Hits, hit(forward, 35, func(h *failpoints.Hit) { h.ID = "" }))
+			h.Hits = append(h.Hits, hit(forwarding, 35, nil), hit(forwarded, 35, func(h *failpoints.Hit) { h.ID = "" }))
 		}), "event event event=missing topic=/tasks/exit"},
 	})
 }

@@ -33,9 +33,12 @@ const (
 	reconnectIn = 100 * time.Millisecond
 )
 
-// forwarded is the point that a shim passes when containerd has accepted or refused an
-// event.
-const forwarded = "rpc:shim:" + forward + ":exit"
+// The points that a shim passes before it sends an event, and when containerd has
+// accepted or refused the event.
+const (
+	forwarding = "rpc:shim:" + forward + ":entry"
+	forwarded  = "rpc:shim:" + forward + ":exit"
+)
 
 // nextTry returns how long after its last failed try a shim tries again, plus a second.
 // failing is the time from its first to its last failed try.
@@ -50,13 +53,23 @@ func nextTry(failing time.Duration) time.Duration {
 // sentAgainBy returns the time by which the shim of a container had surely sent an event
 // again. The event's cause happened between from and since. The first try failed, because
 // containerd was down or refused the event. Until the returned time the shim ran, and no
-// call asked it to exit. The harness got all events that containerd accepted from the
-// shim. The time is zero if one of these conditions does not hold, or is unknown.
+// call asked it to exit. A pause held the shim before that time, or not at all. The
+// harness got all events that containerd accepted from the shim. The time is zero if one
+// of these conditions does not hold, or is unknown.
 func sentAgainBy(h *harness.History, i harness.Instance, from, since time.Time) time.Time {
 	_, first, _ := h.FirstUse()
 	served := shimsOf(first, i.ID)
-	if from.IsZero() || since.IsZero() || len(served) != 1 || held(h, i) {
+	if from.IsZero() || since.IsZero() || len(served) != 1 || tolerated(h, eventSent, i, span{}) {
 		return time.Time{}
+	}
+	for _, e := range effectsOf(h) {
+		switch {
+		case e.kind != shimHeld || !served[e.pid]:
+		case e.to.IsZero():
+			return time.Time{}
+		default:
+			since = latest(since, e.to)
+		}
 	}
 	back, known := backAfter(h, from)
 	failed, last := unsent(h.Hits, served, from, back)
@@ -70,12 +83,14 @@ func sentAgainBy(h *harness.History, i harness.Instance, from, since time.Time) 
 	if !failed.IsZero() {
 		by = latest(by, last.Add(nextTry(last.Sub(failed))))
 	}
+	sends := false // A Forward that began earlier is about another event.
 	for n := range h.Hits {
 		hit := &h.Hits[n]
 		if !served[hit.PID] || hit.Who != "shim" || hit.Time.Before(from) || hit.Time.After(by) {
 			continue
 		}
-		unheard := hit.Point == forwarded && hit.Err == "" && !back.IsZero() && hit.Time.Before(back.Add(heardIn))
+		sends = sends || hit.Point == forwarding
+		unheard := sends && hit.Point == forwarded && hit.Err == "" && !back.IsZero() && hit.Time.Before(back.Add(heardIn))
 		exits := hit.Point == "rpc:shim:Task.Shutdown:entry" && !servesAfter(h, hit.PID, by)
 		if unheard || exits {
 			return time.Time{}

@@ -13,6 +13,7 @@ type statement int
 // The statements that need not hold after some effects of faults.
 const (
 	exitNoticed   statement = iota // A shim notices the end of a process at once.
+	eventSent                      // A shim that runs sends each event, until containerd takes it.
 	exitTimeSame                   // All reports of an exit have the same time.
 	reportWritten                  // containerd has stored what it reported.
 	objectKept                     // Nothing but the client ends or removes an object.
@@ -51,6 +52,7 @@ const lag = time.Second
 // tolerances says which fault effects excuse which statements, and when.
 var tolerances = map[statement]map[kind]cell{
 	exitNoticed: {shimKilled: ofItsShim, shimHeld: always, slowed: always, frozen: always, shimFaked: always},
+	eventSent:   {shimKilled: ofItsShim, slowed: always, frozen: always, shimFaked: always},
 	exitTimeSame: {
 		shimKilled: firstUse, shimPlanned: always, shimFaked: always, kernelSlow: before,
 		callHeld: before, callBroken: before, statementBroken: before,
