@@ -311,6 +311,8 @@ type Firing struct {
 	// At is the time at which the fault first happened, or at which a lasting fault began.
 	// It is zero if the time is not known.
 	At time.Time `json:"at,omitzero"`
+	// PID is the process that got the signal of the fault, if that was one.
+	PID int `json:"pid,omitempty"`
 	// Proof describes the evidence: a count from the probe, a measured duration, a reaped
 	// pid.
 	Proof string `json:"proof"`

@@ -164,6 +164,12 @@ func WithStep(ctx context.Context, n int) context.Context {
 	return context.WithValue(ctx, stepKey{}, n)
 }
 
+// StepOf returns the number of the context's step, or 0.
+func StepOf(ctx context.Context) int {
+	n, _ := ctx.Value(stepKey{}).(int)
+	return n
+}
+
 // Call runs f as one call of the client, and records it. Its error is a *callerr.Error.
 func (s *Session) Call(ctx context.Context, verb, of string, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.CallTimeout)
@@ -185,7 +191,7 @@ func (s *Session) Call(ctx context.Context, verb, of string, f func(context.Cont
 func (s *Session) Note(ctx context.Context, c *harness.Call, err error) {
 	c.Took, c.Err = time.Since(c.At), callerr.Of(err)
 	c.Unprovoked = err != nil && !s.Fired() && !s.DeletedByRestart(err)
-	if c.Step, _ = ctx.Value(stepKey{}).(int); c.Step > 0 {
+	if c.Step = StepOf(ctx); c.Step > 0 {
 		c.Response = harness.ResponseOf(c.Err)
 	}
 	if c.Step > 0 && s.Case.Workload.Scripted() {

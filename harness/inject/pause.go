@@ -70,7 +70,7 @@ func (in *Injector) step(
 		}
 		return in.send(ctx, s.Verb, s.Who, id)
 	}
-	_, err := in.act(ctx, s.Verb, s.Who, p.Hit.ID)
+	_, _, err := in.act(ctx, s.Verb, s.Who, p.Hit.ID)
 	return err
 }
 

@@ -16,15 +16,16 @@ import (
 // sent sends a signal to a process when the workload reaches a state. An example is
 // proc:shim:running 1*kill.
 type sent struct {
-	in *Injector
-	i  int
+	in  *Injector
+	i   int
+	pid int // the process that got the signal
 }
 
 func newSignal(in *Injector, i int) Fault {
 	if in.plan[i].At.Who == "node" {
 		return &node{in, i}
 	}
-	return &sent{in, i}
+	return &sent{in: in, i: i}
 }
 
 // Begin sends the signal.
@@ -34,26 +35,31 @@ func (s *sent) Begin(ctx context.Context) error {
 	if (f.At.Who == "task" || f.At.Who == "sandbox") && s.in.KnownPID(f.At.Who) == 0 {
 		s.in.Daemon.Release() // start containerd, because only containerd knows the pid
 	}
-	text, err := s.in.act(ctx, verbs[f.Do.At(1).Action], f.At.Who, "")
+	pid, text, err := s.in.act(ctx, verbs[f.Do.At(1).Action], f.At.Who, "")
 	if err != nil {
 		return err
 	}
+	s.pid = pid
 	s.in.fired(s.i, "%s", text)
 	return nil
 }
 
 // Proof returns the process that Begin found and signalled.
-func (s *sent) Proof(context.Context) (harness.Firing, error) { return s.in.seen(s.i), nil }
+func (s *sent) Proof(context.Context) (harness.Firing, error) {
+	f := s.in.seen(s.i)
+	f.PID = s.pid
+	return f, nil
+}
 
 // Undo has nothing to undo, because a stopped process ends with the world.
 func (s *sent) Undo() error { return nil }
 
-// act kills, stops or continues a process, and returns the evidence in words. The process
-// is containerd, an init process ("task" or "sandbox"), or a shim. If container is "", it
-// takes any shim.
-func (in *Injector) act(ctx context.Context, verb, who, container string) (string, error) {
+// act kills, stops or continues a process. It returns the pid of the process, and the
+// evidence in words. The process is containerd, an init process ("task" or "sandbox"), or
+// a shim. If container is "", it takes any shim.
+func (in *Injector) act(ctx context.Context, verb, who, container string) (pid int, text string, err error) {
 	if who == "containerd" {
-		pid := in.Daemon.PID()
+		pid = in.Daemon.PID()
 		if verb == "stop" {
 			in.record.Stopped(true) // before the signal, so that no call fails earlier
 		}
@@ -61,23 +67,23 @@ func (in *Injector) act(ctx context.Context, verb, who, container string) (strin
 			"kill": in.Daemon.Kill, "stop": in.Daemon.Freeze, "cont": in.Daemon.Thaw,
 		}[verb]
 		if !ok {
-			return "", unknownVerb(verb)
+			return 0, "", unknownVerb(verb)
 		}
-		err := do(ctx)
+		err = do(ctx)
 		if verb == "cont" {
 			in.record.Stopped(false)
 		}
-		return fmt.Sprintf("containerd, pid %d in its world: %s done", pid, verb), err
+		return pid, fmt.Sprintf("containerd, pid %d in its world: %s done", pid, verb), err
 	}
 	id, err := in.find(ctx, who, container)
 	if err != nil {
-		return "", err
+		return 0, "", err
 	}
 	begun := time.Now()
 	if err := in.send(ctx, verb, who, id); err != nil {
-		return "", err
+		return 0, "", err
 	}
-	return fmt.Sprintf(
+	return id.PID, fmt.Sprintf(
 		"%s, pid %d in its world: %s done in %s",
 		who,
 		id.PID,

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	tasktypes "github.com/containerd/containerd/api/types/task"
+
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/model"
@@ -16,7 +18,8 @@ import (
 
 // responses: containerd's response to each step is possible in a state that the container
 // can have at that time. So is each state and list that containerd reports after a step.
-// The rule ends at the first fault, because the model (harness/model) has no faults.
+// A fault at a shim changes nothing for other shims. After any other fault only reported
+// states of tasks are judged: no ended task runs again, and no transient state stays.
 func responses(h *harness.History) (found []finding.Finding, problems []harness.Problem) {
 	if h.Case.Workload.Fakeshim != "" {
 		return nil, nil
@@ -27,6 +30,7 @@ func responses(h *harness.History) (found []finding.Finding, problems []harness.
 	}
 	for n := range h.Case.Workload.WithDefaults().Containers {
 		f := follow{h: h, steps: steps, container: n, made: map[int]model.Call{}}
+		f.faultAt, f.faulty = faultAt(h, n)
 		f.calls()
 		f.observed()
 		impossible, ok := model.Follow(f.ops)
@@ -54,18 +58,19 @@ type follow struct {
 	facts     []fact.Facts // for each of ops, if it is impossible; empty: another rule reports it
 	objects   []script.Object
 	made      map[int]model.Call // by index in ops; the other ops are observations
+	faulty    bool               // a fault may have changed the container
+	faultAt   time.Time          // the time of the first such fault
 }
 
-func (f *follow) add(of script.Object, from time.Time, took time.Duration, lost bool, fs fact.Facts,
-	next, anyway func(model.Config) []model.Config) {
-	o := model.Op{From: from, To: from.Add(took), Next: next, NextDespite: anyway}
-	if f.h.MayHaveBegun(o.To, func(failpoints.Fault) bool { return true }) {
-		delete(f.made, len(f.ops))
-		return
-	}
-	if lost {
-		o.To = time.Time{}
-	}
+// faulted reports whether a fault may have changed the container by a time.
+func (f *follow) faulted(by time.Time) bool { return f.faulty && !f.faultAt.After(by) }
+
+// models reports whether the model knows the states of an object after a fault.
+func (f *follow) models(of script.Object) bool {
+	return f.h.Case.Workload.API != harness.CRI && of == script.Container(f.container)
+}
+
+func (f *follow) add(of script.Object, o model.Op, fs fact.Facts) {
 	f.ops, f.facts, f.objects = append(f.ops, o), append(f.facts, fs), append(f.objects, of)
 }
 
@@ -87,10 +92,22 @@ func (f *follow) calls() {
 		case c.Err != nil:
 			fs[fact.Error] = c.Err.Text
 		}
-		f.made[len(f.ops)] = call
-		f.add(of, c.At, c.Took, c.Response == harness.Lost, fs,
-			func(m model.Config) []model.Config { return m.Next(call, c.Response) },
-			func(m model.Config) []model.Config { return m.NextDespite(call, c.Response) })
+		o := model.Op{From: c.At, To: c.At.Add(c.Took),
+			Next:        func(m model.Config) []model.Config { return m.Next(call, c.Response) },
+			NextDespite: func(m model.Config) []model.Config { return m.NextDespite(call, c.Response) }}
+		switch {
+		case !f.faulted(o.To):
+			f.made[len(f.ops)] = call
+		case f.models(of):
+			fs = fact.Facts{}
+			o.Next = func(m model.Config) []model.Config { return m.AfterFault(call, c.Response) }
+		default:
+			continue
+		}
+		if c.Response == harness.Lost && (!f.faulted(o.To) || c.Verb == "create") {
+			o.To = time.Time{}
+		}
+		f.add(of, o, fs)
 	}
 }
 
@@ -136,8 +153,14 @@ func (f *follow) observed() {
 		if !named || !mine || o.Step == 0 || o.Step > len(f.steps) {
 			continue
 		}
-		says := o.Value
-		if o.Err != nil {
+		op := model.Op{From: o.At, To: o.At.Add(o.Took)}
+		says, faulted := o.Value, f.faulted(op.To)
+		unknown := o.Err != nil || says == "" || says == tasktypes.Status_UNKNOWN.String()
+		switch {
+		case faulted && (unknown || !f.models(of)), harness.ResponseOf(o.Err) == harness.Lost && len(f.h.Case.Plan) > 0,
+			says == tasktypes.Status_PAUSING.String() && f.pauses(op):
+			continue
+		case o.Err != nil:
 			says = "error"
 		}
 		fs := fact.Facts{fact.What: fact.WrongState, fact.Call: f.steps[o.Step-1].Verb, fact.Field: o.Field,
@@ -145,10 +168,74 @@ func (f *follow) observed() {
 		if says == "" {
 			fs[fact.Reported] = fact.None
 		}
-		f.add(of, o.At, o.Took, false, fs,
-			func(m model.Config) []model.Config { return m.Allows(of, says) },
-			func(m model.Config) []model.Config { return m.Adopt(of, says) })
+		op.Next = func(m model.Config) (all []model.Config) {
+			if !faulted {
+				return m.Allows(of, says)
+			}
+			for _, one := range m.Faulted() {
+				all = append(all, one.Allows(of, says)...)
+			}
+			return all
+		}
+		op.NextDespite = func(m model.Config) []model.Config { return m.Adopt(of, says) }
+		f.add(of, op, fs)
 	}
+}
+
+// pauses reports whether a pause of the container may be in flight during an operation.
+func (f *follow) pauses(o model.Op) bool {
+	return slices.ContainsFunc(f.h.Calls, func(c harness.Call) bool {
+		of, _ := f.object(c)
+		return c.Verb == "pause" && of == script.Container(f.container) && c.At.Before(o.To) &&
+			(c.Response == harness.Lost || c.At.Add(c.Took).After(o.From))
+	})
+}
+
+// faultAt returns when the first fault may have changed a container. ok is false if there
+// is no such fault. The time is zero if it is unknown.
+func faultAt(h *harness.History, container int) (first time.Time, ok bool) {
+	for n := range h.Case.Plan {
+		if ofAnotherShim(h, n, container) {
+			continue
+		}
+		var at time.Time
+		if m := slices.IndexFunc(h.Firings, func(f harness.Firing) bool { return f.Fault == n }); m >= 0 {
+			at = h.Firings[m].At
+		}
+		if !ok || at.Before(first) {
+			first, ok = at, true
+		}
+	}
+	return first, ok
+}
+
+// ofAnotherShim reports whether a fault acted only on shims of other containers.
+func ofAnotherShim(h *harness.History, fault, container int) bool {
+	at := map[int]bool{} // the processes on which the fault acted
+	for _, f := range h.Firings {
+		if f.Fault == fault && f.PID != 0 {
+			at[f.PID] = true
+		}
+	}
+	own, others := map[int]bool{}, map[int]bool{} // the shims that served these containers
+	for n := range h.Hits {
+		hit := &h.Hits[n]
+		if hit.Fault == fault {
+			at[hit.PID] = true
+		}
+		if of, named := harness.ObjectNamed(hit.ID); named && hit.Who == "shim" {
+			own[hit.PID] = own[hit.PID] || of.Container == container
+			others[hit.PID] = others[hit.PID] || of.Container != container
+		}
+	}
+	for pid := range at {
+		if own[pid] || !others[pid] {
+			return false
+		}
+	}
+	return len(at) > 0 && !slices.ContainsFunc(h.Case.Plan[fault].Meanwhile, func(s failpoints.Step) bool {
+		return slices.Contains([]string{"call", "containerd", "task", "sandbox"}, s.Who) && s.Verb != "ask"
+	})
 }
 
 // finding returns the finding about an impossible response or an impossible observed

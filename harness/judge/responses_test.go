@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/criview"
 )
@@ -43,6 +44,18 @@ func scripted(h *harness.History) {
 	}
 }
 
+// afterFault adds a fault at the shim with this pid just before the start of c0. Shim 42
+// serves c0, and shim 43 serves c1.
+func afterFault(pid int, change func(*harness.History)) func(*harness.History) {
+	return func(h *harness.History) {
+		scripted(h)
+		h.Case.Plan = clean().Case.Plan
+		h.Firings = []harness.Firing{{Text: "x", Count: 1, At: at(17), PID: pid, Proof: "signalled"}}
+		h.Hits = append(h.Hits, hit(createEntry, 6, func(h *failpoints.Hit) { h.ID, h.PID = "c1", 43 }))
+		change(h)
+	}
+}
+
 func TestRulesOfResponses(t *testing.T) {
 	with := func(change func(*harness.History)) func(*harness.History) { return also(scripted, change) }
 	const response, state = "liveness container what=response call=", "liveness container what=state call="
@@ -64,6 +77,32 @@ func TestRulesOfResponses(t *testing.T) {
 		"after a fault": {with(func(h *harness.History) {
 			h.Case.Plan, h.Firings = clean().Case.Plan, clean().Firings
 			h.Calls[2].Response = harness.Done
+		}), ""},
+		"after a fault it runs again": {afterFault(42, func(h *harness.History) { h.Observed[12].Value = "RUNNING" }),
+			state + "wait field=state reported=RUNNING true=stopped"},
+		"a fault leaves it in a transient state": {afterFault(42, func(h *harness.History) {
+			h.Observed[2].Value = "PAUSING"
+		}), state + "start field=state reported=PAUSING"},
+		"its pause may be in flight": {afterFault(42, func(h *harness.History) {
+			h.Observed[2].Value = "PAUSING"
+			h.Calls = append(h.Calls, harness.Call{Step: 2, Verb: "pause", Of: "c0", At: at(18), Response: harness.Lost})
+		}), ""},
+		"after a fault it is not reported": {afterFault(42, func(h *harness.History) {
+			h.Observed[12].Value, h.Observed[13].Value = "UNKNOWN", ""
+		}), ""},
+		"a fault at another shim hides it": {afterFault(43, func(h *harness.History) { h.Observed[3].Value = "" }),
+			state + "start field=list reported=none true=running"},
+		"the whole list is late then": {afterFault(43, func(h *harness.History) {
+			h.Observed[3].Value, h.Observed[3].Err = "", failed("DeadlineExceeded", "context deadline exceeded")
+		}), ""},
+		"another fault is at containerd": {afterFault(43, func(h *harness.History) {
+			h.Case.Plan, h.Firings = append(h.Case.Plan, h.Case.Plan[0]), append(h.Firings, harness.Firing{
+				Fault: 1, Text: "y", Count: 1, At: at(19), Proof: "counted"})
+			h.Observed[3].Value = ""
+		}), ""},
+		"the fault also kills containerd": {afterFault(43, func(h *harness.History) {
+			h.Case.Plan[0].Meanwhile = []failpoints.Step{{Verb: "kill", Who: "containerd"}}
+			h.Observed[3].Value = ""
 		}), ""},
 		"more than can be followed": {with(func(h *harness.History) {
 			h.Calls = slices.Repeat([]harness.Call{{Step: 1, Verb: "create", Of: "c0", Response: harness.Lost, At: at(1)}}, 40)

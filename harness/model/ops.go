@@ -36,6 +36,38 @@ func (c Config) NextDespite(call Call, got harness.Response) []Config {
 	return []Config{c, next}
 }
 
+// Faulted returns the configurations that are possible if a fault may have changed the
+// task. A task only goes on: it may have started or ended, and containerd may have
+// deleted it. Only a create makes it.
+func (c Config) Faulted() []Config {
+	after := map[State][]State{
+		Created: {Created, Running, Paused, Stopped}, Running: {Running, Paused, Stopped},
+		Paused: {Running, Paused, Stopped}, Stopped: {Stopped},
+	}
+	all := []Config{{}}
+	for _, s := range after[c.Task.State] {
+		ends := s != Stopped
+		all = append(all, Config{Task: Process{State: s, Killed: ends, Released: ends}})
+	}
+	return all
+}
+
+// AfterFault returns the configurations that are possible after a call with this
+// response, if a fault may have changed the task by then.
+func (c Config) AfterFault(call Call, got harness.Response) (all []Config) {
+	before := c.Faulted()
+	switch {
+	case call.Verb == "create" && got != harness.Exists:
+		return append(before, Config{Task: Process{State: Created}}.Faulted()...)
+	case got != harness.Done:
+		return before
+	}
+	for _, b := range before {
+		all = append(all, b.Next(call, got)...)
+	}
+	return all
+}
+
 // Allows returns the configuration itself if it agrees with the reported value of an
 // object, and nil otherwise.
 func (c Config) Allows(of script.Object, value string) []Config {

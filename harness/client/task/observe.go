@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/containerd/containerd/api/services/tasks/v1"
@@ -10,6 +11,7 @@ import (
 	"github.com/containerd/errdefs"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/client"
 	"github.com/shimquake/shimquake/harness/script"
 	"github.com/shimquake/shimquake/oracle/callerr"
 	"github.com/shimquake/shimquake/oracle/exit"
@@ -18,27 +20,55 @@ import (
 // query records the state of each object that the steps so far have used, and the list of
 // all tasks.
 func (c *Client) query(ctx context.Context, step int) {
-	seen := map[script.Object]bool{}
-	var tasks []script.Object
-	for _, one := range c.steps[:step] {
-		for _, of := range one.Of {
-			if seen[of] {
-				continue
-			}
-			if seen[of] = true; !of.IsExec() {
-				tasks = append(tasks, of)
-			}
-			c.observe(ctx, step, harness.FieldState, []script.Object{of}, c.askedState(of))
-		}
+	all := c.used(step)
+	for _, of := range all {
+		_ = c.observe(ctx, step, harness.FieldState, []script.Object{of}, c.askedState(of))
 	}
-	if len(tasks) > 0 {
-		c.observe(ctx, step, harness.FieldList, tasks, c.askedList)
-	}
+	_ = c.observeList(ctx, step, all)
 }
 
-// observe makes one call that returns the values of some objects, and records the values.
+// used returns the objects of the first steps of the script.
+func (c *Client) used(steps int) (all []script.Object) {
+	for _, one := range c.steps[:steps] {
+		for _, of := range one.Of {
+			if !slices.Contains(all, of) {
+				all = append(all, of)
+			}
+		}
+	}
+	return all
+}
+
+// noteTask records the state of an exited task, and the list of all tasks, before a
+// delete step. `ctr task ls` shows these states, and dockerd relies on them after its own
+// restart. The calls are not part of the workload.
+func (c *Client) noteTask(ctx context.Context, of script.Object) {
+	i, before := c.instance(of), max(0, client.StepOf(ctx)-1)
+	if i.Waited.IsZero() {
+		return
+	}
+	call := harness.Call{Who: "oracle", Verb: "inventory", Of: i.ID, At: time.Now()}
+	err := c.observe(ctx, before, harness.FieldState, []script.Object{of}, c.askedState(of))
+	if err == nil && !c.NoExtraCalls {
+		err = c.observeList(ctx, before, c.used(before))
+	}
+	call.Took, call.Err = time.Since(call.At), callerr.Of(err)
+	c.Record.Call(call)
+}
+
+// observeList records the states of tasks in the list of all tasks.
+func (c *Client) observeList(ctx context.Context, step int, used []script.Object) error {
+	tasks := slices.DeleteFunc(used, script.Object.IsExec)
+	if len(tasks) == 0 {
+		return nil
+	}
+	return c.observe(ctx, step, harness.FieldList, tasks, c.askedList)
+}
+
+// observe makes one call that returns the values of some objects. It records the values,
+// and returns the error of the call.
 func (c *Client) observe(ctx context.Context, step int, field string, all []script.Object,
-	ask func(context.Context, *containerd.Client) (map[script.Object]string, error)) {
+	ask func(context.Context, *containerd.Client) (map[script.Object]string, error)) error {
 	o := harness.Observed{Step: step, At: time.Now(), Field: field}
 	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
 	defer cancel()
@@ -57,6 +87,7 @@ func (c *Client) observe(ctx context.Context, step int, field string, all []scri
 			h.Observed = append(h.Observed, o)
 		}
 	})
+	return err
 }
 
 // askedState returns a function that requests the state of a task or an exec.
@@ -96,7 +127,9 @@ func (c *Client) learn(i *harness.Instance, e *harness.Exec, of script.Object, b
 	switch {
 	case p.GetStatus() != tasktypes.Status_STOPPED:
 	case !of.IsExec():
-		c.stateSays(i, by, p)
+		c.Record.Reported(exit.Observation{
+			Container: i.ID, Observer: by, Status: p.ExitStatus, At: p.ExitedAt.AsTime(), PID: int(p.Pid),
+		})
 	case e != nil && !e.Started.IsZero():
 		c.execReported(i, e, by, p.ExitStatus, p.ExitedAt.AsTime(), p.Pid)
 	}

@@ -26,7 +26,7 @@ func (c *Client) delete(ctx context.Context, of script.Object, _ string) error {
 	}
 	i := c.instance(of)
 	if !c.queries() {
-		c.noteTask(ctx, i)
+		c.noteTask(ctx, of)
 	}
 	err := c.on(ctx, "delete", of, func(ctx context.Context, cl *containerd.Client) error {
 		task, err := load(ctx, cl, i.ID)

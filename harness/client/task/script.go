@@ -20,8 +20,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/exit"
 )
 
-// queries reports whether the client requests states and lists after each step. It does
-// not in a case with faults, because the model then does not say what they must be.
+// queries reports whether the client requests states and lists after each step. In a case
+// with faults it does so only before a delete step (noteTask).
 func (c *Client) queries() bool { return !c.NoExtraCalls && c.Case.Faultless() }
 
 // verbs returns the client's function for each verb of a script.
