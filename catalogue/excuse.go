@@ -12,17 +12,17 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// Excuse describes the findings of a sweep that a known bug explains. They match, their
-// fault is at one of the places, and the release has the bug. A sweep without such
-// findings reports that the bug may be fixed.
+// Excuse describes the findings of a sweep that a known bug explains. The release must
+// have the bug, the finding must match, and the fault must be at one of the places. If
+// a sweep has no such finding, it reports that the bug may be fixed.
 type Excuse struct {
 	// ID, Title, Releases and Case belong to the bug.
 	ID       string            `yaml:"-"`
 	Title    string            `yaml:"-"`
 	Releases affected.Releases `yaml:"-"`
 	Case     harness.Case      `yaml:"-"`
-	// Window has the findings and the places of their faults. Also has more windows with the
-	// same cause.
+	// Window has the findings and the places of their faults. Also has further windows,
+	// for the same bug.
 	Window `yaml:",inline"`
 	Also   []Window `yaml:"also,omitempty"`
 	// Cases is the largest number of cases that the bug explains in a whole default sweep,

@@ -12,11 +12,11 @@ type shimProcess struct {
 	id, exec string
 }
 
-// stateCalls says whether the response to State is an exit status.
+// stateCalls tells whether the status in a response to State is an exit status.
 type stateCalls struct {
-	pending int  // The State calls in the handler.
-	exited  bool // Wait returned an exit status.
-	settled bool // All State calls from before then have returned.
+	pending int  // the State calls that the shim is handling
+	exited  bool // Wait has returned an exit status
+	settled bool // all State calls that began before Wait returned have returned
 }
 
 // reportedByShims returns the exit statuses in the responses of shims: to each Delete,

@@ -34,7 +34,8 @@ var keepResult = writeFile(func(runner.Scene) string {
 	return filepath.Join(cni.Cache, cni.Network+"-"+planted+"-eth0")
 })
 
-// The list of controls has a missing DEL with a namespace that is still mounted.
+// The table in leak.go also plants a missing DEL, but there the network namespace is
+// still mounted.
 var _ = Describe("a pod with a network of its own", Label("control", "cri", "network"), func() {
 	DescribeTable("is violated by", func(ctx context.Context, leave plant, class finding.Class) {
 		w := netPod()
