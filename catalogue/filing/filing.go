@@ -232,8 +232,8 @@ func Read(text []byte) (map[string]Recorded, error) {
 
 // Of returns the filing of a bug and its record. The error says why the bug has no issue.
 func Of(b catalogue.Bug) (Filing, Recorded, error) {
-	if b.Kind == catalogue.Residue || b.Kind == catalogue.Lead {
-		return Filing{}, Recorded{}, fmt.Errorf("%s is a %s, which is not filed: %s", b.ID, b.Kind, kindMeans[b.Kind])
+	if why := WhyNone(b); why != "" {
+		return Filing{}, Recorded{}, fmt.Errorf("%s has no issue, because %s", b.ID, why)
 	}
 	all, err := All()
 	if err != nil {
@@ -263,7 +263,15 @@ func Of(b catalogue.Bug) (Filing, Recorded, error) {
 	return f, r, nil
 }
 
-var kindMeans = map[catalogue.Kind]string{
-	catalogue.Residue: "it is harmless and expected",
-	catalogue.Lead:    "no real error in containerd is known to trigger it",
+// WhyNone returns the reason why a bug is not filed upstream, or "".
+func WhyNone(b catalogue.Bug) string {
+	switch {
+	case b.Kind == catalogue.Residue:
+		return "it is a residue, which is harmless and expected"
+	case b.Kind == catalogue.Lead:
+		return "it is a lead: no real error in containerd is known to trigger it"
+	case len(b.Cases) == 0 && IssueOf(b.ID) == "":
+		return "no case reproduces it"
+	}
+	return ""
 }

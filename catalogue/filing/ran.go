@@ -113,6 +113,10 @@ var shownExit = []struct {
 		"exit code of $1: no client can get it, the container's process ended with $2",
 	},
 	{regexp.MustCompile(`^(shim|containerd): it ended by itself with (\d+),.*`), "$1: exited by itself with $2"},
+	{
+		regexp.MustCompile(`has the time (\S+), but its shim had tried to send it at (\S+)$`),
+		"has the time $1, because the attempt to send the event before it had failed at $2",
+	},
 	{regexp.MustCompile(`has cri-status|cri-status has`), "CRI's status has"},
 	{regexp.MustCompile(`shim-delete has`), "the response to Delete has"},
 	{regexp.MustCompile(`\(payload\)`), "(of the container)"},

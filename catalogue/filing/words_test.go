@@ -34,6 +34,8 @@ func TestPlainWords(t *testing.T) {
 			"0 means success": "exit code of c0, exec e0: the response to Delete has 0, the container's process ended with 3",
 		"exit code of c0 by nobody: containerd is up, but no client could get it; " + killed: "exit code of c0: no " +
 			"client can get it, the container's process ended with 137",
+		"/tasks/start of c0: has the time 14:03:24.8Z, but its shim had tried to send it at 14:03:24.7Z": "/tasks/start " +
+			"of c0: has the time 14:03:24.8Z, because the attempt to send the event before it had failed at 14:03:24.7Z",
 		"shim: it ended by itself with 2, and no fault asked it to": "shim: exited by itself with 2",
 		"process 74 (payload) of container c0":                      "process 74 (of the container) of container c0",
 		"lease k8s.io/d0b4: not deleted":                            "lease k8s.io/d0b4: not deleted",

@@ -39,6 +39,8 @@ func sections(x catalogue.Bug) (all []section) {
 	add("reproduce", commands(x))
 	if id := filing.IssueOf(x.ID); id != "" {
 		add("issue text", "`shimquake show --issue "+id+"`")
+	} else if why := filing.WhyNone(x); why != "" {
+		add("issue text", "none, because "+why)
 	}
 	return all
 }
