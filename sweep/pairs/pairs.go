@@ -10,12 +10,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/shimquake/shimquake/failpoints"
-	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/spelling"
 	"github.com/shimquake/shimquake/sweep/plan"
@@ -169,33 +167,11 @@ func (w *pairing) follow(firsts []plan.Spec, n int) ([]after, error) {
 
 // later returns the hits of a case after its fault, or nil if the fault does not fire.
 func (w *pairing) later(first plan.Spec) ([]plan.Hit, error) {
-	c, err := first.Case(w.containerd)
-	if err != nil {
+	all, at, err := plan.TraceAfter(w.ctx, w.engine, w.containerd, first)
+	if err != nil || all == nil {
 		return nil, err
 	}
-	c.Workload.Settle = time.Second // a short wait: the sweep, and not this trace, reports leaks
-	fault := first.Last()
-	for range first.MaxRuns() {
-		t, err := w.engine.Trace(w.ctx, c)
-		if w.ctx.Err() != nil {
-			return nil, context.Cause(w.ctx)
-		}
-		if t.Verdict.UnableHere() {
-			return nil, err
-		}
-		if err != nil || t.Verdict.Outcome == harness.Invalid {
-			continue
-		}
-		all := plan.Hits(t)
-		at := slices.IndexFunc(all, func(p plan.Hit) bool {
-			return p.Point == fault.Point && p.Nth == fault.Nth && p.Takes(fault.Action)
-		})
-		if at < 0 { // the first fault did not fire
-			continue
-		}
-		return all[at+1:], nil
-	}
-	return nil, nil
+	return all[at+1:], nil
 }
 
 // spot is a point on a path.

@@ -15,6 +15,7 @@ type candidate struct {
 	Hit
 	workload string
 	unsteady bool
+	after    *Fault // see Traces
 }
 
 // moment is the key by which hits are numbered: the point, and which of its hits an
@@ -55,7 +56,7 @@ func candidates(traces []Traces) []candidate {
 		for h, p := range first {
 			unsteady := count[h] < len(t.Runs) || h.nth > sure[h.moment]
 			p.Ending = ending[h]
-			all = append(all, candidate{p, t.Workload, unsteady})
+			all = append(all, candidate{p, t.Workload, unsteady, t.After})
 		}
 	}
 	slices.SortFunc(all, candidate.compare)

@@ -60,7 +60,7 @@ func (s Spec) candidate() candidate {
 	if f.Point.Kind == failpoints.RPC {
 		at = AtMethod
 	}
-	return candidate{Hit{Point: f.Point, Moment: at, Nth: f.Nth, Path: f.Path}, s.Workload, s.Unsteady && !s.Ending}
+	return candidate{Hit{Point: f.Point, Moment: at, Nth: f.Nth, Path: f.Path}, s.Workload, s.Unsteady && !s.Ending, nil}
 }
 
 // candidates returns the hits of the cases that the options choose, in the order of

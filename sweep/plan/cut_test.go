@@ -34,7 +34,7 @@ func TestACutIsThePlanOfItsOptions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var traces []Traces
 		for _, w := range DefaultWorkloads() {
-			traces = append(traces, Traces{w, rapid.SliceOfN(run, 1, 2).Draw(t, w)})
+			traces = append(traces, Traces{Workload: w, Runs: rapid.SliceOfN(run, 1, 2).Draw(t, w)})
 		}
 		all, err := New(widest, traces)
 		if err != nil {

@@ -18,6 +18,8 @@ type Fault struct {
 	Nth int `json:"hit"`
 	// Action is the action with its argument: crash, error(x), delay(6000).
 	Action string `json:"do"`
+	// Times is the number of consecutive hits at which the action happens. Default: 1.
+	Times int `json:"times,omitempty"`
 	// Path names what the client does at that time: create, start, exit, delete or load.
 	Path string `json:"path"`
 	// Meanwhile has the steps that run during a pause, joined by commas. Default: the
@@ -33,7 +35,15 @@ func (f Fault) String() string {
 	if f.Nth > 1 {
 		hit = fmt.Sprintf(" (hit %d)", f.Nth)
 	}
-	return fmt.Sprintf("%s%s %s, %s", f.Point, hit, f.Action, f.Path)
+	return fmt.Sprintf("%s%s %s, %s", f.Point, hit, f.repeated(), f.Path)
+}
+
+// repeated returns the action, and its number of hits if it is not 1: 2*error(x).
+func (f Fault) repeated() string {
+	if f.Times > 1 {
+		return fmt.Sprintf("%d*%s", f.Times, f.Action)
+	}
+	return f.Action
 }
 
 // Word returns the action's word of --actions: the action without its argument, "code"
@@ -43,10 +53,10 @@ func (f Fault) Word() string { return word(f.Action) }
 // named returns the action for the name of a case. A typed error keeps its argument,
 // because several typed errors may be planned at the same hit.
 func (f Fault) named() string {
-	if w := f.Word(); w == Code || w == Errno {
-		return f.Action
+	if w := f.Word(); w != Code && w != Errno {
+		f.Action = w
 	}
-	return f.Word()
+	return f.repeated()
 }
 
 // Place returns the process and the function or method of the point.
@@ -82,9 +92,10 @@ func (f Fault) Fault() (failpoints.Fault, error) {
 	return out, nil
 }
 
-// term returns the failpoint term that runs the action once, at hit Nth.
+// term returns the failpoint term that runs the action at hit Nth, and at the next ones
+// if Times is more than 1.
 func (f Fault) term() (term.Term, error) {
-	text := "1*" + f.Action
+	text := fmt.Sprintf("%d*%s", max(f.Times, 1), f.Action)
 	if f.Nth > 1 {
 		text = fmt.Sprintf("%d*off->%s", f.Nth-1, text)
 	}

@@ -1,16 +1,24 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/harness"
 )
 
 // The default sweep has the first hit of each point, in the cheapest workload. It adds
 // cases at the same points in other situations, and at points that only other workloads
-// reach.
+// reach (see farthest). It also adds calls that fail twice (see failTwice), and errors
+// after the death of a shim (see failAfterDeath).
 const (
-	furtherCases = 600
+	situationCases = 450
+	twiceCases     = 90
+	deathCases     = 60
 	// furtherRuns is the number of traces of a workload that is traced only for these
 	// cases.
 	furtherRuns = 2
@@ -21,18 +29,43 @@ const (
 )
 
 // further returns the workloads that are traced only for their situations. It returns
-// none for a sweep that is not a part of the default sweep. It omits the workload with
-// two concurrent Deletes, because they race: a trace can be violated without a fault.
+// none for a sweep that is not a part of the default sweep. It omits a workload whose
+// calls race, because its trace can be violated without a fault.
 func (o Options) further() (names []string) {
 	if !o.hasDefaultHits() {
 		return nil
 	}
 	for _, w := range workloads {
-		if w.asked && w.TimeLimit <= furtherLimit && w.name != "deleters" {
+		if w.asked && w.TimeLimit <= furtherLimit && !w.races {
 			names = append(names, w.name)
 		}
 	}
 	return names
+}
+
+// deaths returns the crashes of a shim after which the hits are traced, too. These are
+// the first call to a shim on each path, in the cheapest workload of each API.
+func (o Options) deaths(traces []Traces) (out []Spec) {
+	if !o.hasDefaultHits() {
+		return nil
+	}
+	for i, t := range traces {
+		api := API(t.Workload)
+		if slices.ContainsFunc(traces[:i], func(o Traces) bool { return API(o.Workload) == api }) {
+			continue
+		}
+		all, died := candidates([]Traces{t}), map[string]bool{"load": true} // no shim is there at the first load
+		slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.Step, b.Step) })
+		for _, c := range all {
+			// The number of a shim's events differs between runs.
+			serves := c.Moment == AtMethod && c.Point.Who == "shim" && c.Point.Service() != "Events"
+			if serves && !died[c.Path] && !c.unsteady && !c.Ending {
+				died[c.Path] = true
+				out = append(out, Single(c.Hit, "crash", t.Workload))
+			}
+		}
+	}
+	return out
 }
 
 // situated is a hit with its situation.
@@ -45,10 +78,9 @@ type situated struct {
 	distance int
 }
 
-// furtherSpecs returns the cases that the default sweep adds in further situations. own
-// has the traces of the sweep's workloads, and all has the traces of the other workloads,
-// too. If the sweep is a part of the default sweep, furtherSpecs returns only the cases
-// with its processes and actions.
+// furtherSpecs returns the cases that the default sweep adds. own has the traces of the
+// sweep's workloads, and all has the other traces, too. If the sweep is a part of the
+// default sweep, furtherSpecs returns only the cases with its processes and actions.
 func (o Options) furtherSpecs(own, all []Traces) (out []Spec, err error) {
 	if len(own) == len(all) {
 		return nil, nil
@@ -68,17 +100,95 @@ func (o Options) furtherSpecs(own, all []Traces) (out []Spec, err error) {
 	if err != nil {
 		return nil, err
 	}
+	after := slices.DeleteFunc(slices.Clone(rest), func(s situated) bool { return s.after == nil })
+	rest = slices.DeleteFunc(rest, func(s situated) bool { return s.after != nil })
 	used := map[string]int{}
-	for _, s := range farthest(have, rest, furtherCases) {
-		do := s.leastUsed(whole.Actions, used)
+	add := func(s situated, actions []string, times int) {
+		do := s.leastUsed(actions, used)
 		used[do]++
 		if slices.Contains(o.Who, processWord(s.Point)) && slices.Contains(o.Actions, wordOf(do)) {
-			spec := Single(s.Hit, do, s.workload)
-			spec.Situation = s.situation.String()
-			out = append(out, spec)
+			out = append(out, s.spec(do, times))
 		}
 	}
+	for _, s := range farthest(have, rest, situationCases) {
+		add(s, whole.Actions, 1)
+	}
+	for _, s := range spread(failTwice(have, own), twiceCases) {
+		add(s, []string{string(term.Error)}, 2)
+	}
+	for _, s := range spread(failAfterDeath(after, own), deathCases) {
+		add(s, []string{string(term.Error)}, 1)
+	}
 	return out, nil
+}
+
+// spec returns the case in which the action happens at the hit. After the death of a shim
+// the case is thorough, because the dead shim's files then meet a shim of the same
+// runtime.
+func (s situated) spec(do string, times int) Spec {
+	spec := Single(s.Hit, do, s.workload)
+	if s.after != nil {
+		spec = Spec{Workload: s.workload, Faults: []Fault{*s.after}}.Then(s.Hit, do)
+	}
+	if times > 1 {
+		spec.Faults[len(spec.Faults)-1].Times = times
+		s.situation = s.situation.with("again")
+	}
+	spec.Situation = s.situation.String()
+	spec.Thorough = API(s.workload) == harness.TaskAPI &&
+		slices.ContainsFunc(spec.Faults, func(f Fault) bool { return f.Kills() && f.Point.Who == "shim" })
+	return spec
+}
+
+// failTwice returns the hits of calls that no client's request waits for: the request's
+// end would not end them. containerd or the shim has to repeat such a call itself. It
+// repeats no call of its own start.
+func failTwice(have []situated, own []Traces) []situated {
+	type call struct {
+		workload string
+		failpoints.Point
+	}
+	requested := map[call]bool{}
+	for _, c := range candidates(own) {
+		if c.Moment == term.AtCancel {
+			requested[call{c.workload, c.Point}] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(have), func(s situated) bool {
+		starts := s.Path == "load" || s.Path == "create" && s.Point.Who == "shim"
+		return starts || s.unsteady || s.Ending || s.Moment != term.AtCall || requested[call{s.workload, s.Point}]
+	})
+}
+
+// failAfterDeath returns the hits of calls to which only the death of a shim leads. No
+// run without a fault has them on the same path.
+func failAfterDeath(after []situated, own []Traces) []situated {
+	type hit struct {
+		workload, path string
+		failpoints.Point
+	}
+	faultless := map[hit]bool{}
+	for _, c := range candidates(own) {
+		faultless[hit{c.workload, c.Path, c.Point}] = true
+	}
+	return slices.DeleteFunc(slices.Clone(after), func(s situated) bool {
+		return !s.Takes(string(term.Error)) || faultless[hit{s.workload, s.Path, s.Point}]
+	})
+}
+
+// spread chooses n of the hits, and at most one of a point and a situation. Each function
+// gets one hit before any function gets another.
+func spread(all []situated, n int) (out []situated) {
+	type function struct{ who, name string }
+	turn := map[function]int{}
+	turns := make([][]situated, len(all))
+	for _, s := range distinctSituations(all) {
+		f := function{s.Point.Who, s.Point.What}
+		turns[turn[f]] = append(turns[turn[f]], s)
+		turn[f]++
+	}
+	out = slices.Concat(turns...)
+	return out[:min(n, len(out))]
 }
 
 func situate(all []candidate) ([]situated, error) {
@@ -95,6 +205,9 @@ func situate(all []candidate) ([]situated, error) {
 			}
 		}
 		s := of[c.workload].at(c.Hit)
+		if c.after != nil {
+			s = s.with("shim died at " + c.after.Path)
+		}
 		out[i] = situated{c, s, fmt.Sprint(c.Point.Who, " ", c.Moment, " ", s), absent}
 	}
 	return out, nil
@@ -104,6 +217,7 @@ func situate(all []candidate) ([]situated, error) {
 // differs most from the situations in which the plan already has its point. The more hits
 // of a kind it has taken, the lower it ranks the others of this kind.
 func farthest(have, rest []situated, n int) (out []situated) {
+	rest = distinctSituations(rest)
 	byPoint, taken := map[moment][]*situated{}, map[string]int{}
 	for i := range rest {
 		byPoint[rest[i].counted()] = append(byPoint[rest[i].counted()], &rest[i])
@@ -132,6 +246,21 @@ func farthest(have, rest []situated, n int) (out []situated) {
 		take(s)
 	}
 	return out
+}
+
+// distinctSituations returns the first hit of each point in each situation.
+func distinctSituations(all []situated) []situated {
+	type key struct {
+		moment
+		situation string
+	}
+	seen := map[key]bool{}
+	return slices.DeleteFunc(slices.Clone(all), func(s situated) bool {
+		k := key{s.counted(), s.situation.String()}
+		twice := seen[k]
+		seen[k] = true
+		return twice
+	})
 }
 
 // leastUsed returns the least used of the faults that can happen at the hit. Of several,

@@ -1,11 +1,14 @@
 package plan
 
 import (
+	"regexp"
 	"slices"
 	"testing"
 
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
+
+const alive = "rpc:shim:Task.Wait:entry"
 
 func TestSituations(t *testing.T) {
 	for _, c := range []struct {
@@ -98,5 +101,78 @@ func TestFurther(t *testing.T) {
 	one, err := New(Options{Workloads: []string{"task"}}, traced()[:1])
 	if err != nil || len(further(one)) > 0 {
 		t.Errorf("a sweep of one workload has further cases: %v, %v", further(one), err)
+	}
+}
+
+// A call that no client's request waits for is planned to fail twice.
+func TestFailTwice(t *testing.T) {
+	const other = "stmt:containerd:runtime.Bundle.Delete:err-atomicDelete-b.Path"
+	own := []Traces{{Workload: "task", Runs: [][]Hit{{
+		pass(called, term.AtCall, 1, "exit"), pass(called, term.AtCancel, 1, "exit"), // a request waits for it
+		pass(other, term.AtCall, 1, "exit"), pass(other, term.AtCall, 2, "load"), pass(caught, term.AtStatement, 1, "exit"),
+	}}}}
+	have, err := situate(candidates(own))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := failTwice(have, own)
+	if len(all) != 1 || all[0].Point.String() != other || all[0].Path != "exit" {
+		t.Fatalf("%+v, want the call that nothing waits for", all)
+	}
+	s := all[0].spec("error(x)", 2)
+	c, err := s.Case("")
+	if err != nil || c.Plan.String() != other+" 2*error(x)" || s.Situation != "again, at exit" || s.Thorough {
+		t.Errorf("%+v, %v, plan %s", s, err, c.Plan)
+	}
+	if once := all[0].spec("error(x)", 1); once.Key() == s.Key() || once.name() == s.name() || once.String() == s.String() {
+		t.Errorf("one failure and two are the same case: %s", s)
+	}
+}
+
+// After the death of a shim, the calls fail that no other run has. The id is then used by
+// the same runtime.
+func TestFailAfterDeath(t *testing.T) {
+	const cleanup = "stmt:containerd:runtime.binary.Delete:if-err-cmd.Run-err-nil"
+	run := []Hit{pass(called, term.AtCall, 1, "create"), pass(alive, AtMethod, 1, "exit"), pass(cleanup, term.AtCall, 1, "delete")}
+	own := []Traces{{Workload: "task", Runs: [][]Hit{run, run}}}
+	deaths := Options{}.deaths(own)
+	if len(deaths) != 1 || deaths[0].Last().String() != alive+" crash, exit" {
+		t.Fatalf("%v, want a crash at the shim's only method", deaths)
+	}
+	fault := deaths[0].Last()
+	run = []Hit{pass(called, term.AtCall, 1, "create"), pass(alive, AtMethod, 1, "exit"), pass(cleanup, term.AtCall, 1, "exit")}
+	all, err := situate(candidates([]Traces{{Workload: "task", Runs: [][]Hit{run, run}, After: &fault}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all = failAfterDeath(all, own)
+	if len(all) != 1 || all[0].Point.String() != cleanup {
+		t.Fatalf("%+v, want the cleanup", all)
+	}
+	s := all[0].spec("loseResult", 1)
+	if c, err := s.Case(""); err != nil || len(c.Plan) != 2 || !c.Workload.Thorough ||
+		s.Situation != "at exit, shim died at exit" {
+		t.Errorf("%+v, %v, %s", s, err, c)
+	}
+	if deaths := (Options{Points: regexp.MustCompile("x")}).deaths(own); deaths != nil {
+		t.Errorf("a sweep of some points traces %v", deaths)
+	}
+}
+
+// Each function gets a case before any function gets another.
+func TestSpread(t *testing.T) {
+	hit := func(point string) situated {
+		return situated{candidate: candidate{Hit: pass(point, term.AtCall, 1, "exit")}}
+	}
+	const other = "stmt:containerd:runtime.Bundle.Delete:err-atomicDelete-b.Path"
+	all := []situated{hit(caught), hit(called), hit(called), hit(other)}
+	for n, want := range map[int][]string{2: {caught, other}, 9: {caught, other, called}} {
+		var got []string
+		for _, s := range spread(all, n) {
+			got = append(got, s.Point.String())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
 	}
 }

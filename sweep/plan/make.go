@@ -61,6 +61,11 @@ func Make(ctx context.Context, e Engine, o Options, parallel int) (Plan, error) 
 	if err := g.Wait(); err != nil {
 		return Plan{}, err
 	}
+	after, err := traceDeaths(ctx, e, o.Containerd, o.deaths(traces[:len(o.Workloads)]), parallel, w)
+	if err != nil {
+		return Plan{}, err
+	}
+	traces = append(traces, after...)
 	if err := o.markPure(ctx, traces); err != nil {
 		return Plan{}, err
 	}
@@ -69,6 +74,31 @@ func Make(ctx context.Context, e Engine, o Options, parallel int) (Plan, error) 
 		return p, err
 	}
 	return p.Complete(ctx)
+}
+
+// traceDeaths traces each of these cases furtherRuns times. It omits a case whose fault
+// does not fire in each run.
+func traceDeaths(ctx context.Context, e Engine, containerd string, cases []Spec, parallel int,
+	w *progress.Work) ([]Traces, error) {
+	all := make([]Traces, len(cases))
+	w.SetRemaining(len(cases) * furtherRuns)
+	var g errgroup.Group
+	g.SetLimit(max(parallel, 1))
+	for i, s := range cases {
+		fault := s.Last()
+		all[i] = Traces{Workload: s.Workload, Runs: make([][]Hit, furtherRuns), After: &fault}
+		for n := range furtherRuns {
+			g.Go(func() (err error) {
+				all[i].Runs[n], _, err = TraceAfter(ctx, e, containerd, s)
+				w.Step("")
+				return err
+			})
+		}
+	}
+	err := g.Wait()
+	return slices.DeleteFunc(all, func(t Traces) bool {
+		return slices.ContainsFunc(t.Runs, func(run []Hit) bool { return run == nil })
+	}), err
 }
 
 // markPure sets Pure for the hits of pure statements. It does nothing with --points,

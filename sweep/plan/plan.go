@@ -71,7 +71,9 @@ func New(o Options, traces []Traces) (Plan, error) {
 		return Plan{}, err
 	}
 	further := o.further()
-	own := slices.DeleteFunc(slices.Clone(traces), func(t Traces) bool { return slices.Contains(further, t.Workload) })
+	own := slices.DeleteFunc(slices.Clone(traces), func(t Traces) bool {
+		return t.After != nil || slices.Contains(further, t.Workload)
+	})
 	chosen, err := choose(o, candidates(own))
 	if err != nil {
 		return Plan{}, err

@@ -38,7 +38,7 @@ func traced() []Traces {
 		pass(method, AtMethod, 1, "delete"), pass(method, AtMethod, 2, "exit"),
 		pass(caught, term.AtStatement, 1, "create"),
 	}
-	return []Traces{{"task", [][]Hit{run, more}}, {"cri", [][]Hit{pod, pod}}}
+	return []Traces{{Workload: "task", Runs: [][]Hit{run, more}}, {Workload: "cri", Runs: [][]Hit{pod, pod}}}
 }
 
 func specs(t *testing.T, o Options) []string {
@@ -122,7 +122,7 @@ func TestAnEmptyPlanSaysWhichFilterEmptiedIt(t *testing.T) {
 	} {
 		traces := traced()
 		if filter == "--who daemon" {
-			traces = []Traces{{"cri", [][]Hit{{pass(method, AtMethod, 1, "exit")}}}}
+			traces = []Traces{{Workload: "cri", Runs: [][]Hit{{pass(method, AtMethod, 1, "exit")}}}}
 		}
 		_, err := New(o, traces)
 		var empty *EmptyError

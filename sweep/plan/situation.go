@@ -17,6 +17,13 @@ type situation []string
 
 func (s situation) String() string { return strings.Join(s, ", ") }
 
+// with returns the situation with one more feature.
+func (s situation) with(feature string) situation {
+	s = append(slices.Clone(s), feature)
+	slices.Sort(s)
+	return s
+}
+
 // distance returns the number of features that only one of two situations has.
 func (s situation) distance(o situation) int {
 	both := 0

@@ -32,6 +32,9 @@ type Spec struct {
 	// Situation describes the state in which the fault happens, if the case was added for
 	// this state. An example: "at exit, in a pod, other running".
 	Situation string `json:"situation,omitempty"`
+	// Thorough is set if runc's shim, and not the fake shim, uses the first container's id
+	// again, see harness.Workload.
+	Thorough bool `json:"thorough,omitempty"`
 	// Ending is set if Unsteady is only set because of the exit request.
 	Ending bool `json:"ending,omitempty"`
 }
@@ -87,12 +90,15 @@ func (s Spec) String() string {
 // another plan of the same case may set it differently.
 func (s Spec) Key() string {
 	last := s.Last()
-	text := fmt.Sprintf("%s %d %s %s %s", last.Point, last.Nth, last.Action, last.Path, s.Workload)
+	text := fmt.Sprintf("%s %d %s %s %s", last.Point, last.Nth, last.repeated(), last.Path, s.Workload)
 	for _, f := range s.Faults[:len(s.Faults)-1] {
 		text += strings.TrimSuffix(" "+f.String()+" "+f.Meanwhile, " ")
 	}
 	if s.Own != nil {
 		text += " " + strings.Join(s.Own.Script, "; ")
+	}
+	if s.Thorough {
+		text += " thorough"
 	}
 	return strings.TrimSuffix(text+" "+last.Meanwhile, " ")
 }
@@ -170,6 +176,7 @@ func (s Spec) Case(containerd string) (harness.Case, error) {
 		return harness.Case{}, err
 	}
 	c := harness.Case{Name: s.name(), Containerd: containerd, Workload: w}
+	c.Workload.Thorough = c.Workload.Thorough || s.Thorough
 	var about []string
 	for _, f := range s.Faults {
 		if f.Word() == "hang" && c.Workload.CallTimeout == 0 && !c.Workload.Bystander {
@@ -180,7 +187,7 @@ func (s Spec) Case(containerd string) (harness.Case, error) {
 			return harness.Case{}, err
 		}
 		c.Plan = append(c.Plan, fault)
-		about = append(about, fmt.Sprintf("%s at %s, while the client is at %s", f.Action, f.Point, f.Path))
+		about = append(about, fmt.Sprintf("%s at %s, while the client is at %s", f.repeated(), f.Point, f.Path))
 	}
 	c.About = fmt.Sprintf("%s (workload %s).", strings.Join(about, "; "), s.Workload)
 	return c, nil

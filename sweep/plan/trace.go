@@ -3,6 +3,8 @@ package plan
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
@@ -34,10 +36,12 @@ type Hit struct {
 	Ending bool
 }
 
-// Traces has the hits of a workload, one list for each run.
+// Traces has the hits of a workload, one list for each run. After, if not nil, is the
+// fault that happened in each run.
 type Traces struct {
 	Workload string
 	Runs     [][]Hit
+	After    *Fault
 }
 
 // Engine runs cases: a [runner.Runner].
@@ -114,6 +118,37 @@ func Trace(ctx context.Context, e Engine, o Options, name string) ([]Hit, error)
 		return nil, ended
 	}
 	return Hits(t), nil
+}
+
+// TraceAfter runs a case with one fault, and returns its hits and the index of the
+// fault's hit. The list is nil if the fault does not fire.
+func TraceAfter(ctx context.Context, e Engine, containerd string, s Spec) (all []Hit, at int, err error) {
+	c, err := s.Case(containerd)
+	if err != nil {
+		return nil, 0, err
+	}
+	c.Workload.Settle = time.Second // a short wait: the sweep, and not this trace, reports leaks
+	fault := s.Last()
+	for range s.MaxRuns() {
+		t, err := e.Trace(ctx, c)
+		if ctx.Err() != nil {
+			return nil, 0, context.Cause(ctx)
+		}
+		if t.Verdict.UnableHere() {
+			return nil, 0, err
+		}
+		if err != nil || t.Verdict.Outcome == harness.Invalid {
+			continue
+		}
+		all := Hits(t)
+		at := slices.IndexFunc(all, func(p Hit) bool {
+			return p.Point == fault.Point && p.Nth == fault.Nth && p.Takes(fault.Action)
+		})
+		if at >= 0 {
+			return all, at, nil
+		}
+	}
+	return nil, 0, nil
 }
 
 // Hits returns the hits of a trace at which a fault can happen.

@@ -91,7 +91,7 @@ func TestTypedErrorsArePlanned(t *testing.T) {
 		{Point: failpoints.MustPoint(called), Moment: term.AtCall, Nth: 1, Path: "create", Callee: "os.Mkdir"},
 		{Point: failpoints.MustPoint("rpc:containerd:Task.Delete:exit"), Moment: AtMethod, Nth: 1, Path: "delete"},
 	}
-	p, err := New(Options{}, []Traces{{"task", [][]Hit{run}}})
+	p, err := New(Options{}, []Traces{{Workload: "task", Runs: [][]Hit{run}}})
 	if err != nil {
 		t.Fatal(err)
 	}
