@@ -142,7 +142,7 @@ func TestEndsThatAreNotAsSaid(t *testing.T) {
 		"the wrong way round": {change: true, odds: 1, want: badEnd + ": none of 120 runs showed"},
 		"no bug":              {odds: 0, want: badEnd},
 		"another bug": {odds: 0, other: map[int]bool{0: true},
-			want: "none of 12 runs showed the bug that is looked for: violated otherwise 12"},
+			want: "none of 12 runs showed the bug that is looked for: 12 of 12 runs violated otherwise"},
 		"the bad end does not build":     {odds: 1, skip: map[int]error{0: broken}, want: broken.Error()},
 		"the good end does not build":    {odds: 1, skip: map[int]error{9: broken}, want: broken.Error()},
 		"another bug at the good end":    {odds: 1, other: map[int]bool{9: true}, want: goodEnd},

@@ -13,7 +13,7 @@ const (
 	Held    Outcome = "held"
 	Bug     Outcome = "violated"           // the run shows the bug
 	Other   Outcome = "violated otherwise" // only other bugs show, which may hide this one
-	Invalid Outcome = "invalid"            // the run shows nothing
+	Invalid Outcome = "invalid"            // the run is inconclusive
 )
 
 // Tally counts the outcomes of a revision's runs.
@@ -30,12 +30,16 @@ func (t Tally) Runs() (n int) {
 // Odds returns how often the bug has shown in the valid runs.
 func (t Tally) Odds() Odds { return Odds{Shown: t[Bug], Runs: t.Runs() - t[Invalid]} }
 
-// String formats the counts: "held 7, invalid 1".
+// String formats the counts: "7 of 8 runs held, 1 invalid".
 func (t Tally) String() string {
 	var parts []string
 	for _, o := range []Outcome{Held, Bug, Other, Invalid} {
 		if t[o] > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d", o, t[o]))
+			of := ""
+			if len(parts) == 0 {
+				of = fmt.Sprintf("of %d runs ", t.Runs())
+			}
+			parts = append(parts, fmt.Sprintf("%d %s%s", t[o], of, o))
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -129,8 +129,8 @@ func TestBisectAnswer(t *testing.T) {
 	}, 90*time.Second)
 	want := `first fixed: v1.7.4, or one of these untested revisions: v1.7.3 (after v1.7.2)
 the bug: shim
-  bad   v1.7.2: violated 12
-  good  v1.7.5: held 8, invalid 1
+  bad   v1.7.2: 12 of 12 runs violated
+  good  v1.7.5: 8 of 9 runs held, 1 invalid
   skip  v1.7.3: no such release
 ran 2 of 4 revisions, 21 runs, in 1m30s
 the bad end had the bug in 12 of 12 runs: its odds are at least 64 %; a good revision held 8 times

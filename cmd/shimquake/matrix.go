@@ -42,7 +42,7 @@ func matrixCommand() *cobra.Command {
 		Long: `Run each bug's case on each release as often as its odds require, and print where the catalogue is
 wrong. An interrupted run continues with the journal in --out. It does not repeat cells with the same case.
 
-Exit status: 0 all cells match the catalogue, 1 a cell differs, 2 wrong usage, 3 a cell shows nothing.`,
+Exit status: 0 all cells match the catalogue, 1 a cell differs, 2 wrong usage, 3 a cell is inconclusive.`,
 		Example: `  shimquake matrix --releases v1.7.35,v2.3.7,v2.4.2
   shimquake matrix 8981 7496 --releases v1.7.3,v1.7.4,v2.3.7,v2.4.2
   shimquake matrix --ends 7496 8981`,

@@ -188,7 +188,7 @@ func TestASweepThatShowsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	a = shimquake(t, nil, "sweep", "--plan", s.plan(), "--replay", "0", "--out", s.at("unfired"))
-	if a.status != statusInvalid || !strings.Contains(a.out, "2 planned, 2 executed, 1 fired") ||
+	if a.status != statusInvalid || !strings.Contains(a.out, "2 cases planned, 2 executed, 1 fired") ||
 		!strings.Contains(a.out, "not fired") {
 		t.Errorf("a fault that does not fire: %d, %s%s", a.status, a.out, a.err)
 	}

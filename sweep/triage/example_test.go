@@ -13,6 +13,8 @@ import (
 )
 
 // Two of three cases have the same finding: one cluster, with the window of its points.
+//
+//nolint:lll // the report does not wrap its lines
 func ExampleNewReport() {
 	p := plan.Plan{Version: "v2.4.2", Digest: "4836be6dd953e300", Places: map[failpoints.Point]plan.Place{}}
 	for line, statement := range []string{"fork", "parse", "connect"} {
@@ -32,9 +34,9 @@ func ExampleNewReport() {
 	fmt.Println(triage.NewReport(journal.Head{Plan: p}, results, nil))
 	// Output:
 	// sweep of containerd v2.4.2, plan 4836be6dd953e300
-	// 3 planned, 3 executed, 3 fired: 1 held, 2 violated, 0 invalid
+	// 3 cases planned, 3 executed, 3 fired: 1 held, 2 violated, 0 invalid
 	//
-	// NEW: shim-containerd-runtime.binary.start: when containerd dies: 2 points, 2 cases (crash 2; create 2; task 2)
+	// NEW: shim-containerd-runtime.binary.start: when containerd dies: 2 points, 2 cases (actions: crash 2; paths: create 2; workloads: task 2)
 	//     left:  leak shim: task=none bundle=gone
 	//     where: containerd runtime.binary.Start core/runtime/v2/binary.go:101..102 (2 of 2 points)
 	//

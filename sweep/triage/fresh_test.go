@@ -131,7 +131,7 @@ func TestMoreCasesThanAreKnown(t *testing.T) {
 			t.Errorf("%q: status %d of one case, %d of two, want 0 and %d\n%s",
 				c.options, one.Status(), two.Status(), c.want, two)
 		}
-		more := strings.Contains(two.String(), "NEW: more of start: it is known in at most 1 cases")
+		more := strings.Contains(two.String(), "NEW: more of start: it is known in at most 1 case of")
 		if more != (c.want == 1) {
 			t.Errorf("%q: %s", c.options, two)
 		}

@@ -28,8 +28,8 @@ func (r Report) String() string {
 	if r.Again > 0 {
 		again = fmt.Sprintf(" (%d fired only when tried again)", r.Again)
 	}
-	b.Line("%d planned, %d executed, %d fired: %d held, %d violated, %d invalid%s",
-		r.Planned, r.Executed, r.Fired, r.Held, r.Violated, r.Executed-r.Fired, again)
+	b.Line("%s planned, %d executed, %d fired: %d held, %d violated, %d invalid%s",
+		number(r.Planned, "case"), r.Executed, r.Fired, r.Held, r.Violated, r.Executed-r.Fired, again)
 	if lacks := r.Lacks(); lacks != "" {
 		b.Line("")
 		b.Line("CUT OFF: %s", lacks)
@@ -44,7 +44,7 @@ func (r Report) String() string {
 			b.Line("GONE: %s: known of this release, but its case did not show it: %s%s", k.ID, k.Title, k.Again())
 		case k.Exceeds():
 			b.Line("")
-			b.Line("NEW: more of %s: it is known in at most %d cases of %s: %s", k.ID, k.Most, r.Version, k.counts())
+			b.Line("NEW: more of %s: it is known in at most %s of %s: %s", k.ID, number(k.Most, "case"), r.Version, k.counts())
 			k.where(&b)
 		case k.Cases > 0 || k.Shown != nil:
 			b.Line("")
@@ -84,7 +84,7 @@ func (m Missed) write(b *quote.Text) {
 		excuse = ", inconclusive"
 	}
 	b.Line("")
-	b.Line("invalid: %d cases%s: %s", len(m.Cases), excuse, short(m.Why))
+	b.Line("invalid: %s%s: %s", number(len(m.Cases), "case"), excuse, short(m.Why))
 	for i, c := range m.Cases[:min(len(m.Cases), maxMissed)] {
 		if m.whys[i] != m.Why {
 			c += ": " + short(m.whys[i])
@@ -109,8 +109,8 @@ func (c Cluster) counts() string {
 	if c.Cases == 0 {
 		return "0 cases"
 	}
-	return fmt.Sprintf("%d points, %d cases (%s; %s; %s)", c.Points, c.Cases,
-		tally(c.Actions), tally(c.Paths), tally(c.Workloads))
+	return fmt.Sprintf("%s, %s (actions: %s; paths: %s; workloads: %s)",
+		number(c.Points, "point"), number(c.Cases, "case"), tally(c.Actions), tally(c.Paths), tally(c.Workloads))
 }
 
 // Again describes the replays of the catalogue's case, if the sweep's run of it did not
@@ -157,6 +157,14 @@ func byCount(counts map[string]int) []string {
 	return slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), strings.Compare(a, b))
 	})
+}
+
+// number returns "1 case" or "2 cases".
+func number(n int, of string) string {
+	if n != 1 {
+		of += "s"
+	}
+	return fmt.Sprintf("%d %s", n, of)
 }
 
 func tally(counts map[string]int) string {
