@@ -69,13 +69,13 @@ type Kind string
 
 // The kinds.
 const (
-	Defect  Kind = "defect"
-	Race    Kind = "race"
-	Lead    Kind = "lead"
-	Residue Kind = "residue"
+	Defect      Kind = "defect"
+	Race        Kind = "race"
+	Unconfirmed Kind = "unconfirmed"
+	Residue     Kind = "residue"
 )
 
-var kinds = []Kind{Defect, Race, Lead, Residue}
+var kinds = []Kind{Defect, Race, Unconfirmed, Residue}
 
 // Kinds returns all kinds.
 func Kinds() []Kind { return slices.Clone(kinds) }
@@ -83,10 +83,10 @@ func Kinds() []Kind { return slices.Clone(kinds) }
 // Means explains a kind to a person.
 func (k Kind) Means() string {
 	return map[Kind]string{
-		Defect:  "its trigger happens on real nodes",
-		Race:    "its trigger happens on real nodes, and the timing decides whether the bug shows",
-		Lead:    "shown only with an injected error that containerd is not known to return at this place",
-		Residue: "harmless and expected, so a run with it does not fail",
+		Defect:      "its trigger happens on real nodes",
+		Race:        "its trigger happens on real nodes, and the timing decides whether the bug shows",
+		Unconfirmed: "only an injected error shows it, and containerd is not known to return this error there",
+		Residue:     "harmless and expected, so a run with it does not fail",
 	}[k]
 }
 
@@ -102,6 +102,9 @@ const (
 )
 
 var severities = []Severity{Critical, High, Medium, Low}
+
+// Severities returns all severities, the worst first.
+func Severities() []Severity { return slices.Clone(severities) }
 
 // Symptoms are the effects that users see, by the tool that shows them.
 type Symptoms struct {
@@ -166,8 +169,8 @@ func (b Bug) Applies(release string) bool { return b.Releases.Applies(release) }
 func (s Severity) Means() string {
 	return map[Severity]string{
 		Critical: "everyday operation loses a container, leaks a shim or gives a wrong result",
-		High:     "a leftover stays until it is removed by hand, or a fault leads to a wrong exit code",
-		Medium:   "a restart of containerd repairs it, or only a rare fault triggers it",
+		High:     "a leftover stays until an operator removes it, or a fault leads to a wrong exit code",
+		Medium:   "a restart or another call of the client repairs it, or only a rare fault triggers it",
 		Low:      "it causes a wrong or missing event or leaves an empty directory, or needs a very rare fault",
 	}[s]
 }

@@ -80,20 +80,32 @@ var keyCounts = sync.OnceValue(func() map[string]int {
 	return of
 })
 
-// RarestKeys returns at most so many log statements of the bug's newest signature, those
-// that the fewest other bugs log first.
+// RarestKeys returns at most so many log statements and errors of the bug's newest
+// signature, the rarest in the catalogue first. It leaves out short ones, such as
+// "task %s: %w", because a search for them finds unrelated lines.
 func (b Bug) RarestKeys(most int) (keys []string) {
 	all := b.Signatures()
 	if len(all) == 0 {
 		return nil
 	}
 	for _, key := range all[len(all)-1].Keys {
-		if !strings.HasPrefix(key, "code ") && Rarity(key) > 0.3 {
+		kind, format, _ := strings.Cut(key, " ")
+		if kind != "code" && words(format) > 2 && Rarity(key) > 0.3 {
 			keys = append(keys, key)
 		}
 	}
 	slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(Rarity(b), Rarity(a)) })
 	return keys[:min(most, len(keys))]
+}
+
+// words returns the number of words in a format string, without its verbs.
+func words(format string) (n int) {
+	for word := range strings.FieldsSeq(format) {
+		if !strings.Contains(word, "%") {
+			n++
+		}
+	}
+	return n
 }
 
 // ReadSignatures parses the output of WriteSignatures.

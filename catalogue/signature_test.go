@@ -41,3 +41,18 @@ func TestSignaturesAreOfBugs(t *testing.T) {
 		}
 	}
 }
+
+// The signature of this bug has the error "task %s: %w", which nearly any line matches.
+func TestRarestKeysAreLongEnoughToSearchFor(t *testing.T) {
+	b, err := FindBug("client-cannot-retry-delete")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const short, long = "error task %s: %w", "error failed to invoke shutdown: %w"
+	if all := b.Logs(""); !slices.Contains(all, short) || !slices.Contains(all, long) {
+		t.Fatalf("the signature changed: %q", all)
+	}
+	if keys := b.RarestKeys(100); slices.Contains(keys, short) || !slices.Contains(keys, long) {
+		t.Errorf("%q, want %q and not %q", keys, long, short)
+	}
+}

@@ -27,7 +27,7 @@ var why = map[rank.Why]string{
 	rank.OtherOne:    "- that release is not affected (%s)",
 	rank.NotLooked:   "- untested on that release (%s)",
 	rank.OtherClient: "- needs kubelet as the client, not %s",
-	rank.Doubtful:    "- is a lead: no function is known to fail in this way%s",
+	rank.Unconfirmed: "- is unconfirmed: only an injected error shows it%s",
 	rank.Harmless:    "- is harmless%s",
 }
 

@@ -268,8 +268,8 @@ func WhyNone(b catalogue.Bug) string {
 	switch {
 	case b.Kind == catalogue.Residue:
 		return "it is a residue, which is harmless and expected"
-	case b.Kind == catalogue.Lead:
-		return "it is a lead: no real error in containerd is known to trigger it"
+	case b.Kind == catalogue.Unconfirmed:
+		return "it is unconfirmed: no real error in containerd is known to trigger it"
 	case len(b.Cases) == 0 && IssueOf(b.ID) == "":
 		return "no case reproduces it"
 	}

@@ -125,7 +125,7 @@ func TestWhichBugsAreNotFiled(t *testing.T) {
 	}
 	for id, want := range map[string]string{
 		"containerd-7496": "no issue yet", "containerd-8557": "no issue, because no case",
-		"exit-repeated": "because it is a residue", "oom-watch-cancelled": "because it is a lead",
+		"exit-repeated": "because it is a residue", "oom-watch-cancelled": "because it is unconfirmed",
 		"shim-kept-at-load": "covers it: shimquake show shim-not-cleaned-at-load --issue",
 	} {
 		b, err := catalogue.FindBug(id)

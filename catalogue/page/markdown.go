@@ -24,6 +24,8 @@ func Markdown(x catalogue.Bug) string {
 		switch s.label {
 		case upstream:
 			text = links(x, text)
+		case severity:
+			text = fmt.Sprintf("[%s](README.md#severities)", text)
 		case findings:
 			text = linkFindings.ReplaceAllString(text, "[$0](../reference.md#facts)")
 		}
@@ -66,12 +68,16 @@ func Index(bugs []catalogue.Bug) string {
 	for _, k := range catalogue.Kinds() {
 		fmt.Fprintf(&b, "| %s | %s |\n", k, k.Means())
 	}
+	b.WriteString("\n## Severities\n\n| severity | meaning |\n|---|---|\n")
+	for _, s := range catalogue.Severities() {
+		fmt.Fprintf(&b, "| %s | %s |\n", s, s.Means())
+	}
 	var last catalogue.Severity
 	for _, x := range bugs {
 		if x.Severity != last {
 			last = x.Severity
-			fmt.Fprintf(&b, "\n## %s: %s\n\n| bug | what you see | kind | releases | shown in runs |\n|---|---|---|---|---|\n",
-				strings.ToUpper(string(last[:1]))+string(last[1:]), last.Means())
+			fmt.Fprintf(&b, "\n## %s\n\n| bug | what you see | kind | releases | shown in runs |\n|---|---|---|---|---|\n",
+				strings.ToUpper(string(last[:1]))+string(last[1:]))
 		}
 		fmt.Fprintf(&b, "| [`%s`](%s.md) | %s | %s | %s | %s |\n", x.ID, x.ID, x.Title, x.Kind, short(x), shown(x))
 	}

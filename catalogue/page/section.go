@@ -30,7 +30,7 @@ func sections(x catalogue.Bug) (all []section) {
 	add("cause", x.Why)
 	add("code", place(x))
 	add("releases", Releases(x.Releases))
-	add("severity", fmt.Sprintf("%s, because %s", x.Severity, x.Severity.Means()))
+	add(severity, string(x.Severity))
 	add("kind", fmt.Sprintf("%s: %s", x.Kind, x.Kind.Means()))
 	add(upstream, threads(x))
 	add("evidence", evidence(x))
@@ -49,6 +49,7 @@ func sections(x catalogue.Bug) (all []section) {
 const (
 	upstream = "upstream"
 	findings = "findings"
+	severity = "severity"
 )
 
 // place returns the place in containerd's code, with the release of its line numbers.
@@ -175,8 +176,11 @@ func symptoms(x catalogue.Bug) string {
 		lines = append(lines, "a log line that matches `"+re.String()+"`")
 	}
 	for _, key := range x.RarestKeys(shownKeys) {
-		_, format, _ := strings.Cut(key, " ")
+		kind, format, _ := strings.Cut(key, " ")
 		label := "containerd's log"
+		if kind == "error" {
+			label = "an error of containerd"
+		}
 		if strings.Contains(format, "%") {
 			label += " (format string)"
 		}
@@ -244,8 +248,11 @@ func threads(x catalogue.Bug) string {
 
 // relation returns the relation of a thread to the bug in words.
 func relation(x catalogue.Bug, t catalogue.Thread) string {
-	if t.Word == "fix" && x.Releases.Open() {
+	switch {
+	case t.Word == "fix" && x.Releases.Open():
 		return "a fix that no release has:"
+	case t.Word == "compare" && strings.Contains(t.Name, "@"):
+		return "a commit about a similar bug:"
 	}
 	return map[string]string{"issue": "this bug:", "fix": "fixed by", "compare": "a similar bug:"}[t.Word]
 }
@@ -260,8 +267,8 @@ func evidence(x catalogue.Bug) string {
 			catalogue.Read:     "the cause was checked in containerd's source",
 			catalogue.Reported: "an upstream issue reports it",
 		}[w]
-		if o := x.Odds; w == catalogue.Ran && o.Of > 0 {
-			text = fmt.Sprintf("%d of %d runs of the case below showed it on %s", o.Shown, o.Of, bad)
+		if o := x.Odds; w == catalogue.Ran && o.Of > 0 && len(x.Cases) > 0 {
+			text = fmt.Sprintf("%d of %d runs of `%s` showed it on %s", o.Shown, o.Of, x.Cases[0].Name, bad)
 		}
 		ways = append(ways, text)
 	}

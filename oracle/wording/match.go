@@ -83,7 +83,7 @@ var events = map[string]string{
 }
 
 var whats = map[string]string{
-	fact.Removal: "OBJECT that cannot be removed", fact.IDReuse: "the id of OBJECT that cannot be used again",
+	fact.Removal: "OBJECT that cannot be removed", fact.IDReuse: "OBJECT id that cannot be reused",
 	fact.Boot: "a containerd that does not start", fact.Listing: "a list of all objects that fails",
 	fact.ARestart: "a containerd that does not respond after a restart", fact.Shutdown: "a shim that ignores SIGTERM",
 	fact.Death: "an exit of containerd", fact.ALog: "a message that containerd logs too often",

@@ -76,8 +76,8 @@ const (
 	NotLooked Why = "not-looked-at"
 	// OtherClient: it needs another client than the reported one.
 	OtherClient Why = "other-client"
-	// Doubtful: it is a lead, because no function is known to fail in this way.
-	Doubtful Why = "lead"
+	// Unconfirmed: only an injected error shows it.
+	Unconfirmed Why = "unconfirmed"
 	// Harmless: it is a known residue, and no violation.
 	Harmless Why = "residue"
 )
@@ -96,7 +96,7 @@ var points = map[Why]int{
 	Named: 8, Explains: 4, Brings: 1, MayLeave: 1, Needs: 3, Nearly: 1, AtPlace: 3,
 	Unexplained: -3, Unneeded: -2, Unreported: -1, Otherwise: -2, Conflicts: -5,
 	OtherOne: -100, OtherClient: -3,
-	NotLooked: -2, Doubtful: -2, Harmless: -3,
+	NotLooked: -2, Unconfirmed: -2, Harmless: -3,
 }
 
 // excluding are the reasons that exclude a bug.
@@ -117,10 +117,10 @@ func Rank(r read.Report, release string, bugs []catalogue.Bug) []Fit {
 }
 
 // met returns 0 for a bug that users reported and a release fixed, and 1 if there is no
-// fix. It returns 2 for a bug that only faults have shown, and 3 for a lead.
+// fix. It returns 2 for a bug that only faults have shown, and 3 for an unconfirmed bug.
 func met(b catalogue.Bug) int {
 	switch {
-	case b.Kind == catalogue.Lead:
+	case b.Kind == catalogue.Unconfirmed:
 		return 3
 	case !slices.Contains(b.Verified.By, catalogue.Reported):
 		return 2
@@ -165,8 +165,8 @@ func fit(r read.Report, release string, b catalogue.Bug) Fit {
 	}
 	namespace := ok && r.Client == read.Ctr && c.Workload.API == "cri" // CRI ignores the namespace of ctr
 	switch b.Kind {
-	case catalogue.Lead:
-		f.add(Doubtful, "", nil, "")
+	case catalogue.Unconfirmed:
+		f.add(Unconfirmed, "", nil, "")
 	case catalogue.Residue:
 		f.add(Harmless, "", nil, "")
 	}
@@ -177,7 +177,7 @@ func fit(r read.Report, release string, b catalogue.Bug) Fit {
 			reported++
 		}
 	}
-	if b.Kind == catalogue.Lead && !slices.ContainsFunc(f.Reasons, func(x Reason) bool { return x.Why == Named }) {
+	if b.Kind == catalogue.Unconfirmed && !slices.ContainsFunc(f.Reasons, func(x Reason) bool { return x.Why == Named }) {
 		out = true
 	}
 	f.Clears = !out && 2*reported > total && f.Score >= bar && !elsewhere(r)

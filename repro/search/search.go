@@ -239,8 +239,8 @@ func (s Search) take(p plan.Plan, q *queue, i int, v harness.Verdict, res *Resul
 	f := fitOf(res.Targets, r.Found)
 	q.learn(i, f, res.Targets)
 	var c *candidate
-	known, lead := s.knownAs(p.Specs[i], r.Found)
-	if f.all(res.Targets) && !lead {
+	known, unconfirmed := s.knownAs(p.Specs[i], r.Found)
+	if f.all(res.Targets) && !unconfirmed {
 		c = &candidate{result: r, fit: f, known: known}
 		c.logged, c.alike = s.Logged(v)
 	}
@@ -254,14 +254,14 @@ func (s Search) take(p plan.Plan, q *queue, i int, v harness.Verdict, res *Resul
 }
 
 // knownAs returns the known bug that explains the findings of a case at its place, or
-// "". It also reports whether that bug is a lead: a bug for which no function is known
-// to fail in this way.
-func (s Search) knownAs(spec plan.Spec, found []finding.Finding) (id string, lead bool) {
+// "". It also reports whether that bug is unconfirmed: no function is known to fail in
+// this way.
+func (s Search) knownAs(spec plan.Spec, found []finding.Finding) (id string, unconfirmed bool) {
 	for _, b := range s.Known {
 		if b.Sweep != nil && b.Releases.MayApply(s.Release) && slices.ContainsFunc(found, func(f finding.Finding) bool {
 			return finding.AnyMatches(b.Sweep.Match, f)
 		}) && triage.AppliesTo(*b.Sweep, spec) {
-			return b.ID, b.Kind == catalogue.Lead
+			return b.ID, b.Kind == catalogue.Unconfirmed
 		}
 	}
 	return "", false
