@@ -13,7 +13,8 @@ import (
 // Bug is everything that is known about one bug, from a file in bugs/. Sweeps, the
 // oracle, the matrix, `shimquake repro` and the pages of docs/bugs/ use it.
 type Bug struct {
-	// ID is containerd-NUMBER if upstream has an issue for exactly this bug, else words.
+	// ID is containerd-NUMBER if upstream has an issue for exactly this bug. Otherwise it
+	// is a short name, such as shim-not-loaded.
 	ID string `yaml:"id"`
 	// Title says what a user loses or sees, in at most 70 characters.
 	Title string `yaml:"title"`
@@ -26,17 +27,18 @@ type Bug struct {
 	Trigger string `yaml:"trigger"`
 	// Symptoms are the effects that users see and report.
 	Symptoms Symptoms `yaml:"symptoms,omitempty"`
-	// Left are the findings that its case has on a release with the bug: all of these or,
-	// with OneOf, at least one. May are findings that some runs have in addition. Findings
-	// that follow from another one need no entry (compare.Companions).
+	// Left are the findings that a run of the bug's case must have on an affected release.
+	// If OneOf is set, one of them is enough. May are findings that some runs have in
+	// addition. Findings that follow from another one need no entry (compare.Companions).
 	Left  []finding.Match `yaml:"left,omitempty"`
 	May   []finding.Match `yaml:"may,omitempty"`
 	OneOf bool            `yaml:"oneOf,omitempty"`
 	// Beside are the ids of other bugs that its case also shows.
 	Beside []string `yaml:"beside,omitempty,flow"`
-	// Window is the place in containerd's code, in the newest release with the bug.
-	// Example: "binary.Start core/runtime/v2/binary.go:105..140". Package repro/rank looks
-	// for the functions of a report in it.
+	// Window names the functions of containerd in which the bug is triggered, with the
+	// lines of the newest affected release. Example: "binary.Start
+	// core/runtime/v2/binary.go:105..140". Package repro/rank ranks a bug higher if its
+	// Window has a function that the user's logs or stacks name.
 	Window string `yaml:"window,omitempty"`
 	// Releases says which releases have the bug.
 	Releases affected.Releases `yaml:"releases"`
@@ -51,8 +53,8 @@ type Bug struct {
 	Odds Odds `yaml:"odds,omitempty"`
 	// Until is a workaround for operators.
 	Until string `yaml:"until,omitempty"`
-	// Takes are the conditions that a bug without a case needs on a node, such as
-	// "nri-refused". Package repro/read defines them.
+	// Takes are the conditions on a node without which the bug does not occur, such as
+	// "nri-refused". Only bugs without a case have them. Package repro/read defines them.
 	Takes []string `yaml:"takes,omitempty,flow"`
 	// Tried describes the attempts to reproduce a bug that has no case.
 	Tried string `yaml:"tried,omitempty"`
@@ -138,7 +140,7 @@ type Verified struct {
 	// By are the kinds of evidence: ran (a run showed it), read (containerd's source was
 	// read), reported (an upstream thread has it).
 	By []Way `yaml:"by,flow"`
-	// How has what the other fields do not say about the runs, with figures.
+	// How describes the runs and the check of the source, with figures that Odds lacks.
 	How string `yaml:"how,omitempty"`
 }
 

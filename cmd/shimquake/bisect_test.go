@@ -49,7 +49,7 @@ func TestBadInputOfBisect(t *testing.T) {
 	}{
 		{"umount-delayed", statusUsage, "needs --good and --bad"},
 		{"umount-delayd --good v1.7.35 --bad v1.7.2", statusUsage, `did you mean "umount-delayed"?`},
-		{"umount-delayed --good v1.7.35 --bad v1.7", statusUsage, "a release is written as"},
+		{"umount-delayed --good v1.7.35 --bad v1.7", statusUsage, "write a release as"},
 		{"umount-delayed --good v1.7.35 --bad src:.", statusUsage, "is not a release"},
 		{"umount-delayed --good a --bad b --source " + repository, statusUsage, "not a git checkout"},
 		{"umount-delayed --good v1.7.35 --bad v1.7.2 --by shin", statusUsage, `did you mean "shim"?`},

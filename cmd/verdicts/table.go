@@ -12,11 +12,11 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// width is the width of the text forms, in columns: terminals, mails and CI logs show
-// such lines unbroken.
+// width is the maximum width of a line of text, in columns. Terminals, mails and CI logs
+// show such lines unbroken.
 const width = 100
 
-// list joins words: held, violated.
+// list joins words with commas: "held, violated".
 func list(words []string) string { return quote.Line(strings.Join(words, ", ")) }
 
 // printTable prints the specs of each suite that ran, and the reason below each failed
@@ -63,7 +63,8 @@ func bySuite(rows []row) []row {
 // plain wraps without colours.
 var plain = formatter.New(formatter.ColorModeNone)
 
-// hang wraps a text behind a head at width, with the later lines below the first one.
+// hang wraps a text at width. The head is before the first line, and later lines are
+// indented by the head's length.
 func hang(head, text string) string {
 	indent := utf8.RuneCountInString(head)
 	lines := strings.Split(plain.Fiw(0, uint(width-indent), "%s", quote.Line(text)), "\n")
@@ -138,7 +139,7 @@ func printCount(out io.Writer, rows []row, notSelected int) error {
 	return nil
 }
 
-// put prints. printCount writes last, and returns an error of out.
+// put prints, and ignores errors. printCount writes last, and reports an error of out.
 func put(out io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintf(out, format, args...)
 }

@@ -5,10 +5,10 @@
 // refuses files of the cache. The copies are edited, and replace the modules. Edits keep
 // every line where it was, so stack traces and logs still match the release.
 //
-// Ttrpc weaves the methods between containerd and its shims. Statements weaves the code
-// of their lifecycle. folders.go lists the folders of that code for each line of
-// releases. A release that has moved some of it needs a line there, or it cannot be built
-// woven.
+// Ttrpc weaves the methods between containerd and its shims. Statements weaves the
+// code that creates, starts and deletes shims and tasks. folders.go lists the folders of
+// that code for each branch of releases. If a release moves the code to another folder,
+// add an entry to folders.go. Without it, the build with probes fails.
 package weave
 
 import (

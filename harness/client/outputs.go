@@ -15,7 +15,7 @@ import (
 // Reader reads the outputs of a task or of an exec from FIFOs, as dockerd does. It keeps
 // reading when containerd exits.
 type Reader struct {
-	// Slow limits the reader to 128 KiB/s, as for a busy client. The shim then still has
+	// Slow limits the reader to 125 KiB/s, like a busy client. The shim then still has
 	// unread output half a second after the process has ended.
 	Slow bool
 	// Unread makes the reader read nothing before Close, except for one chunk.
@@ -74,8 +74,8 @@ func (r *Reader) Input() string {
 	return r.io.Config().Stdin
 }
 
-// drain is how long Close waits for the last output. The shim has already copied all
-// output then, because it responds to Delete only after that.
+// drain is how long Close waits for the last output. The client closes after
+// the response to Delete, which the shim sends after it has copied all output.
 const drain = 2 * time.Second
 
 // Close waits for the end of the output, and removes the FIFOs. A second call does
@@ -95,7 +95,7 @@ func (r *Reader) Close() {
 	select {
 	case <-done:
 	case <-timeout.C:
-		is.Cancel() // after a killed shim, a running process may still have the FIFO open
+		is.Cancel() // a process of a killed fakeshim may still have the FIFO open
 		<-done
 	}
 	_ = is.Close() // the oracle reports a FIFO that is left
@@ -134,7 +134,7 @@ func (b *buffer) Write(p []byte) (int, error) {
 		<-b.from
 	}
 	if b.pace > 0 {
-		<-time.After(b.pace * time.Duration(len(p)/chunk)) // meanwhile the shim has the rest of the output
+		<-time.After(b.pace * time.Duration(len(p)/chunk)) // until then the shim cannot write the rest
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

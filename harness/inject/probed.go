@@ -51,14 +51,14 @@ func (p *probed) proof(ctx context.Context) harness.Firing {
 	if f.Count == 0 {
 		if n := p.passed(); n > 0 {
 			f.Proof = fmt.Sprintf("the point was executed too few times: %d", n)
-			if 2*n >= firstHit(p.in.plan[p.i].Do) { // perhaps the point is in a loop with a varying number of rounds
+			if 2*n >= firstHit(p.in.plan[p.i].Do) { // a loop may have run fewer rounds than in the traces
 				f.Miss = harness.MissTooFew
 			}
 		}
 		return f
 	}
 	if want := leastHits(p.in.plan[p.i].Do); f.Count < want {
-		return harness.Firing{Proof: fmt.Sprintf("happened only %s, but the last part of the term needs %s",
+		return harness.Firing{Proof: fmt.Sprintf("fired only %s, but its last action needs it to fire %s",
 			times(f.Count), times(want))}
 	}
 	f.Proof = fmt.Sprintf("fired %s, counted by the probe", times(f.Count))
@@ -71,7 +71,7 @@ func (p *probed) proof(ctx context.Context) harness.Firing {
 		case term.Cancel, term.Deadline:
 			if !contextObserved(h, hits[at+1:]) {
 				return harness.Firing{Miss: harness.MissUnobserved, Proof: fmt.Sprintf(
-					"%s, pid %d in its world: the context was ended at %s, but the call completed",
+					"%s, pid %d in its world: its context ended at %s, but the call completed",
 					h.Who,
 					h.PID,
 					h.Point,
@@ -108,9 +108,9 @@ func (p *probed) passed() (n int) {
 	return n
 }
 
-// contextObserved reports whether a call failed after the fault had ended its context. A
-// handler that ignores its context is not affected. At an exit point the probe itself
-// returns the context's error.
+// contextObserved reports whether a call failed after the fault had ended its context.
+// It returns false for a handler that ignores its context and completes. At an exit
+// point the probe itself returns the context's error.
 func contextObserved(h failpoints.Hit, later []failpoints.Hit) bool {
 	at, err := failpoints.ParsePoint(h.Point)
 	if err != nil || at.Where == "exit" {

@@ -14,17 +14,17 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// observations: each state that CRI reports for a pod or a container is possible at that
-// time. Its times are right, and its exit code and reason match. A time, exit code or
-// reason does not change in a later response. CRI's lists have the objects that
-// containerd has.
+// observations: each state that CRI reports for a pod or a container is possible at
+// that time. Its times match the calls and the payload's end, and its reason fits
+// its exit code. A time, exit code or reason does not change in a later response.
+// CRI's lists have the objects that containerd has.
 func observations(h *harness.History) (found []finding.Finding, problems []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil
 	}
 	for _, r := range stateReports(h) {
 		if r.err != nil && !fired(h, r.answered) {
-			found = append(found, about(r.object, r.id, fact.FieldState, fact.NotSet, r.err.Said, "it is there"))
+			found = append(found, about(r.object, r.id, fact.FieldState, fact.NotSet, r.err.Said, "the object exists"))
 		}
 		for _, row := range stateRows {
 			if row.object == r.object && row.by == r.by && r.err == nil {
@@ -46,7 +46,7 @@ const (
 	byLastStatus  reporter = "the last ContainerStatus"
 	byFailedStart reporter = "ContainerStatus after a failed StartContainer"
 	byList        reporter = "ListContainers or ListPodSandbox"
-	byFirstList   reporter = "ListPodSandbox, of a sandbox that no response has named"
+	byFirstList   reporter = "ListPodSandbox, before the response to RunPodSandbox"
 	byStop        reporter = "a successful StopContainer or StopPodSandbox"
 )
 
@@ -99,12 +99,13 @@ type stateRow struct {
 	// wrong reports whether a state is impossible, if the row applies.
 	wrong func(state string) bool
 	is    string
-	// because returns the reason, or the state that CRI must report. "": the row does not
-	// apply.
+	// because returns why the state is impossible, or "" if the row does not apply. A
+	// function made by must returns the only possible state.
 	because func(*harness.History, stateReport) string
 }
 
-// stateRows are the impossible states, and the faults after which they may be reported.
+// stateRows are the checks of reported states. A check with faultless is only for reports
+// before the first fault.
 var stateRows = []stateRow{
 	{fact.ASandbox, byStatus, is(criview.Ready), fact.TooLate, stoppedPod},
 	{fact.ASandbox, byStatus, is(criview.Ready), fact.TooLate, lostPod},
@@ -213,7 +214,7 @@ func halfMade(h *harness.History, r stateReport) string {
 }
 
 // saidToHaveExited applies after ContainerStatus reported that the container had exited,
-// unless a fault broke a call of containerd.
+// unless a fault may have kept containerd from storing that.
 func saidToHaveExited(h *harness.History, r stateReport) string {
 	said := slices.ContainsFunc(slices.Concat(h.CRI.Statuses, h.CRI.NotStarted), func(s criview.Status) bool {
 		return s.ID == r.id && s.State == criview.Exited && !s.Seen.After(r.asked)
@@ -224,7 +225,7 @@ func saidToHaveExited(h *harness.History, r stateReport) string {
 	if !said || removed || broken(h, r.answered) {
 		return ""
 	}
-	return "its status was that"
+	return "ContainerStatus had reported its exit"
 }
 
 // failedStart applies to a container whose start has failed. CRI reports such a container
@@ -236,9 +237,9 @@ func failedStart(h *harness.History, r stateReport) string {
 	return criview.Exited + ": " + startFailed
 }
 
-// stoppedOnce applies to a container after its only stop. The history keeps the first of
-// equal statuses, with the time of the last request. If the client repeated the stop, the
-// container may have ended between the two.
+// stoppedOnce applies to a container after its only stop. The history merges
+// equal statuses into one with the time of the last request. So it does not show whether
+// the container had ended between two stops, and such a container is not checked.
 func stoppedOnce(h *harness.History, r stateReport) string {
 	i, at := stopBefore(h, r.id)
 	restarted := slices.ContainsFunc(h.Deaths, func(d daemon.Death) bool { return d.At.After(at) })
@@ -278,10 +279,10 @@ func stillRuns(h *harness.History, r stateReport) string {
 	return ""
 }
 
-// learnBound is how long CRI may report a container that has ended as running or UNKNOWN.
-// CRI gives each try to handle an exit 10 s (handleEventTimeout), and tries again a
-// second later (internal/cri/server/events). A restart of containerd begins this time
-// anew.
+// learnBound is how long after a container's end CRI may report the container as
+// running or UNKNOWN. CRI gives each try to handle an exit 10 s (handleEventTimeout),
+// and tries again a second later (internal/cri/server/events). A restart of containerd
+// begins this time anew.
 const learnBound = 25 * time.Second
 
 // endedLongAgo applies to a container that has ended so long ago that CRI must know.

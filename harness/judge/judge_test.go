@@ -241,7 +241,7 @@ func TestRules(t *testing.T) {
 		"the id cannot be used " +
 			"again": {func(h *harness.History) {
 			h.Reuse = &harness.Reuse{Err: failed("AlreadyExists",
-				"it is there")}
+				"the object exists")}
 		}, "liveness container what=id-reuse code=AlreadyExists"},
 		"its second use leaves something": {func(h *harness.History) {
 			h.Reuse.After.Inventory.FIFOs = []string{"/f"}

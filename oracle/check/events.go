@@ -25,16 +25,16 @@ type Lifecycle struct {
 	// Begun is the time of the client's first call for the container. ExitedFrom is the
 	// earliest possible time of the container's end.
 	Begun, ExitedFrom time.Time
-	// SentBy has, by topic, the time by which the shim must have sent an event again.
-	// containerd did not receive the event at first, and the shim kept running without a
-	// Shutdown. It has no entry for other events.
+	// SentBy maps a topic to the latest time at which the shim must send its event again.
+	// It has an entry only if containerd did not receive the first event, and the shim kept
+	// running without a Shutdown.
 	SentBy map[string]time.Time
-	// Told are the times in which containerd knew the exit and the delete from the shim,
-	// so that it must not publish these events itself.
+	// Told are the periods after containerd had received the exit and the delete from the
+	// shim. In them containerd must not publish these events itself.
 	Told []event.Gap
 	// NotBefore is a time at which the container still ran. NotAfter is the latest time
-	// at which its end can have been noticed. If NotAfter is zero, only the arrival of an
-	// event limits the event's time.
+	// at which its end can have been noticed. If NotAfter is zero, the exit
+	// time in an event is only limited by the event's arrival.
 	NotBefore, NotAfter time.Time
 }
 
@@ -44,7 +44,6 @@ type Lifecycle struct {
 const lateGrace = 2 * time.Second
 
 // clockGrace is how far apart two processes on one machine may record the same moment.
-// The kernel's clock for the end of a process ticks every 10 ms.
 const clockGrace = 50 * time.Millisecond
 
 // Events returns the findings about events. Create, start, exit and delete of a container
@@ -194,9 +193,9 @@ func (r *incarnation) begins(create *event.Task) bool {
 	return r.first[4] != nil
 }
 
-// repeats returns the facts of a repeated event of an init. If its time differs from the
-// first event, the shim did not send it again: containerd published it, although it knew
-// the shim's report.
+// repeats returns the facts of a repeated event of an init. The shim did not send the
+// second event if its time differs and lies in a period of Told. Then containerd
+// published it, although the shim had reported the exit.
 func (c *containerEvents) repeats(first, again *event.Task) fact.Facts {
 	fs := Repeats(first, again)
 	if c.life != nil && fs[fact.Repeat] == fact.SameAgain && !first.Sent.Equal(again.Sent) &&
@@ -248,8 +247,8 @@ func (c *containerEvents) complete(e *event.Task) []finding.Finding {
 }
 
 // ofLife compares an event with the known pid and end of the container. If NotAfter is
-// zero, the time may be that of a cleanup: later than the end, but not later than the
-// event's arrival.
+// zero, containerd's cleanup of a dead shim may have set the exit time. Then it is later
+// than the end, but not later than the event's arrival.
 func (c *containerEvents) ofLife(e *event.Task) []finding.Finding {
 	if c.life == nil {
 		return nil
@@ -310,8 +309,8 @@ func (c *containerEvents) exec(run *incarnation, e *event.Task) []finding.Findin
 }
 
 // missing compares the events with the known life of the container. An event is due from
-// the earliest time at which its cause can have happened. An event of any use of the id
-// counts.
+// the earliest time at which its cause can have happened. An event is not missing
+// if it belongs to another use of the id.
 func (c *containerEvents) missing(gaps []event.Gap) []finding.Finding {
 	if c.life == nil {
 		return nil

@@ -8,17 +8,18 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// heldWhileBack are the steps while a call is held: the client cancels the call and
-// retries. The sleep gives the retry time to reach the same method.
+// heldWhileBack are the steps while a call is held. The client cancels the call, and
+// retries by itself when the call has returned. During the sleep the retry can reach the
+// same method.
 const heldWhileBack = "cancel call,await call,sleep 100ms,release"
 
 // isEvents reports whether a hit is in containerd's Events service, to which shims
 // forward events.
 func isEvents(p plan.Hit) bool { return p.Point.Service() == "Events" }
 
-// retry plans cases in which the client cancels its call and retries immediately. It does
-// so at each ttrpc method, and at each statement of a create or delete. At methods it
-// also plans cases in which the call is held until the retry is in progress.
+// retry plans cases in which the client cancels its call and retries immediately. Each
+// ttrpc method has such a case, and each statement in plan.Retried. In a second case of a
+// method, the call is held until the retry is in progress.
 func (w *pairing) retry() ([]plan.Spec, error) {
 	passes, steady, err := w.faultless("task")
 	if err != nil {
@@ -46,12 +47,12 @@ func held(p plan.Hit, workload, steps string, steady func(plan.Hit) bool) plan.S
 }
 
 // concurrentDeletes plans cases in which two clients delete concurrently. The first
-// client's delete is held at each statement and method. At methods, the second client's
-// delete is held, too, in cases of their own.
+// client's delete is held at each statement and method. For methods there is a second
+// case, in which only the second client's delete is held.
 //
-// A delete is held until the other client's call has returned. If the held delete has a
-// lock, it is held until the other client's timeout. Hits after the shim's last response,
-// or in its helpers, belong to no call, so they are not held.
+// A delete is held until the other client's call has returned. If the held delete owns
+// a lock that the other one needs, the other call returns when it times out. Hits after
+// the shim's last response, or in its helpers, belong to no call, so they are not held.
 func (w *pairing) concurrentDeletes() ([]plan.Spec, error) {
 	passes, steady, err := w.faultless("deleters")
 	if err != nil {
@@ -78,8 +79,8 @@ func (w *pairing) concurrentDeletes() ([]plan.Spec, error) {
 	return out, nil
 }
 
-// ofNoCall reports whether a hit belongs to no call, but to the own work of a process:
-// events, a shim's main function and its helpers.
+// ofNoCall reports whether a hit is outside every client's call: it forwards an event, or
+// is in the code of a shim that plan.OwnWork lists.
 func ofNoCall(p plan.Hit) bool {
 	own := func(prefix string) bool { return strings.HasPrefix(p.Point.What, prefix) }
 	return isEvents(p) || p.Point.Who == "shim" && slices.ContainsFunc(plan.OwnWork, own)

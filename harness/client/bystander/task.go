@@ -21,8 +21,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// task is a bystander that uses the task API. The harness reads its output from FIFOs, as
-// dockerd does, also while containerd is down.
+// task is a bystander (a container that no fault targets) with the task API. The
+// harness reads its output from FIFOs, as dockerd does, also while containerd is down.
 type task struct {
 	*one
 	read client.Reader
@@ -68,7 +68,8 @@ func (t *task) start(ctx context.Context) error {
 }
 
 // ask requests the container, and then the task's state, for which containerd calls the
-// shim. In the first call containerd executes no statement at which a fault can happen.
+// shim. The first request reaches no statement at which a fault can happen, so the
+// client always sends it. The second one could use up a fault: NoExtraCalls omits it.
 func (t *task) ask(ctx context.Context) error {
 	err := t.about(ctx, "Get", func(ctx context.Context, c connection) error {
 		_, err := c.ContainerService().Get(ctx, t.id)

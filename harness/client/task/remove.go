@@ -70,8 +70,9 @@ func (c *Client) deleted(i *harness.Instance) {
 	i.Deleted = time.Now()
 }
 
-// failedDelete notes whether the client must send a Delete again by itself (sendDelete).
-// With the API ctr it does not, because ctr uses only the Go library.
+// failedDelete records whether the client must retry the Delete request directly, without
+// the Go library (sendDelete). A client that acts as ctr never does that, because ctr
+// uses only the Go library.
 func (c *Client) failedDelete(i *harness.Instance, failed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

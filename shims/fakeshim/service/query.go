@@ -62,7 +62,7 @@ func (s *Service) State(_ context.Context, r *task.StateRequest) (*task.StateRes
 	return resp, nil
 }
 
-// Wait returns the exit of a process once it has one.
+// Wait waits until a process has exited, and returns its exit status and time.
 func (s *Service) Wait(ctx context.Context, r *task.WaitRequest) (*task.WaitResponse, error) {
 	c, p, err := s.started(r.ID, r.ExecID)
 	if err != nil {
@@ -98,8 +98,9 @@ func (s *Service) Kill(_ context.Context, r *task.KillRequest) (*emptypb.Empty, 
 	return empty, p.Kill(signal)
 }
 
-// started returns a process that exists, or an error that matches errdefs.ErrNotFound or
-// ErrFailedPrecondition.
+// started returns a container and its process, which may have exited. The error matches
+// errdefs.ErrNotFound for an unknown id, and ErrFailedPrecondition for an exec that was
+// not started.
 func (s *Service) started(id, execID string) (*container, *process.Process, error) {
 	c, err := s.container(id)
 	if err != nil {
@@ -166,7 +167,7 @@ func (s *Service) Resume(_ context.Context, r *task.ResumeRequest) (*emptypb.Emp
 	return empty, nil
 }
 
-// Stats returns metrics of the kind of this machine's cgroups. All are zero except for
+// Stats returns metrics of cgroup v1 or v2, as this machine has. All are zero except for
 // the number of processes.
 func (s *Service) Stats(ctx context.Context, r *task.StatsRequest) (*task.StatsResponse, error) {
 	pids, err := s.Pids(ctx, &task.PidsRequest{ID: r.ID})
