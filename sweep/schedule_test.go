@@ -227,7 +227,7 @@ func TestACaseThatWaitsGivesItsSlotAway(t *testing.T) {
 // A case starts without a free slot while the processors are idle, and not while they
 // are busy. The end of a case gives back the extra slot first.
 func TestACaseStartsWhileTheProcessorsAreIdle(t *testing.T) {
-	for idle, want := range map[float64]int{0: 0, enoughIdle - 0.1: 0, enoughIdle: 1, 1: 1} {
+	for idle, want := range map[float64]int{0: 0, enoughIdle / 2: 0, enoughIdle: 1, 1: 1} {
 		s, now := NewSlots(1), cpuUse{whole: 1}
 		s.cpu = func() cpuUse {
 			now.idle += idle
@@ -243,7 +243,7 @@ func TestACaseStartsWhileTheProcessorsAreIdle(t *testing.T) {
 		}
 		s.give()
 		if extra != want || len(s.free) != 1 || s.extra != 0 {
-			t.Errorf("%.1f idle: %d extra cases, then %d free and %d extra; want %d, 1 and 0", idle, extra,
+			t.Errorf("%.2f idle: %d extra cases, then %d free and %d extra; want %d, 1 and 0", idle, extra,
 				len(s.free), s.extra, want)
 		}
 	}

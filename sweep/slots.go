@@ -67,7 +67,7 @@ func (s *Slots) give() {
 
 // enoughIdle is the share of idle processor time above which another case may start. The
 // start of a case takes a third of one processor for a second.
-const enoughIdle = 0.2
+const enoughIdle = 0.1
 
 // idle reports whether another case may start because the processors were idle since the
 // last sample. It counts that case.
