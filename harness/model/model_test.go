@@ -262,3 +262,14 @@ func responds(verb string, by script.Client, of script.Object) bool {
 		return response != ""
 	})
 }
+
+// A fault can break the clean-up of an ended task at a restart, so the task may stay.
+func TestARestartAfterAFault(t *testing.T) {
+	ended := Config{Task: Process{State: Stopped}}
+	after := ended.AfterFault(Call{Verb: "restart"}, harness.Done)
+	for _, want := range []State{Stopped, None} {
+		if !slices.ContainsFunc(after, func(c Config) bool { return c.Task.State == want }) {
+			t.Errorf("want %v among %v", want, after)
+		}
+	}
+}

@@ -62,6 +62,9 @@ func (c Config) AfterFault(call Call, got harness.Response) (all []Config) {
 	case got != harness.Done:
 		return before
 	}
+	if call.Verb == "restart" { // the clean-up of an ended task may have failed
+		all = before
+	}
 	for _, b := range before {
 		all = append(all, b.Next(call, got)...)
 	}
