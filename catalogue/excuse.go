@@ -62,6 +62,9 @@ type Window struct {
 	Paths     []string `yaml:"paths,omitempty,flow"`
 	Workloads []string `yaml:"workloads,omitempty,flow"`
 	Actions   []string `yaml:"actions,omitempty,flow"`
+	// After restricts the window to faults that follow another fault of their case with one
+	// of these actions.
+	After []string `yaml:"after,omitempty,flow"`
 }
 
 // Windows returns all windows of an excuse, with the default of Match filled in.

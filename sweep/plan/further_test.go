@@ -124,7 +124,8 @@ func TestFailTwice(t *testing.T) {
 	if err != nil || c.Plan.String() != other+" 2*error(x)" || s.Situation != "again, at exit" || s.Thorough {
 		t.Errorf("%+v, %v, plan %s", s, err, c.Plan)
 	}
-	if once := all[0].spec("error(x)", 1); once.Key() == s.Key() || once.name() == s.name() || once.String() == s.String() {
+	once := all[0].spec("error(x)", 1)
+	if once.Key() == s.Key() || once.name() == s.name() || once.String() == s.String() {
 		t.Errorf("one failure and two are the same case: %s", s)
 	}
 }
@@ -133,14 +134,16 @@ func TestFailTwice(t *testing.T) {
 // the same runtime.
 func TestFailAfterDeath(t *testing.T) {
 	const cleanup = "stmt:containerd:runtime.binary.Delete:if-err-cmd.Run-err-nil"
-	run := []Hit{pass(called, term.AtCall, 1, "create"), pass(alive, AtMethod, 1, "exit"), pass(cleanup, term.AtCall, 1, "delete")}
+	run := []Hit{pass(called, term.AtCall, 1, "create"), pass(alive, AtMethod, 1, "exit"),
+		pass(cleanup, term.AtCall, 1, "delete")}
 	own := []Traces{{Workload: "task", Runs: [][]Hit{run, run}}}
 	deaths := Options{}.deaths(own)
 	if len(deaths) != 1 || deaths[0].Last().String() != alive+" crash, exit" {
 		t.Fatalf("%v, want a crash at the shim's only method", deaths)
 	}
 	fault := deaths[0].Last()
-	run = []Hit{pass(called, term.AtCall, 1, "create"), pass(alive, AtMethod, 1, "exit"), pass(cleanup, term.AtCall, 1, "exit")}
+	run = []Hit{pass(called, term.AtCall, 1, "create"), pass(alive, AtMethod, 1, "exit"),
+		pass(cleanup, term.AtCall, 1, "exit")}
 	all, err := situate(candidates([]Traces{{Workload: "task", Runs: [][]Hit{run, run}, After: &fault}}))
 	if err != nil {
 		t.Fatal(err)

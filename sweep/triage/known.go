@@ -28,11 +28,19 @@ func windowsOf(k catalogue.Excuse, s plan.Spec) []catalogue.Window {
 	return slices.DeleteFunc(k.Windows(), func(w catalogue.Window) bool {
 		like := slices.ContainsFunc(plan.WithKnownFindingsOf(s.Workload),
 			func(name string) bool { return among(w.Workloads, name) })
-		return !like || !slices.ContainsFunc(s.Faults, func(f plan.Fault) bool {
+		if !like {
+			return true
+		}
+		for n, f := range s.Faults {
 			onPath := among(w.Paths, f.Path) ||
 				loads && (slices.Contains(w.Paths, "load") || f.Path == "load" && f.Point.Who == "shim")
-			return onPath && (among(w.Actions, f.Word()) || slices.Contains(w.Actions, f.Action)) && isAt(w.Where, f)
-		})
+			follows := len(w.After) == 0 ||
+				slices.ContainsFunc(s.Faults[:n], func(e plan.Fault) bool { return slices.Contains(w.After, e.Word()) })
+			if onPath && follows && (among(w.Actions, f.Word()) || slices.Contains(w.Actions, f.Action)) && isAt(w.Where, f) {
+				return false
+			}
+		}
+		return true
 	})
 }
 

@@ -28,6 +28,13 @@ func TestAPairIsKnownByEitherFault(t *testing.T) {
 			t.Errorf("%s: %v", where, got)
 		}
 	}
+	for after, want := range map[string]bool{"crash": true, "kill": false} {
+		w := catalogue.Window{Where: []string{"containerd runtime.loadShim"}, After: []string{after}}
+		k := catalogue.Excuse{Window: w}
+		if AppliesTo(k, s) != want || AppliesTo(k, plan.Single(loads, "crash", "task")) {
+			t.Errorf("after %s: want %v, and nothing for a fault alone", after, want)
+		}
+	}
 	whileLoading := catalogue.Excuse{Window: catalogue.Window{
 		Where: []string{"containerd runtime.binary.*"}, Paths: []string{"load"}}}
 	if AppliesTo(whileLoading, plan.Single(forks, "error(x)", "task").Then(loads, "error(x)")) {
