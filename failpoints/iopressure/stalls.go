@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -14,6 +15,9 @@ import (
 // interval is the time between two samples of a process. The measured length of a stall
 // is wrong by at most twice this time, and a shorter stall may be missed.
 const interval = 20 * time.Millisecond
+
+// flush is the kernel's function in which umount2 waits for the pages of an overlay.
+const flush = "ovl_sync_fs"
 
 // Stall is one wait of a thread in umount2.
 type Stall struct {
@@ -25,8 +29,9 @@ type Stall struct {
 	// ms less. Calls with the same arguments within 20 ms of one another count as one.
 	Lasted time.Duration `json:"lasted"`
 	Over   bool          `json:"over"` // the stall ended during the watch
-	// Stack is the kernel's stack, innermost first, if the kernel shows it. ovl_sync_fs
-	// in it proves that the call waits for the flush.
+	// Stack is the kernel's stack, innermost first, if the kernel shows it. It is the first
+	// one with ovl_sync_fs, which proves that the call waits for the flush. If there is
+	// none, it is the last one.
 	Stack []string `json:"stack,omitempty"`
 
 	call string
@@ -206,8 +211,8 @@ func (s *Stalls) note(tid string, now sample, at time.Time) {
 	case open && now.state == inside && s.list[i].call == now.call:
 		st := &s.list[i]
 		st.Lasted = at.Sub(st.Start)
-		if st.Stack == nil {
-			st.Stack = s.stack(tid)
+		if st.Stack == nil || len(st.Stack) > 0 && !slices.Contains(st.Stack, flush) {
+			st.Stack = s.stack(tid) // it may not have come to the flush before
 		}
 		return
 	case open:

@@ -99,12 +99,9 @@ func TestFilesThatMayAppear(t *testing.T) {
 		"ROOT/" + cri:                 {"/w/root/" + cri, "/w/root/" + cri + "/x", "/w/root/" + cri + "2"},
 		"ROOT/" + cri + "/" + boxes:   {"/w/root/" + cri + "/" + boxes, "/w/root/" + cri + "/" + boxes + "/p"},
 		"ROOT/" + cri + "/containers": {"/w/root/" + cri + "/containers", "/w/root/" + cri + "/containers/c1"},
-		"/var/lib/shimquake/worlds/*/containerd.sock.debug": {
-			"/var/lib/shimquake/worlds/w1/containerd.sock.debug", "/var/lib/shimquake/worlds/w1/containerd.sock",
-		},
-		"/run/netns":           {"/run/netns", "/run/netns/cni-1", "/run/containerd/netns"},
-		"/var/lib/cni":         {"/var/lib/cni", "/var/lib/cni/x", "/w/root/cni"},
-		"/var/lib/cni/results": {"/var/lib/cni/results", "/var/lib/cni/results/x", "/var/lib/cni/networks"},
+		"/run/netns":                  {"/run/netns", "/run/netns/cni-1", "/run/containerd/netns"},
+		"/var/lib/cni":                {"/var/lib/cni", "/var/lib/cni/x", "/w/root/cni"},
+		"/var/lib/cni/results":        {"/var/lib/cni/results", "/var/lib/cni/results/x", "/var/lib/cni/networks"},
 	}
 	for _, l := range FilesThatMayAppear() {
 		paths := lets[l.Path]
