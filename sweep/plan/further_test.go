@@ -152,6 +152,14 @@ func TestFailAfterDeath(t *testing.T) {
 	if len(all) != 1 || all[0].Point.String() != cleanup {
 		t.Fatalf("%+v, want the cleanup", all)
 	}
+	early := []situated{all[0]}
+	early[0].Path = "start"
+	for path, want := range map[string]int{"exit": 0, "start": 0, "create": 1} {
+		late := []Traces{{Workload: "task", Runs: [][]Hit{{pass(cleanup, term.AtCall, 1, path)}}}}
+		if got := failAfterDeath(early, late); len(got) != want {
+			t.Errorf("the process ended before the response to Start; without a fault the path is %s: %+v", path, got)
+		}
+	}
 	s := all[0].spec("loseResult", 1)
 	if c, err := s.Case(""); err != nil || len(c.Plan) != 2 || !c.Workload.Thorough ||
 		s.Situation != "at exit, shim died at exit" {
