@@ -29,9 +29,7 @@ type Statement struct {
 	Text     string `json:"text"` // its first line
 	Call     bool   `json:"call"` // takes error and loseResult
 	Ctx      bool   `json:"ctx"`  // takes cancel and deadline
-	// Pure statements only compute values: a crash or a cancellation before one has the same
-	// effect as before the next statement.
-	Pure bool `json:"pure,omitempty"`
+	Effect   Effect `json:"effect"`
 }
 
 // Place returns the place of the statement as editors write it: FILE:LINE in the module.
@@ -125,9 +123,9 @@ func weavePackage(dir string, pkg Package, table *Table) error {
 		return err
 	}
 	base, names := len(table.Statements)+1, namer{pkg, map[string]int{}}
-	notValues := local(files)
+	notValues, effects := local(files), effectsOf(files, funcs)
 	for _, f := range files {
-		w := &walker{File: f, local: notValues, context: contextType(f.AST)}
+		w := &walker{File: f, local: notValues, effects: effects, context: contextType(f.AST)}
 		w.add = func(function string, pos token.Position, s Statement) int {
 			s.Name, s.Number = names.name(function, s.Text), len(table.Statements)+1
 			s.Who, s.Package, s.Function = pkg.Who, pkg.Folder, pkg.Alias+"."+function

@@ -13,7 +13,8 @@ import (
 type walker struct {
 	*File
 	local    map[string]bool // names of the package, see local
-	context  string          // the file's name for context.Context; "" without the import
+	effects  effects
+	context  string // the file's name for context.Context; "" without the import
 	add      func(function string, pos token.Position, s Statement) int
 	function string // the current one
 	woven    bool   // the file has changed
@@ -21,9 +22,9 @@ type walker struct {
 
 // scope is the state at a statement.
 type scope struct {
-	ctx          bool // ctx is certainly a context.Context here
-	returnsError bool // the function's last result is an error
-	defers       bool // the function defers calls
+	ctx          bool   // ctx is certainly a context.Context here
+	returnsError bool   // the function's last result is an error
+	returns      Effect // of a return from the function
 }
 
 // weave weaves a function.
@@ -32,7 +33,7 @@ func (p *walker) weave(fn *ast.FuncDecl) {
 		return
 	}
 	p.function = functionName(fn)
-	s := scope{returnsError: returnsError(fn.Type), defers: defersCalls(fn.Body)}
+	s := scope{returnsError: returnsError(fn.Type), returns: p.effects.returns(fn.Body, !fn.Name.IsExported())}
 	s.ctx, _ = p.takesContext(fn.Type)
 	if fn.Recv == nil && fn.Name.Name == "init" {
 		p.literals(fn.Body) // init runs before main; its closures are plugins, which run later
@@ -78,7 +79,7 @@ func (p *walker) statement(stmt ast.Stmt, s scope) {
 	}
 	call := p.failing(inner, s.returnsError)
 	n := p.add(p.function, p.Fset.Position(stmt.Pos()),
-		Statement{Text: p.firstLine(stmt), Call: call != nil, Ctx: s.ctx, Pure: isPure(inner, s.defers)})
+		Statement{Text: p.firstLine(stmt), Call: call != nil, Ctx: s.ctx, Effect: p.effects.of(inner, s.returns)})
 	if s.ctx {
 		p.Insert(stmt.Pos(), fmt.Sprintf("shimquake.AtCtx(%d, ctx); ", n))
 	} else {
@@ -156,7 +157,7 @@ func (p *walker) literals(body *ast.BlockStmt) {
 // literal weaves a function literal. It uses an outer ctx only if the literal itself uses
 // it: a new capture can change the lifetime of ctx.
 func (p *walker) literal(lit *ast.FuncLit, s scope) {
-	inner := scope{returnsError: returnsError(lit.Type), defers: defersCalls(lit.Body)}
+	inner := scope{returnsError: returnsError(lit.Type), returns: p.effects.returns(lit.Body, false)}
 	ctx, hasCtx := p.takesContext(lit.Type)
 	inner.ctx = ctx || !hasCtx && s.ctx && mentionsCtx(lit.Body)
 	p.statements(lit.Body.List, inner)

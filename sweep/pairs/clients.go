@@ -2,7 +2,6 @@ package pairs
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/sweep/plan"
@@ -80,8 +79,7 @@ func (w *pairing) concurrentDeletes() ([]plan.Spec, error) {
 }
 
 // ofNoCall reports whether a hit is outside every client's call: it forwards an event, or
-// is in the code of a shim that plan.OwnWork lists.
+// is a shim's own work.
 func ofNoCall(p plan.Hit) bool {
-	own := func(prefix string) bool { return strings.HasPrefix(p.Point.What, prefix) }
-	return isEvents(p) || p.Point.Who == "shim" && slices.ContainsFunc(plan.OwnWork, own)
+	return isEvents(p) || p.IsOwnWork()
 }

@@ -72,12 +72,13 @@ func checkAction(a string) error {
 // Takes reports whether the action can happen at this hit.
 func (p Hit) Takes(action string) bool { return len(p.faults(action)) > 0 }
 
-// faults returns the faults that an action stands for at this hit, or none if the action
-// cannot happen here. An error at a statement is two faults: one skips the call, and one
-// makes the call and loses its result. A ttrpc method needs only one, because it has two
-// points: at its entry the handler has not run, and at its exit it has. A hanging method
-// is two faults, too: one lasts until the client gives up, and one until containerd's own
-// timeout.
+// faults returns the faults that an action stands for at this hit. It returns none if the
+// action cannot happen here, or would have the same effect at the next statement. An
+// error at a statement is two faults: one skips the call, and one makes the call and
+// loses its result. If the call changes nothing, these are the same. A ttrpc method needs
+// only one, because it has two points: at its entry the handler has not run, and at its
+// exit it has. A hanging method is two faults, too: one lasts until the client gives up,
+// and one until containerd's own timeout.
 func (p Hit) faults(action string) []string {
 	w, method := verb(action), p.Moment == AtMethod
 	moment := w.Moment()
@@ -86,7 +87,11 @@ func (p Hit) faults(action string) []string {
 		return p.typed(action)
 	case !method && (moment != p.Moment || !slices.Contains(failpoints.Stmt.Actions(), w)):
 		return nil
-	case p.Pure && (w == term.Crash || moment == term.AtCancel || moment == term.AtDeadline):
+	case w == term.Crash && p.Effect.Inside: // as before the next statement
+		return nil
+	case (moment == term.AtCancel || moment == term.AtDeadline) && (p.Effect.Blind || p.IsOwnWork()): // the same
+		return nil
+	case action == "cancel" && p.Point.Where == "entry" && isServed(p.Point) && ignoresContext(p.Point):
 		return nil
 	case w == "pause" && (p.Path == "load" || p.Path == "exit"): // the client has no call in flight
 		return nil
@@ -96,7 +101,7 @@ func (p Hit) faults(action string) []string {
 		return []string{"hang"}
 	case action == "hang":
 		return []string{"hang", "deadline"}
-	case action == "error" && method:
+	case action == "error" && (method || p.Effect.Inside && p.Effect.Reads):
 		return []string{"error(" + errorText + ")"}
 	case action == "error":
 		return []string{"error(" + errorText + ")", "loseResult"}

@@ -43,9 +43,9 @@ var (
 		"init", "initFunc", "Register", "NewShimManager", "defaultPlatforms", "emitPlatformWarnings",
 	}
 
-	// OwnWork are name prefixes of a shim's main function and helpers, which the shim
-	// does not run for a call.
-	OwnWork = []string{"shim.", "runc-manager.", "runc.Read", "process.NewRunc"}
+	// ownWork are name prefixes of a shim's main function, of its helpers and of its
+	// events, which the shim does not run for a call.
+	ownWork = []string{"shim.", "runc-manager.", "runc.Read", "process.NewRunc", "runc-task.service.forward"}
 
 	// Dies are the methods at which a pair of crashes begins: containerd or the shim
 	// crashes there first.

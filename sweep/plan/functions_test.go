@@ -34,7 +34,7 @@ func TestEachFunctionIsInTheDefaultRelease(t *testing.T) {
 		"ForksAndDeletes": {ForksAndDeletes, is},
 		"CleansUp":        {CleansUp, is},
 		"Boots":           {Boots, func(function, name string) bool { return strings.HasSuffix(function, "."+name) }},
-		"OwnWork":         {OwnWork, strings.HasPrefix},
+		"ownWork":         {ownWork, strings.HasPrefix},
 		"Dies":            {Dies, is},
 	} {
 		for _, name := range known.names {

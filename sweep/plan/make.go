@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/weave"
 	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/progress"
@@ -66,7 +67,7 @@ func Make(ctx context.Context, e Engine, o Options, parallel int) (Plan, error) 
 		return Plan{}, err
 	}
 	traces = append(traces, after...)
-	if err := o.markPure(ctx, traces); err != nil {
+	if err := o.markEffects(ctx, traces); err != nil {
 		return Plan{}, err
 	}
 	p, err := New(o, traces)
@@ -101,9 +102,9 @@ func traceDeaths(ctx context.Context, e Engine, containerd string, cases []Spec,
 	}), err
 }
 
-// markPure sets Pure for the hits of pure statements. It does nothing with --points,
-// because the user may want these statements, too.
-func (o Options) markPure(ctx context.Context, traces []Traces) error {
+// markEffects sets Effect for the hits of statements. It does nothing with --points,
+// because the user may want all faults at these statements.
+func (o Options) markEffects(ctx context.Context, traces []Traces) error {
 	if o.Narrowed() != "" {
 		return nil
 	}
@@ -115,14 +116,14 @@ func (o Options) markPure(ctx context.Context, traces []Traces) error {
 	if err != nil {
 		return err
 	}
-	pure := map[failpoints.Point]bool{}
+	effects := map[failpoints.Point]weave.Effect{}
 	for _, st := range all {
-		pure[containerd.StatementPoint(st)] = st.Pure
+		effects[containerd.StatementPoint(st)] = st.Effect
 	}
 	for _, t := range traces {
 		for _, run := range t.Runs {
 			for i := range run {
-				run[i].Pure = pure[run[i].Point]
+				run[i].Effect = effects[run[i].Point]
 			}
 		}
 	}

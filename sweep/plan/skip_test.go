@@ -1,9 +1,12 @@
 package plan
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/failpoints/weave"
 )
 
 func TestSkipped(t *testing.T) {
@@ -19,6 +22,43 @@ func TestSkipped(t *testing.T) {
 		p := failpoints.MustPoint(point)
 		if isTimed(p) != want {
 			t.Errorf("%s: timed %v", point, isTimed(p))
+		}
+	}
+}
+
+// A fault that changes nothing is not planned. Neither is one that has the same effect at
+// the next statement, or that another fault already has.
+func TestFaultsWithoutAnEffectOfTheirOwn(t *testing.T) {
+	const (
+		state   = "Task.State:entry"
+		forward = "Events.Forward:entry"
+		publish = "stmt:shim:shim.RemoteEventsPublisher.Publish:return-nil"
+		mkdir   = "stmt:containerd:runtime.NewBundle:if-err-os.Mkdir-b.Path-0700-err-nil"
+	)
+	lost, cancel := []string{"error(" + errorText + ")", "loseResult"}, []string{"cancel"}
+	unknown, reading := weave.Effect{}, weave.Effect{Inside: true, Reads: true}
+	for name, tt := range map[string]struct {
+		point  string
+		moment term.Moment
+		effect weave.Effect
+		action string
+		want   []string
+	}{
+		"the handler ignores its context":     {"rpc:shim:" + state, AtMethod, unknown, "cancel", nil},
+		"the caller does not":                 {"rpc:containerd:" + state, AtMethod, unknown, "cancel", cancel},
+		"containerd handles events":           {"rpc:containerd:" + forward, AtMethod, unknown, "cancel", nil},
+		"the shim sends them":                 {"rpc:shim:" + forward, AtMethod, unknown, "cancel", cancel},
+		"work of the shim":                    {publish, term.AtCancel, unknown, "cancel", nil},
+		"a context that is not used":          {mkdir, term.AtCancel, weave.Effect{Blind: true}, "cancel", nil},
+		"a context that is used":              {mkdir, term.AtCancel, weave.Effect{Inside: true}, "cancel", cancel},
+		"a crash before a change of memory":   {mkdir, term.AtStatement, weave.Effect{Inside: true}, "crash", nil},
+		"a crash before a change of a file":   {mkdir, term.AtStatement, unknown, "crash", []string{"crash"}},
+		"a lost result of a call that reads":  {mkdir, term.AtCall, reading, "error", lost[:1]},
+		"a lost result of a change of memory": {mkdir, term.AtCall, weave.Effect{Inside: true}, "error", lost},
+	} {
+		p := Hit{Point: failpoints.MustPoint(tt.point), Moment: tt.moment, Nth: 1, Path: "create", Effect: tt.effect}
+		if got := p.faults(tt.action); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/failpoints/weave"
 	"github.com/shimquake/shimquake/harness"
 )
 
@@ -29,9 +30,8 @@ type Hit struct {
 	// Callee is the function that the statement calls. It determines which errors the
 	// call can return.
 	Callee string
-	// Pure is set if a crash or a cancellation here has the same effect as at the next
-	// statement, see weave.Statement.
-	Pure bool
+	// Effect limits what the statement does until the next one begins.
+	Effect weave.Effect
 	// Ending is set if the process had been asked to exit by then, see harness.TracedHit.
 	Ending bool
 }

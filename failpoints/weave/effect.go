@@ -1,0 +1,342 @@
+package weave
+
+import (
+	"go/ast"
+	"go/token"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Effect limits what a statement does until the next statement begins, as far as its text
+// shows. Nothing is known about the zero value.
+type Effect struct {
+	// Inside is set if the statement changes nothing outside of its process.
+	Inside bool `json:"inside,omitempty"`
+	// Reads is set if it changes nothing in its process's memory. A lock is a change.
+	Reads bool `json:"reads,omitempty"`
+	// Blind is set if it does not look at its request's context.
+	Blind bool `json:"blind,omitempty"`
+}
+
+// The effects of calls.
+var (
+	computes = Effect{Inside: true, Reads: true, Blind: true}
+	reads    = Effect{Inside: true, Reads: true} // it reads files, or asks another part of containerd
+	inMemory = Effect{Inside: true}
+	anything = Effect{}
+)
+
+func (e Effect) and(o Effect) Effect {
+	return Effect{e.Inside && o.Inside, e.Reads && o.Reads, e.Blind && o.Blind}
+}
+
+// known has the effects of calls. "os.Stat" is a function of another package, by the name
+// that containerd's files give the package. "errors.*" are all functions of a package.
+// ".Lock" is a method of any type. A line in the log does not count as an effect.
+var known = map[string]Effect{
+	"bytes.*": computes, "cgroups.Mode": computes, "codes.*": computes, "context.*": computes, "errdefs.*": computes,
+	"errgroup.WithContext": computes, "errgrpc.*": computes, "errors.*": computes, "hex.*": computes,
+	"identifiers.*": computes, "log.*": computes, "maps.*": computes, "namespaces.*": computes, "path.*": computes,
+	"platforms.*": computes, "protobuf.*": computes, "sha256.*": computes, "slices.*": computes, "span.*": computes,
+	"status.*": computes, "strconv.*": computes, "strings.*": computes, "timeout.WithContext": computes,
+	"tracing.*": computes, "typeurl.*": computes, "util.GenerateID": computes,
+	"ctrdutil.NamespacedContext": computes, "json.Marshal": computes, "json.Unmarshal": computes,
+	"proto.Marshal": computes, "proto.Unmarshal": computes, "time.Duration": computes, "time.Now": computes,
+	"time.Since": computes,
+
+	"exec.Command": computes, "exec.CommandContext": computes, "exec.LookPath": reads, "flag.*": inMemory,
+	"filepath.*": reads, "filepath.Base": computes, "filepath.Clean": computes, "filepath.Dir": computes,
+	"filepath.Ext": computes, "filepath.IsAbs": computes, "filepath.Join": computes,
+	"fmt.Errorf": computes, "fmt.Sprint": computes, "fmt.Sprintf": computes,
+	"mount.CanonicalizePath": reads, "mountinfo.*": reads,
+	"os.Environ": computes, "os.Executable": reads, "os.Getenv": computes, "os.Geteuid": computes,
+	"os.Getpid": computes, "os.Getppid": computes, "os.Getwd": reads, "os.IsExist": computes,
+	"os.IsNotExist": computes, "os.Lstat": reads, "os.ReadDir": reads, "os.ReadFile": reads,
+	"os.Readlink": reads, "os.Stat": reads,
+
+	"atomic.*": inMemory, "cwg.Add": inMemory, "cwg.Done": inMemory, "debug.SetGCPercent": inMemory,
+	"goruntime.*": inMemory, "shims.Add": inMemory, "shims.Delete": inMemory, "sort.*": inMemory,
+	"wg.Add": inMemory, "wg.Done": inMemory,
+
+	".AddEvent": inMemory, ".Err": computes, ".Error": computes, ".ExitedAt": computes, ".ID": computes, ".Info": reads,
+	".List": reads, ".Load": computes, ".LoadOrStore": inMemory, ".Lock": inMemory, ".Name": computes,
+	".Namespace": computes, ".Pid": computes, ".RLock": inMemory, ".RUnlock": inMemory, ".SetAttributes": inMemory,
+	".Store": inMemory, ".String": computes, ".Unlock": inMemory, ".UpdateSince": inMemory,
+}
+
+// prefixes has the effects of other methods, by the beginnings of their names.
+var prefixes = map[string]Effect{".Get": reads, ".Has": reads, ".Is": reads, ".With": inMemory}
+
+// effects finds the effects of a package's statements.
+type effects struct {
+	// functions has the effects of the package's functions, and of its methods (".Name").
+	functions map[string]Effect
+	// woven has the functions and lower-case methods whose statements are woven.
+	woven map[string]bool
+	// channels has the names of channels, because a range over a channel waits.
+	channels map[string]bool
+	// packages has the names of imported packages.
+	packages map[string]bool
+}
+
+// effectsOf finds the effects of a package's functions. A function has the effects of all
+// its statements. Functions may call each other, so effectsOf repeats until nothing
+// changes.
+func effectsOf(files []*File, woven map[*File][]*ast.FuncDecl) effects {
+	x := effects{map[string]Effect{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	for _, funcs := range woven {
+		for _, fn := range funcs {
+			if fn.Body != nil && len(fn.Body.List) > 0 && (fn.Recv == nil || !fn.Name.IsExported()) {
+				x.woven[funcKey(fn)] = true
+			}
+		}
+	}
+	var all []*ast.FuncDecl
+	for _, f := range files {
+		x.findChannels(f.AST)
+		for _, spec := range f.AST.Imports {
+			x.packages[importName(spec)] = true
+		}
+		for _, decl := range f.AST.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Body != nil {
+				all = append(all, fn)
+				x.functions[funcKey(fn)] = computes
+			}
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, fn := range all {
+			key := funcKey(fn)
+			effect := x.functions[key].and(x.inside(fn.Body))
+			changed = changed || effect != x.functions[key]
+			x.functions[key] = effect
+		}
+	}
+	return x
+}
+
+func funcKey(fn *ast.FuncDecl) string {
+	if fn.Recv != nil {
+		return "." + fn.Name.Name
+	}
+	return fn.Name.Name
+}
+
+// inside returns the effect of everything in a node, with its blocks and function
+// literals.
+func (x effects) inside(n ast.Node) Effect { return x.effect(n, true) }
+
+// of returns the effect of a statement alone, because the blocks and function literals in
+// it have statements of their own. returns is the effect of a return from its function.
+func (x effects) of(stmt ast.Stmt, returns Effect) Effect {
+	effect := x.effect(stmt, false)
+	if _, ok := stmt.(*ast.ReturnStmt); ok {
+		effect = effect.and(returns)
+	}
+	return effect
+}
+
+func (x effects) effect(root ast.Node, whole bool) Effect {
+	effect := computes
+	ast.Inspect(root, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BlockStmt, *ast.CaseClause, *ast.FuncLit:
+			return whole
+		case *ast.DeferStmt: // without whole, only its arguments are computed
+			if !whole {
+				for _, arg := range n.Call.Args {
+					effect = effect.and(x.effect(arg, false))
+				}
+				return false
+			}
+		case *ast.CallExpr:
+			if !whole && x.callsWoven(n) {
+				effect = effect.and(Effect{Inside: true, Blind: true})
+			} else {
+				effect = effect.and(x.ofCall(n))
+			}
+		case *ast.UnaryExpr:
+			if n.Op == token.ARROW {
+				effect = anything
+			}
+		case *ast.RangeStmt:
+			if x.channels[nameOf(n.X)] {
+				effect = anything
+			}
+		case *ast.SendStmt, *ast.SelectStmt, *ast.GoStmt:
+			effect = anything
+		}
+		return true
+	})
+	return effect
+}
+
+// importName returns the name of an imported package in its file, as far as its path
+// shows.
+func importName(spec *ast.ImportSpec) string {
+	if spec.Name != nil {
+		return spec.Name.Name
+	}
+	return path.Base(strings.Trim(spec.Path.Value, `"`))
+}
+
+// callsWoven reports whether the next statement after a call begins is the first one of a
+// woven function of the package. A method with a lower-case name belongs to the package.
+func (x effects) callsWoven(call *ast.CallExpr) bool {
+	switch fun := call.Fun.(type) {
+	case *ast.Ident:
+		return x.woven[fun.Name]
+	case *ast.SelectorExpr:
+		return x.woven["."+fun.Sel.Name]
+	}
+	return false
+}
+
+func (x effects) ofCall(call *ast.CallExpr) (effect Effect) {
+	switch fun := call.Fun.(type) {
+	case *ast.ArrayType, *ast.MapType, *ast.InterfaceType: // conversions
+		return computes
+	case *ast.FuncLit: // its statements are effects of their own
+		return computes
+	case *ast.Ident:
+		name := fun.Name
+		of, isOurs := x.functions[name]
+		switch {
+		case name == "close" || name == "delete" || strings.HasPrefix(name, "cancel"):
+			return Effect{Inside: true, Blind: true}
+		case builtins[name] && name != "recover":
+			return computes
+		case !isOurs: // a variable: its function may have captured a context
+			return anything
+		}
+		effect = of
+	case *ast.SelectorExpr:
+		if isContext(fun.X) && !x.packages[nameOf(fun.X)] { // not context.WithCancel
+			return reads
+		}
+		effect = x.ofSelector(fun)
+		if effect == anything && !x.packages[nameOf(fun.X)] { // the value may hold a context, as an exec.Cmd does
+			return anything
+		}
+	default:
+		return anything
+	}
+	effect.Blind = effect.Blind || !slices.ContainsFunc(call.Args, isContext)
+	return effect
+}
+
+// isContext tells a context by its name: ctx, shimCtx, i.ctx.
+func isContext(e ast.Expr) bool {
+	name := strings.ToLower(nameOf(e))
+	return strings.Contains(name, "ctx") || strings.Contains(name, "context")
+}
+
+// ofSelector returns the effect of a call of a package's function or of a method.
+func (x effects) ofSelector(fun *ast.SelectorExpr) Effect {
+	base, method := nameOf(fun.X), "."+fun.Sel.Name
+	if effect, ok := known[base+method]; ok {
+		return effect
+	}
+	switch of := fun.X.(type) {
+	case *ast.Ident:
+		if effect, ok := known[base+".*"]; ok {
+			return effect
+		}
+		if effect, ok := x.functions[method]; ok {
+			return effect
+		}
+	case *ast.CallExpr: // a method of a result: log.G(ctx).Debug
+		if inner, ok := of.Fun.(*ast.SelectorExpr); ok {
+			if effect, ok := known[packageOf(inner)+".*"]; ok {
+				return effect
+			}
+		}
+	}
+	if effect, ok := known[method]; ok {
+		return effect
+	}
+	for prefix, effect := range prefixes {
+		if strings.HasPrefix(method, prefix) {
+			return effect
+		}
+	}
+	return anything
+}
+
+// nameOf returns the name of a variable, of a field or of a package.
+func nameOf(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return e.Sel.Name
+	}
+	return ""
+}
+
+// packageOf returns the name at the start of a chain of selectors and calls: log of
+// log.G(ctx).WithError.
+func packageOf(fun *ast.SelectorExpr) string {
+	if call, ok := fun.X.(*ast.CallExpr); ok {
+		if inner, ok := call.Fun.(*ast.SelectorExpr); ok {
+			return packageOf(inner)
+		}
+	}
+	if id, ok := fun.X.(*ast.Ident); ok {
+		return id.Name
+	}
+	return ""
+}
+
+// findChannels notes the names of channels that a file declares or makes.
+func (x effects) findChannels(f *ast.File) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Field:
+			if _, ok := n.Type.(*ast.ChanType); ok {
+				for _, name := range n.Names {
+					x.channels[name.Name] = true
+				}
+			}
+		case *ast.ValueSpec:
+			if _, ok := n.Type.(*ast.ChanType); ok {
+				for _, name := range n.Names {
+					x.channels[name.Name] = true
+				}
+			}
+		case *ast.AssignStmt:
+			for i, value := range n.Rhs {
+				if call, ok := value.(*ast.CallExpr); ok && len(call.Args) > 0 {
+					if _, ok := call.Args[0].(*ast.ChanType); ok { // make(chan T)
+						x.channels[nameOf(n.Lhs[i])] = true
+					}
+				}
+			}
+		}
+		return true
+	})
+}
+
+// returns returns the effect of a return from a function. After an exported function, and
+// after a function literal, the caller may respond to a client, so the effect can be
+// anything. Otherwise it is the effect of the calls that the function defers itself. The
+// statements of a deferred function literal are statements of their own.
+func (x effects) returns(body *ast.BlockStmt, ours bool) Effect {
+	if !ours {
+		return anything
+	}
+	effect := computes
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.DeferStmt:
+			effect = effect.and(x.ofCall(n.Call))
+			return false
+		}
+		return true
+	})
+	return effect
+}
