@@ -94,28 +94,6 @@ func family(p inventory.Process) fact.Facts {
 	return fs
 }
 
-func (d diff) socketHolder(s inventory.Socket) (inventory.Process, bool) {
-	i := slices.IndexFunc(d.after.Processes, func(p inventory.Process) bool {
-		return slices.Contains(p.SocketInodes,
-			s.Inode)
-	})
-	if i < 0 || s.Inode == 0 {
-		return inventory.Process{}, false
-	}
-	return d.after.Processes[i], true
-}
-
-func (d diff) socketBundle(s inventory.Socket) (inventory.Bundle, bool) {
-	name := strings.TrimPrefix(s.Path, "@")
-	i := slices.IndexFunc(d.after.Bundles, func(b inventory.Bundle) bool {
-		return b.Path == s.Beside && s.Beside != "" || b.Address != "" && strings.HasSuffix(b.Address, name)
-	})
-	if i < 0 {
-		return inventory.Bundle{}, false
-	}
-	return d.after.Bundles[i], true
-}
-
 func commandLine(p inventory.Process) string {
 	if len(p.Argv) == 0 {
 		return p.Comm
