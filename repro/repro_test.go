@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/oracle/affected"
@@ -202,7 +203,7 @@ func TestReleaseIsGuessed(t *testing.T) {
 	line := func(msg string) string { return "time=\"t\" level=warning msg=\"" + msg + "\"\n" }
 	for name, tt := range map[string]struct{ report, release, says string }{
 		"a log of 1.x": {line("cleaning up after dead shim"), "v1.7.35", "(v1.6.8 to "},
-		"a log of 2.x": {line("Image verifier blocked pull"), "v2.4.2", "(v2.0.14 to "},
+		"a log of 2.x": {line("Image verifier blocked pull"), containerd.DefaultRelease, "(v2.0.14 to "},
 		"the release is named": {"containerd github.com/containerd/containerd v2.0.5 0\n" +
 			line("Image verifier blocked pull"),
 			"v2.0.5", ""},

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/matrix"
@@ -44,7 +45,7 @@ func TestNext(t *testing.T) {
 			[]string{"show containerd-8981", "REGRESSION: v2.4.2 should not have this bug"}},
 		"another leak, again": {
 			afterRun(other, "x.yaml", "out", 20),
-			[]string{"run --containerd v2.4.2 --count 20 x.yaml", "bundle out/evidence/x"},
+			[]string{"run --containerd " + containerd.DefaultRelease + " --count 20 x.yaml", "bundle out/evidence/x"},
 		},
 		"a fault not met": {afterRun(problem(harness.ByMiss), "x", "out", 1), []string{"open out/report.html"}},
 		"no such machine": {afterRun(problem(harness.ByMachine), "x", "out", 1), []string{"check"}},
