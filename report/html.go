@@ -62,7 +62,6 @@ type row struct {
 	Workload string          `json:"workload"`
 	Fault    string          `json:"fault"`
 	Says     string          `json:"says"`
-	Millis   int64           `json:"ms"`
 }
 
 // caseText is the content that the page shows when a user opens a case.
@@ -119,7 +118,7 @@ func (h *page) add(c Case, t Timeline) error {
 	v := c.Verdict
 	h.counts[v.Outcome]++
 	h.index = append(h.index, row{ID: c.ID, Name: v.Name, Outcome: v.Outcome, Workload: c.Workload, Fault: c.Fault,
-		Says: Reason(v), Millis: v.Took.Milliseconds()})
+		Says: Reason(v)})
 	h.pack = append(h.pack, h.textOf(c, t))
 	if len(h.pack) == packed {
 		return h.flush()
