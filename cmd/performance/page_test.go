@@ -62,7 +62,7 @@ func TestEveryFigureIsNeeded(t *testing.T) {
 			}
 		}
 	}
-	if needed < 4+12 {
+	if needed < 4+10 {
 		t.Errorf("only %d lines are needed", needed)
 	}
 	var out bytes.Buffer
