@@ -24,10 +24,10 @@ type Options struct {
 	PID int
 	// Timeout is the timeout of one call to containerd. Default: 5 s.
 	Timeout time.Duration
-	// Settle is the time between the two looks. Default: 3 s.
+	// Settle is the time between the two scans of an audit. Default: 3 s.
 	Settle time.Duration
-	// Untrusted also examines containerds that a user may have faked. Their suspects are
-	// never certain.
+	// Untrusted also examines containerds that a user may have faked. The leaks that the
+	// audit reports there are never certain.
 	Untrusted bool
 
 	hangs time.Duration // the timeout of one read; default below
@@ -45,9 +45,10 @@ func (o Options) withDefaults() Options {
 // the kernel and cannot be ended, so the audit continues without it.
 const hangs = 5 * time.Second
 
-// The time limits of a look. The lists of each containerd take at most timeoutsOfLists
-// times Options.Timeout, and the calls for single tasks take at most timeoutsOfTasks
-// times. All other work has ownTime. The containerds of users share userTime.
+// The time limits of a scan. For each containerd, the calls that list objects take at
+// most timeoutsOfLists * Options.Timeout. The calls for single tasks take at most
+// timeoutsOfTasks * Options.Timeout. All other work has ownTime. The containerds of users
+// share userTime.
 const (
 	timeoutsOfLists = 3
 	timeoutsOfTasks = 2
@@ -72,8 +73,9 @@ func Scan(ctx context.Context, o Options) (*Node, error) {
 	return node, err
 }
 
-// nodeScan is the state of one Scan. The table is complete before the first view, and
-// views only read it.
+// nodeScan is the state of one Scan. A view has the state of the containerds with the
+// same root directory. The table is complete before the first view, and views
+// only read it.
 type nodeScan struct {
 	Options
 	now   time.Time
@@ -102,9 +104,9 @@ func (l *nodeScan) take(ctx context.Context) (*Node, error) {
 		n.Notes = append(n.Notes, fmt.Sprintf("processes %s could not be read: %s", firstPIDs(d), privileges))
 	}
 	if len(n.Views) == 0 && len(n.Notes) > 0 && !late {
-		if len(table.candidates) == 0 { // the view was then of the root of process 1 or --pid
-			return n, fmt.Errorf("no containerd runs here, and its files could not be searched: %s,"+
-				" or name a process that you may read: --pid %d", n.Notes[0], os.Getppid())
+		if len(table.candidates) == 0 { // the scan then read the root of process 1, or of --pid
+			return n, fmt.Errorf("no running containerd was found, and its usual folders could not be read: %s;"+
+				" or audit the root of a process that you may read: --pid %d", n.Notes[0], os.Getppid())
 		}
 		return n, fmt.Errorf("the audit could read nothing: %s", n.Notes[0])
 	}
@@ -116,8 +118,8 @@ func (l *nodeScan) take(ctx context.Context) (*Node, error) {
 const viewsAtOnce = 8
 
 // views takes the views of root's containerds. With Options.Untrusted, it then takes the
-// views of users' containerds, and a view for each refused containerd of root. It reports
-// whether a view took too long.
+// views of users' containerds, and of each containerd of root that was not trusted. It
+// reports whether a view took too long.
 func (l *nodeScan) views(ctx context.Context, groups []*group, n *Node) (late bool) {
 	users := slices.IndexFunc(groups, func(g *group) bool { return g.user != nil })
 	if users < 0 {
@@ -200,9 +202,9 @@ func (l *nodeScan) anyView(ctx context.Context, g *group) (*View, error) {
 		anchors[0])
 }
 
-// graceTime is the time after the end of the context in which a view may return its
-// finished part. It opens no more files then. To sort 20,000 bundles takes a second of an
-// idle CPU, and took more than two on a busy machine.
+// graceTime is how long a view may still take to return the state that it has read when
+// the context ends. It opens no more files then. To sort 20,000 bundles takes a second of
+// an idle CPU, and took more than two on a busy machine.
 const graceTime = 10 * time.Second
 
 // afterwards returns a context that ends graceTime after the deadline of ctx, or when ctx

@@ -24,13 +24,14 @@ type Clone struct {
 	Dir    string // the folder of the selected commit
 }
 
-// Commit is a commit of the search.
+// Commit is one of the commits between two others.
 type Commit struct{ Hash, Subject string }
 
-// Open clones the repository with that root folder into its own folder in cache. The
-// clone lacks uncommitted changes. The clone of a killed process is replaced. If another
-// process has a clone of the same repository, Open calls waits once and waits for it.
-func Open(ctx context.Context, source, cache string, waits func()) (*Clone, error) {
+// Open clones the git repository that contains source into a folder of cache. The clone
+// lacks uncommitted changes. It replaces a clone that a killed process left. If another
+// process uses a clone of the same repository, Open calls onWait once, and waits until
+// that process closes it.
+func Open(ctx context.Context, source, cache string, onWait func()) (*Clone, error) {
 	source, err := filepath.Abs(source)
 	if err != nil {
 		return nil, err
@@ -44,7 +45,7 @@ func Open(ctx context.Context, source, cache string, waits func()) (*Clone, erro
 	}
 	hash := sha256.Sum256([]byte(top))
 	c := &Clone{source: top, Dir: filepath.Join(cache, hex.EncodeToString(hash[:6]))}
-	if c.unlock, err = gobuild.Lock(ctx, c.Dir+".lock", waits); err != nil {
+	if c.unlock, err = gobuild.Lock(ctx, c.Dir+".lock", onWait); err != nil {
 		return nil, err
 	}
 	err = os.RemoveAll(c.Dir)
@@ -105,7 +106,7 @@ func isAncestor(ctx context.Context, dir, a, b string) bool {
 	return err == nil
 }
 
-// Select checks out a commit in Dir, without other files.
+// Select checks out a commit in Dir, and removes all files that git does not track.
 func (c *Clone) Select(ctx context.Context, hash string) error {
 	_, err := git(ctx, c.Dir, "checkout", "--quiet", "--force", "--detach", hash)
 	if err == nil {

@@ -41,9 +41,9 @@ type Filing struct {
 	CommentOn string `yaml:"commentOn,omitempty"`
 	// Description says in one paragraph what happens, and on which nodes.
 	Description string `yaml:"description"`
-	// Steps tell what a user does with ctr, crictl or some lines of Go, in Markdown. Text
-	// adds the commands that prepare them, and names the binaries in the sentence "Start
-	// containerd with the change below".
+	// Steps tell what a user does with ctr, crictl or some lines of Go, in Markdown.
+	// Filing.Text puts the commands that set up the machine before them. It adds the names
+	// of the rebuilt binaries to the sentence "Start containerd with the change below".
 	Steps string `yaml:"steps"`
 	// Expected and Actual are the expected and the actual result.
 	Expected string `yaml:"expected"`
@@ -59,8 +59,9 @@ type Filing struct {
 	// LogUntil is a part of the last log line that belongs to the bug. Later lines come from
 	// the end of the test.
 	LogUntil string `yaml:"logUntil,omitempty"`
-	// Run is the recorded case. The default is the bug's first case, without its plan if
-	// there is a patch. Patch is a change of containerd's source, as git prints it.
+	// Run is the recorded case. The default is the bug's first case. If there is a patch,
+	// that case runs without its faults, because the patch triggers the bug. Patch is a
+	// change of containerd's source, as git prints it.
 	Run   harness.Case `yaml:"-"`
 	Patch string       `yaml:"-"`
 
@@ -71,8 +72,8 @@ type Filing struct {
 type Code struct {
 	// In has the file and the function: "core/runtime/v2/shim.go shimTask.delete".
 	In string `yaml:"in"`
-	// Line is a part of exactly one line of that function. With After, it is the first such
-	// line below the first line that contains After.
+	// Line is a part of one line of that function. If it is in several lines, After selects
+	// the first of them below the first line that contains After.
 	Line  string `yaml:"line"`
 	After string `yaml:"after,omitempty"`
 	// Says tells what the line does when the bug happens.
@@ -90,8 +91,8 @@ type Recorded struct {
 	// order.
 	Lines []int    `json:"lines"`
 	Texts []string `json:"texts"`
-	// Errors are the failed calls of the client. Log are the lines that containerd does not
-	// log without the fault. Left are the findings.
+	// Errors are the failed calls of the client. Log has the lines that containerd logs only
+	// with the fault. Left has the findings.
 	Errors []string `json:"errors,omitempty"`
 	Log    []string `json:"log,omitempty"`
 	Left   []string `json:"left"`
@@ -173,7 +174,7 @@ func parse(id string, text []byte, patch string) (Filing, error) {
 		}
 		f.Filing.Run = c
 	} else {
-		err = fmt.Errorf("%s has no case: add the case to record, as the key run", id)
+		err = fmt.Errorf("%s has no case: write the case that is to be recorded under the key run", id)
 	}
 	if err == nil {
 		f.digest, err = f.digestOf()

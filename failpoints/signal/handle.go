@@ -4,7 +4,7 @@
 // A Handle holds its process by a pidfd (pidfd_open(2), Linux 5.3), so its signals never
 // reach another process. The start time shows whether the pid was reused before the pidfd
 // was opened. The kernel makes a pidfd readable when the whole process has ended, before
-// its parent reaps it: that is the proof, and the time.
+// its parent reaps it. That proves the exit, and its time is the time of the exit.
 package signal
 
 import (
@@ -40,8 +40,8 @@ func Open(pid int) (*Handle, error) {
 func OpenSame(id Identity) (*Handle, error) {
 	fd, err := unix.PidfdOpen(id.PID, unix.PIDFD_NONBLOCK)
 	if errors.Is(err, unix.EINVAL) {
-		// PIDFD_NONBLOCK came with Linux 5.10. The flag only serves waits without a
-		// thread, so it is set by hand on an older kernel.
+		// PIDFD_NONBLOCK came with Linux 5.10. An older kernel sets O_NONBLOCK afterwards.
+		// With it, a wait for the pidfd takes no thread of its own.
 		fd, err = openOldPidfd(id.PID)
 	}
 	if errors.Is(err, unix.ESRCH) {
@@ -100,9 +100,9 @@ func (h *Handle) Signal(sig unix.Signal) error {
 func (h *Handle) Term() error { return h.Signal(unix.SIGTERM) }
 
 // Kill sends SIGKILL, waits until the process has ended and returns that time. A thread
-// in an uninterruptible wait (a slow umount2) ends only afterwards, so ctx bounds the
-// wait. Kill returns ErrGone if the process was a zombie or had gone already: the fault
-// did not fire.
+// in an uninterruptible system call (a slow umount2) ends only when the call returns, so
+// ctx limits how long Kill waits. Kill returns ErrGone if the process was a zombie or had
+// gone already: the fault did not fire.
 func (h *Handle) Kill(ctx context.Context) (time.Time, error) {
 	over, err := h.HasEnded()
 	if err != nil {

@@ -103,7 +103,7 @@ func (in *Injection) own(started chan<- error, traceR, stderrR *os.File) {
 	close(in.done)
 }
 
-// letGo ends strace at once. strace keeps a thread that was SIGKILLed within a delay in
+// letGo ends strace at once. If a thread is SIGKILLed during a delay, strace holds it in
 // its exit stop until the delay is over. The whole process waits for that thread (seen
 // with 6.1). Without its tracer the thread ends immediately.
 func (in *Injection) letGo() {
@@ -141,9 +141,9 @@ func (in *Injection) awaitAttached(ctx context.Context) error {
 }
 
 // Detach ends the injection and waits until strace has ended. The process continues, and
-// so does a delayed call. If ctx ends first, Detach kills strace, which detaches it, too.
-// Detach does nothing if the injection has ended. An error concerns only the log file,
-// not Calls.
+// so does a delayed call. If ctx ends first, Detach kills strace, and the kernel detaches
+// it. Detach does nothing if the injection has ended. It returns an error if strace's log
+// cannot be closed: Calls is complete all the same.
 func (in *Injection) Detach(ctx context.Context) error {
 	select {
 	case <-in.done:
@@ -196,7 +196,8 @@ func tooShort(calls []Call, delay time.Duration) error {
 	return nil
 }
 
-// slack returns how much shorter than its delay strace may measure a call. Strace begins
+// slack returns the tolerance: strace may report that a call took less than its delay, by
+// at most this time. Strace begins
 // the delay when the call enters, prints the line, and measures from then on. An emulated
 // processor needed 3.6 ms for the line, and other processes can run in between.
 func slack(delay time.Duration) time.Duration { return min(delay/2, 100*time.Millisecond) }
@@ -205,11 +206,11 @@ func slack(delay time.Duration) time.Duration { return min(delay/2, 100*time.Mil
 // still delayed.
 func (in *Injection) Calls() []Call { return in.trace.calls() }
 
-// Fired returns how many calls were delayed to the end, and the longest time of such a
-// call, with the delay. A call in its delay, or whose thread was killed in it, counts
-// without a time. If the process is SIGKILLed within a call, n may be too high by one.
-// The reason is another thread that dies then: strace can print the same call once more
-// for it (seen with 6.1 on one CPU).
+// Fired returns the number of delayed calls. It also returns the longest time, with the
+// delay, of the calls that returned. It counts a call that is still delayed, and a call
+// during whose delay the thread was killed. After a SIGKILL of the process within a call,
+// n may be too high by one. Strace can print that call a second time when another thread
+// dies (seen with 6.1 on one CPU).
 func (in *Injection) Fired() (n int, longest time.Duration) {
 	for _, c := range in.Calls() {
 		if c.Returned() && !c.Delayed {

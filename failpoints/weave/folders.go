@@ -1,9 +1,10 @@
 package weave
 
-// Package is a package of containerd whose statements are woven. Its alias is the same in
-// every generation, so that a point keeps its name.
+// Package is a package of containerd whose statements are woven: a probe is compiled in
+// before each statement. Its alias is the same for all releases, so that the name of a
+// point does not change.
 type Package struct {
-	Alias string // begins FUNC in names: runtime.binary.Start
+	Alias string // the first part of a function's name in points: runtime.binary.Start
 	// The statements belong to this process: containerd or shim. Some packages are linked
 	// into both; the probe of the other process ignores them.
 	Who    string
@@ -26,10 +27,11 @@ type Generation struct {
 }
 
 // criFiles matches the files of CRI with the lifecycle of pods and containers. The code
-// that computes a container's spec is left out: that code only touches memory, so a fault
-// just before it does the same. The rest of the package is lists, statistics, exec,
-// attach and port forwarding. These are patterns and not file names, because releases add
-// files beside these (sandbox_run_linux.go, container_stop_signal.go).
+// that computes a container's spec is left out. It changes only memory, so a fault in it
+// has the same effect as a fault just before it. The rest of the package is lists,
+// statistics, exec, attach and port forwarding. These are patterns and not file names,
+// because releases add files beside these (sandbox_run_linux.go,
+// container_stop_signal.go).
 var (
 	criFiles = []string{"container_create*.go", "container_start*.go", "container_stop*.go", "container_remove*.go",
 		"sandbox_run*.go", "sandbox_stop*.go", "sandbox_remove*.go", "restart*.go", "events*.go"}
@@ -68,8 +70,8 @@ var (
 		"untrustedWorkload",
 		"hostAccessingSandbox",
 	}
-	// Run starts the event loop and recovery; the other two remove the files and mounts
-	// for stop and remove.
+	// Run starts the event loop and recovery. StopContainer and RemoveContainer call the
+	// other two to remove files and mounts.
 	criAlso         = []string{"criService.Run", "unmountRecursive", "ensureRemoveAll"}
 	podsandboxFiles = []string{
 		"controller.go",

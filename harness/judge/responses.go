@@ -16,10 +16,11 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// responses: containerd's response to each step is possible in a state that the container
-// can have at that time. So is each state and list that containerd reports after a step.
-// A fault at a shim changes nothing for other shims. After any other fault only reported
-// states of tasks are judged: no ended task runs again, and no transient state stays.
+// responses: each response of containerd is possible in a state that the container can
+// have at that time. So is each state or list that containerd reports after a step. A
+// fault at a shim changes nothing for the containers of other shims. After a fault that
+// may affect a container, only the reported states of its task are checked. An ended task
+// does not run again, and a transient state ends.
 func responses(h *harness.History) (found []finding.Finding, problems []harness.Problem) {
 	if h.Case.Workload.Fakeshim != "" {
 		return nil, nil
@@ -55,7 +56,7 @@ type follow struct {
 	steps     script.Script
 	container int
 	ops       []model.Op
-	facts     []fact.Facts // for each of ops, if it is impossible; empty: another rule reports it
+	facts     []fact.Facts // of the finding if the op with this index is impossible; empty if another rule reports it
 	objects   []script.Object
 	made      map[int]model.Call // by index in ops; the other ops are observations
 	faulty    bool               // a fault may have changed the container
@@ -271,7 +272,7 @@ func subjectOf(of script.Object) finding.Subject {
 	return s
 }
 
-// either lists different words in their order: "none, or running".
+// either joins the distinct words in alphabetical order: "none, or running".
 func either(words []string) string {
 	slices.Sort(words)
 	return strings.Join(slices.Compact(words), ", or ")
