@@ -176,7 +176,7 @@ func TestPageIsUsable(t *testing.T) {
 
 	b.open(file, "")
 	got := get[string](b, `document.querySelector('#counts').textContent`)
-	if !strings.Contains(got, "2 violated of 3 cases: 1 held") {
+	if !strings.Contains(got, "2 violated of 3 cases: 1 held, 0 invalid") {
 		t.Errorf("counts: %s", got)
 	}
 	got = get[string](b, `document.querySelector('#clusters .cluster').textContent`)
@@ -286,6 +286,29 @@ func TestManyCasesOpenFast(t *testing.T) {
 	}
 	b.do(chromedp.Navigate("file://" + file + "#case-2000"))
 	b.until(`!!document.querySelector('#line .vis-item')`)
+}
+
+// The page of a held run begins with its outcome, and explains only what it shows.
+func TestPageOfAHeldRun(t *testing.T) {
+	dir := t.TempDir()
+	held := func(yield func(report.Case, error) bool) {
+		v := ran("held")
+		yield(report.Case{ID: "case-1", Verdict: v, Workload: "task", Replay: report.Replay(v)}, nil)
+	}
+	if err := report.Write(dir, report.Data{Title: "held", Made: began, Cases: held}); err != nil {
+		t.Fatal(err)
+	}
+	b := newTab(t)
+	b.use(screens[0])
+	b.open(filepath.Join(dir, report.HTMLFile), "#case-1")
+	got := get[string](b, `document.querySelector('#counts').textContent`)
+	if !strings.HasPrefix(got, "1 held of 1 case: 0 violated") {
+		t.Errorf("counts: %s", got)
+	}
+	b.until(`!!document.querySelector('#line .vis-item')`)
+	if got = get[string](b, `document.querySelector('.keys').textContent`); strings.Contains(got, "Grey rows") {
+		t.Errorf("there is no run without the fault: %s", got)
+	}
 }
 
 // many are n cases, every tenth of which is violated.

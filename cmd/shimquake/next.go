@@ -125,7 +125,7 @@ func tellBug(b catalogue.Bug, version string) []string {
 	if !b.Releases.MayApply(version) {
 		head = "a REGRESSION of " + head + "; containerd " + version + " should be without it"
 	}
-	lines := []string{head, "cause: " + strings.ReplaceAll(b.Why, "`", ""), "releases: " + b.Releases.String()}
+	lines := []string{head, "cause: " + strings.ReplaceAll(b.Why, "`", ""), "affected: " + b.Releases.String()}
 	for _, name := range b.Releases.Branches() {
 		if fixed := b.Releases.FirstFixed(name); fixed != "" {
 			lines = append(lines, "fixed in "+fixed)

@@ -102,7 +102,8 @@
 
   function overview() {
     const n = head.counts, total = Object.values(n).reduce((a, b) => a + b, 0);
-    $('counts').append(el('b', {}, `${n.violated || 0} violated`), ` of ${plural(total, 'case')}: ${n.held || 0} held, ${n.invalid || 0} invalid. `,
+    const worst = outcomes.find((o) => n[o]) || 'violated', others = ['held', 'violated', 'invalid'].filter((o) => o !== worst);
+    $('counts').append(el('b', {}, `${n[worst] || 0} ${worst}`), ` of ${plural(total, 'case')}: ${others.map((o) => `${n[o] || 0} ${o}`).join(', ')}. `,
       el('span', { className: 'dim' }, head.made.replace('T', ' ').replace('Z', ' UTC')));
     const at = $('clusters'), all = head.clusters || [];
     const matters = all.filter((c) => c.State !== 'known'), known = all.filter((c) => c.State === 'known');
@@ -341,7 +342,8 @@
     at.append(el('section', { 'aria-label': 'timeline' }, el('h2', {}, 'Timeline'), el('div', { className: 'tools' }, byHand), legend(c), box, detail,
       el('p', { className: 'keys wide' }, el('kbd', {}, '←'), ' ', el('kbd', {}, '→'), ' move, ', el('kbd', {}, '+'), ' ', el('kbd', {}, '−'), ' or Ctrl and the wheel zoom, ',
         el('kbd', {}, 'n'), ' ', el('kbd', {}, 'p'), ' next and previous mark, ', el('kbd', {}, 'f'), ' fault, ', el('kbd', {}, '0'), ' all. ',
-        'Grey rows: the same workload without the fault, laid so that both are at the fault’s place together; underlined: only one of the two does it. Hatched: time in which nothing happens, cut short.'),
+        c.without ? 'Grey rows: the same workload without the fault, laid so that both are at the fault’s place together; underlined: only one of the two does it. ' : '',
+        'Hatched: time in which nothing happens, cut short.'),
       el('details', { ontoggle: (e) => { if (e.target.open && !e.target.dataset.done) { e.target.dataset.done = 1; e.target.append(table(c)); } } }, el('summary', {}, 'the same as a list'))));
     box.append(axis);
 
