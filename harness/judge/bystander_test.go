@@ -53,7 +53,13 @@ func TestBystanders(t *testing.T) {
 			h.Flushed.Events = len(h.Events)
 		}, ""},
 		"nobody has asked": {func(_ *harness.History, b *harness.Bystander) { b.Asked = 0 }, "harness"},
-		"it ran twice":     {func(_ *harness.History, b *harness.Bystander) { b.Payload.Runs = 2 }, "truth"},
+		"another one could not start": {func(h *harness.History, b *harness.Bystander) {
+			b.Asked = 0
+			twin := harness.Bystander{API: b.API, ID: b.ID, Namespace: "shimquake-twin"}
+			asked("create", "Unknown")(h, &twin)
+			h.Bystanders = append(h.Bystanders, twin)
+		}, call + " call=create code=Unknown"},
+		"it ran twice": {func(_ *harness.History, b *harness.Bystander) { b.Payload.Runs = 2 }, "truth"},
 
 		"State says what is true":           {isTold("State", true, "RUNNING", 51), ""},
 		"State says another state":          {isTold("State", true, "CREATED", 51), answer + " by=State"},
