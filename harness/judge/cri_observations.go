@@ -242,7 +242,9 @@ func failedStart(h *harness.History, r stateReport) string {
 // the container had ended between two stops, and such a container is not checked.
 func stoppedOnce(h *harness.History, r stateReport) string {
 	i, at := stopBefore(h, r.id)
-	restarted := slices.ContainsFunc(h.Deaths, func(d daemon.Death) bool { return d.At.After(at) })
+	restarted := slices.ContainsFunc(h.Deaths, func(d daemon.Death) bool {
+		return d.At.After(at) && d.At.Before(r.asked)
+	})
 	_, once := stopOf(h, i)
 	if at.IsZero() || !r.asked.After(at) || restarted || !once {
 		return ""
@@ -264,7 +266,7 @@ func endsLater(h *harness.History, r stateReport) string {
 func stopBefore(h *harness.History, id string) (harness.Instance, time.Time) {
 	i, _ := instanceOf(h, id)
 	at, stopped := stoppedAt(h, i)
-	if !stopped || broken(h, at) || len(h.Kills) > 0 {
+	if !stopped || len(h.Kills) > 0 {
 		return i, time.Time{}
 	}
 	return i, at

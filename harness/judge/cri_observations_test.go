@@ -110,6 +110,13 @@ func runsOnAfter(stops func(*harness.History)) func(*harness.History) {
 	return also(stops, stopSucceeds(33), func(h *harness.History) { h.CRI.Statuses[0].Asked = at(34) })
 }
 
+// restartsAt restarts containerd.
+func restartsAt(at time.Time) func(*harness.History) {
+	return func(h *harness.History) {
+		h.Deaths = append(h.Deaths, daemon.Death{At: at, BackIn: time.Millisecond, Asked: true})
+	}
+}
+
 // listsStopped adds a list of CRI with the stopped sandbox.
 func listsStopped(state string) func(*harness.History) {
 	return also(listed(fact.ASandbox, "pod", state), func(h *harness.History) { h.CRI.States[0].Stopped = true })
@@ -191,6 +198,16 @@ func TestCRIKeepsItsWord(t *testing.T) {
 			"status cri-status object=container field=state is=too-early"},
 		"it runs on after its stop": {runsOnAfter(stopsIn(2)),
 			"status cri-status object=container field=state is=too-late reported=CONTAINER_RUNNING"},
+		"it runs on after its stop, and a fault had broken the stop": {also(runsOnAfter(stopsIn(2)), breaks(31)),
+			"status cri-status object=container field=state is=too-late reported=CONTAINER_RUNNING"},
+		"it runs on after its stop, and later containerd restarts": {also(runsOnAfter(stopsIn(2)), restartsAt(at(40))),
+			"status cri-status object=container field=state is=too-late reported=CONTAINER_RUNNING"},
+		"it runs on after its stop, and containerd has restarted": {
+			also(runsOnAfter(stopsIn(2)), restartsAt(at(33).Add(time.Microsecond))), ""},
+		"another one with its name is stopped later": {also(runsOnAfter(stopsIn(2)), func(h *harness.History) {
+			h.CRI.Done = append(h.CRI.Done, done("RemoveContainer", "c0", 36))
+			h.Calls = append(h.Calls, harness.Call{Verb: "StopContainer", Of: "c0", At: at(90)})
+		}), "status cri-status object=container field=state is=too-late reported=CONTAINER_RUNNING"},
 		"it runs on after the second of two stops": {runsOnAfter(also(stopsIn(2), func(h *harness.History) {
 			h.Calls = append(h.Calls, harness.Call{Verb: "StopContainer", Of: "c0", At: at(31)})
 		})), ""},

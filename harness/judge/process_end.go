@@ -218,9 +218,16 @@ func stoppedAt(h *harness.History, i harness.Instance) (time.Time, bool) {
 }
 
 // stopOf returns when the client first asked for the stop of a container, and whether it
-// asked once.
+// asked once before the container was removed.
 func stopOf(h *harness.History, i harness.Instance) (at time.Time, once bool) {
+	removed, gone := time.Time{}, false
+	if h.CRI != nil {
+		removed, gone = h.CRI.DoneAt("RemoveContainer", i.ID)
+	}
 	for _, c := range h.Calls {
+		if gone && c.At.After(removed) {
+			break // the next container with this name
+		}
 		if c.Verb == stopVerb(i) && (c.Of == i.Name || i.WithPod) {
 			if once = at.IsZero(); once {
 				at = c.At

@@ -99,6 +99,8 @@ func TestFindingsOfOtherWorkloadsAreKnown(t *testing.T) {
 		{"execsync", adds, "crash", "exit", "exit-code by=TaskExit status=made-up-137 shim=dead", "exit-of-a-dead-shim"},
 		{"execsync", adds, "crash", "exit", madeUp + " shim=dead", "cri-exit-of-a-dead-shim"},
 		{"execsync", adds, "error(x)", "exit", madeUp + " shim=dead", ""},
+		{"stops", adds, "crash", "exit", "cri-status object=container field=state is=too-late", "stop-before-the-exit"},
+		{"stops", adds, "error(x)", "exit", "cri-status object=container field=state is=too-late", ""},
 		{"execsync", copies, "cancel", "exit", unheard + " of=exec", "exec-start-cut-off"},
 		{"output", copies, "error(x)", "exit", "exit-code by=shim-delete status=made-up-0 of=exec", "exec-start-cut-off"},
 		{"output", copies, "error(x)", "exit", "exit-code by=shim-delete status=made-up-0", ""},
