@@ -239,7 +239,7 @@ var cases = []harness.Case{
 	{Name: "plain-with-pod", Workload: harness.Workload{ // c1 runs until its pod is stopped
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}},
 		Script: []string{"run pod", "create all", "mark created", "start all", "mark running", "end c0", "wait c0",
-			"mark exited"}}},
+			"stop pod", "mark exited"}}},
 	{Name: "plain-reuse", Workload: harness.Workload{
 		Thorough: true, NoRestart: true, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-many", Workload: harness.Workload{

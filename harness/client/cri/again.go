@@ -33,7 +33,7 @@ func (c *Client) requestAgain(ctx context.Context, all []*harness.Instance) {
 	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
 	defer cancel()
 	c.aside(func() {
-		c.noteSandbox(ctx, c.sandbox, false)
+		c.noteSandbox(ctx, c.readySandbox(), false)
 		c.RecordBelongings(c.ids(nil)...)
 		unstarted := c.notStarted()
 		for _, i := range unstarted {

@@ -43,7 +43,9 @@ func (c *Client) runSandbox(ctx context.Context) error {
 	return c.makes(ctx, "RunPodSandbox", "", func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		r, err := rt.RunPodSandbox(ctx, &api.RunPodSandboxRequest{Config: c.config()})
 		if err == nil {
+			c.mu.Lock()
 			c.sandbox, c.stopped = r.PodSandboxId, false
+			c.mu.Unlock()
 			c.late.note(c.sandbox)
 			c.NoteInit("sandbox", c.sandbox, 0)
 			c.done("RunPodSandbox", c.sandbox)

@@ -24,7 +24,7 @@ type Client struct {
 	steps     script.Script
 	instances []*harness.Instance
 	sandbox   string // its id, or "" before the response of RunPodSandbox
-	stopped   bool   // set after a step has stopped the sandbox
+	stopped   bool   // set before a step stops the sandbox
 	logs      map[*harness.Instance]*slowLog
 	// removedAgain is set if an attempt to remove everything failed and was repeated.
 	removedAgain bool
@@ -141,10 +141,21 @@ func (c *Client) runsOn(i *harness.Instance) bool {
 	return i.Spec.Signal != "" || c.Case.KeepsRunning(i)
 }
 
-// ids returns the id of the sandbox, if there is one, and the ids of containers.
+// readySandbox returns the id of the sandbox. It returns "" if there is none, or if a
+// step has begun to stop it.
+func (c *Client) readySandbox() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopped {
+		return ""
+	}
+	return c.sandbox
+}
+
+// ids returns the id of the ready sandbox, if there is one, and the ids of containers.
 func (c *Client) ids(of []*harness.Instance) (ids []string) {
-	if c.sandbox != "" && !c.again && !c.stopped {
-		ids = append(ids, c.sandbox)
+	if id := c.readySandbox(); id != "" && !c.again {
+		ids = append(ids, id)
 	}
 	return append(ids, client.IDs(of)...)
 }

@@ -265,7 +265,7 @@ func (c *Client) installStep(ctx context.Context, _ script.Object, programs stri
 // at the step `mark running`, and after those at `mark exited`.
 func (c *Client) around(ctx context.Context, mark string, faults func()) {
 	if mark == "running" {
-		c.noteSandbox(ctx, c.sandbox, false)
+		c.noteSandbox(ctx, c.readySandbox(), false)
 		living := c.living()
 		for _, i := range living {
 			_, _ = c.requestStatus(ctx, i) // the next call of the client reports an error

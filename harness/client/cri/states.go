@@ -10,7 +10,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/fact"
 )
 
-// listStates records the states of the sandbox and of these containers in CRI's lists.
+// listStates records the states of the ready sandbox and of these containers in CRI's
+// lists.
 func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
 	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
 	defer cancel()
@@ -18,7 +19,7 @@ func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
 	if err != nil {
 		return // ignored: the client's next call reports a containerd that is down
 	}
-	at := time.Now()
+	at, sandbox := time.Now(), c.readySandbox()
 	pods, err := rt.ListPodSandbox(ctx, &api.ListPodSandboxRequest{})
 	if err != nil {
 		return
@@ -38,8 +39,8 @@ func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
 		return harness.CRIState{Object: object, ID: id, State: states[id], At: at, Answered: answered}
 	}
 	c.note(func(s *harness.CRISeen) {
-		if c.sandbox != "" {
-			s.States = append(s.States, state(fact.ASandbox, c.sandbox))
+		if sandbox != "" {
+			s.States = append(s.States, state(fact.ASandbox, sandbox))
 		}
 		for _, i := range all {
 			s.States = append(s.States, state(fact.AContainer, i.ID))
