@@ -121,9 +121,11 @@ var cases = []harness.Case{
 		Containers: []harness.Container{{Exit: 7, Execs: []harness.ExecSpec{{Exit: 3}}}},
 		Script:     script.WithRunning("pause c0", "add c0/e0", "resume c0", "add c0/e0", "delete c0/e0")}},
 	{Name: "plain-background-exec", Workload: harness.Workload{
-		CallTimeout: 2 * harness.IODrain, TimeLimit: time.Minute,
-		Containers: []harness.Container{{Exit: 7, Execs: []harness.ExecSpec{{Exit: 9, LeavesChild: true}}}},
-		Script:     script.WithRunning("exec c0/e0", "wait c0/e0", "delete c0/e0")}},
+		Grouped: true, CallTimeout: 2 * harness.IODrain, TimeLimit: time.Minute,
+		Containers: []harness.Container{{Exit: 7, Execs: []harness.ExecSpec{{Exit: 9, LeavesChild: true}}},
+			{Exit: 5, Execs: []harness.ExecSpec{{Exit: 4}}}},
+		Script: script.WithRunning("exec c0/e0", "wait c0/e0", "delete c0/e0 &", // waits for harness.IODrain
+			"exec c1/e0", "wait c1/e0", "delete c1/e0", "pause c1", "resume c1", "join")}},
 	{Name: "plain-unread", Workload: harness.Workload{
 		CallTimeout: 2 * harness.IODrain, TimeLimit: time.Minute,
 		Containers: []harness.Container{{Exit: 7, Lines: harness.UnreadLines, Unread: true}}}},
