@@ -33,7 +33,7 @@ func (m moment) compare(o moment) int {
 }
 
 // candidates returns the hits of all workloads, each once, in a fixed order. The path of
-// a hit may differ between traces: the first trace decides.
+// a hit may differ between traces: the path of most traces counts.
 func candidates(traces []Traces) []candidate {
 	type hit struct {
 		moment
@@ -41,20 +41,27 @@ func candidates(traces []Traces) []candidate {
 	}
 	var all []candidate
 	for _, t := range traces {
-		first, count, ending := map[hit]Hit{}, map[hit]int{}, map[hit]bool{}
+		byPath, ending := map[hit]map[string][]Hit{}, map[hit]bool{}
 		for _, run := range t.Runs {
 			for _, p := range run {
 				h := hit{p.counted(), p.Nth}
-				if count[h] == 0 {
-					first[h] = p
+				if byPath[h] == nil {
+					byPath[h] = map[string][]Hit{}
 				}
-				count[h]++
+				byPath[h][p.Path] = append(byPath[h][p.Path], p)
 				ending[h] = ending[h] || p.Ending
 			}
 		}
 		sure := sureHits(t.Runs)
-		for h, p := range first {
-			unsteady := count[h] < len(t.Runs) || h.nth > sure[h.moment]
+		for h, paths := range byPath {
+			count, p := 0, Hit{}
+			for _, path := range slices.Sorted(maps.Keys(paths)) {
+				if p.Path == "" || len(paths[path]) > len(paths[p.Path]) {
+					p = paths[path][0]
+				}
+				count += len(paths[path])
+			}
+			unsteady := count < len(t.Runs) || h.nth > sure[h.moment]
 			p.Ending = ending[h]
 			all = append(all, candidate{p, t.Workload, unsteady, t.After})
 		}

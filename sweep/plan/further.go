@@ -160,22 +160,25 @@ func failTwice(have []situated, own []Traces) []situated {
 }
 
 // failAfterDeath returns the hits of calls to which only the death of a shim leads. No
-// run without a fault has them on the same path. A hit on the path start may belong to
-// the path exit, because the container's process may end before the response to Start.
+// run without a fault has them on the same path. The paths start and exit count as one,
+// because the container's process may end before the response to Start.
 func failAfterDeath(after []situated, own []Traces) []situated {
 	type hit struct {
 		workload, path string
 		failpoints.Point
 	}
+	hitOf := func(c candidate) hit {
+		if c.Path == "start" {
+			c.Path = "exit"
+		}
+		return hit{c.workload, c.Path, c.Point}
+	}
 	faultless := map[hit]bool{}
 	for _, c := range candidates(own) {
-		faultless[hit{c.workload, c.Path, c.Point}] = true
-		if c.Path == "exit" {
-			faultless[hit{c.workload, "start", c.Point}] = true
-		}
+		faultless[hitOf(c)] = true
 	}
 	return slices.DeleteFunc(slices.Clone(after), func(s situated) bool {
-		return !s.Takes(string(term.Error)) || faultless[hit{s.workload, s.Path, s.Point}]
+		return !s.Takes(string(term.Error)) || faultless[hitOf(s.candidate)]
 	})
 }
 

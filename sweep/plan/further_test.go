@@ -152,12 +152,17 @@ func TestFailAfterDeath(t *testing.T) {
 	if len(all) != 1 || all[0].Point.String() != cleanup {
 		t.Fatalf("%+v, want the cleanup", all)
 	}
-	early := []situated{all[0]}
-	early[0].Path = "start"
-	for path, want := range map[string]int{"exit": 0, "start": 0, "create": 1} {
-		late := []Traces{{Workload: "task", Runs: [][]Hit{{pass(cleanup, term.AtCall, 1, path)}}}}
-		if got := failAfterDeath(early, late); len(got) != want {
-			t.Errorf("the process ended before the response to Start; without a fault the path is %s: %+v", path, got)
+	for _, tt := range []struct {
+		after, faultless string
+		want             int
+	}{
+		{"start", "start", 0}, {"start", "exit", 0}, {"exit", "start", 0}, {"start", "create", 1}, {"exit", "create", 1},
+	} {
+		hit := []situated{all[0]}
+		hit[0].Path = tt.after
+		without := []Traces{{Workload: "task", Runs: [][]Hit{{pass(cleanup, term.AtCall, 1, tt.faultless)}}}}
+		if got := failAfterDeath(hit, without); len(got) != tt.want {
+			t.Errorf("the path is %s, and without a fault %s: %+v", tt.after, tt.faultless, got)
 		}
 	}
 	s := all[0].spec("loseResult", 1)

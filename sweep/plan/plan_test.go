@@ -54,6 +54,15 @@ func specs(t *testing.T, o Options) []string {
 	return texts
 }
 
+// On a busy machine a process may end on an earlier path than in the other traces.
+func TestThePathOfMostTraces(t *testing.T) {
+	at := func(path string) []Hit { return []Hit{pass(caught, term.AtCall, 1, path)} }
+	all := candidates([]Traces{{Workload: "task", Runs: [][]Hit{at("start"), at("exit"), at("exit")}}})
+	if len(all) != 1 || all[0].Path != "exit" || all[0].unsteady {
+		t.Errorf("%+v, want a steady hit on the path exit", all)
+	}
+}
+
 func TestPlan(t *testing.T) {
 	for name, c := range map[string]struct {
 		o    Options
