@@ -36,6 +36,8 @@ type Excuse struct {
 	// Sometimes is set for a race: a sweep without findings of it does not mean that the bug
 	// is fixed.
 	Sometimes bool `yaml:"sometimes,omitempty"`
+	// Several is set if one failed call harms the containers of several shims.
+	Several bool `yaml:"several,omitempty"`
 	// Anywhere is set for a race that a busy machine can show with any fault. A case with a
 	// fault at another place counts as one of its Cases if no replay reproduces it.
 	Anywhere bool `yaml:"anywhere,omitempty"`

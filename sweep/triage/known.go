@@ -1,6 +1,7 @@
 package triage
 
 import (
+	"cmp"
 	"path"
 	"slices"
 
@@ -159,7 +160,8 @@ type shown struct {
 // case's faults happened.
 //
 // A known finding explains the findings that it matches, and their companions in the same
-// container or pod. The order of a case's findings does not matter.
+// container or pod. The order of a case's findings does not matter. It explains nothing
+// of a case with several harmed shims, if its own harm is limited to one.
 func split(p plan.Plan, known []catalogue.Excuse, all []shown, fired func(spec int) bool) ([]occurrence, []Known) {
 	known = slices.DeleteFunc(slices.Clone(known), func(k catalogue.Excuse) bool { return !k.Applies(p.Version) })
 	explained := make([][]occurrence, len(known))
@@ -170,7 +172,7 @@ func split(p plan.Plan, known []catalogue.Excuse, all []shown, fired func(spec i
 		// path than planned.
 		s := p.Specs[c.spec]
 		for i, direct := range explains(known, c.found, s.On(c.paths), s) {
-			if len(direct) == 0 {
+			if len(direct) == 0 || !known[i].Several && harmsSeveral(s, direct) {
 				continue
 			}
 			with := compare.Companions(direct, c.found)
@@ -191,6 +193,21 @@ func split(p plan.Plan, known []catalogue.Excuse, all []shown, fired func(spec i
 		seen = append(seen, seenOf(p, k, explained[i], fired))
 	}
 	return fresh, seen
+}
+
+// harmsSeveral reports whether one failed call led to findings about several shims. A
+// crash of containerd may harm all shims. A pod has one shim.
+func harmsSeveral(s plan.Spec, found []finding.Finding) bool {
+	if len(s.Faults) != 1 || s.Faults[0].Kills() || plan.API(s.Workload) != harness.TaskAPI {
+		return false
+	}
+	shims := map[string]bool{}
+	for _, f := range found {
+		if of := cmp.Or(f.Subject.Pod, f.Subject.ID); of != "" { // Pod is set in a group
+			shims[of] = true
+		}
+	}
+	return len(shims) > 1
 }
 
 // explains returns, by the index of a known finding, the findings of a case that it

@@ -8,6 +8,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle/affected"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/journal"
@@ -104,6 +105,39 @@ func TestAWindowMatchesItsOwn(t *testing.T) {
 		got := explains([]catalogue.Excuse{k}, []finding.Finding{shim, socket}, plan.Single(at, "crash", "task"))
 		if len(got[0]) != len(want) || len(want) > 0 && got[0][0].Class != want[0].Class {
 			t.Errorf("at %s: %v, want %v", label, got[0], want)
+		}
+	}
+}
+
+// A known bug that harms one shim explains nothing of a case with two harmed shims.
+func TestHarmToSeveralShimsIsAnotherBug(t *testing.T) {
+	leak := func(id, group string) finding.Finding {
+		return finding.Finding{Invariant: finding.Leak, Class: finding.ClassShim,
+			Subject: finding.Subject{ID: id, Pod: group}}
+	}
+	two, group := []finding.Finding{leak("c0", ""), leak("c1", "")}, []finding.Finding{leak("c0", "c0"), leak("c1", "c0")}
+	at := plan.Hit{Point: failpoints.MustPoint(start + "a"), Nth: 1, Path: "load"}
+	call := plan.Single(at, "error(x)", "restart")
+	for name, tt := range map[string]struct {
+		several   bool
+		spec      plan.Spec
+		found     []finding.Finding
+		explained int
+	}{
+		"one shim":         {false, call, two[:1], 1},
+		"two shims":        {false, call, two, 0},
+		"a bug of several": {true, call, two, 1},
+		"a group":          {false, plan.Single(at, "error(x)", "grouped"), group, 1},
+		"a pod":            {false, plan.Single(at, "error(x)", "cri"), two, 1},
+		"a crash":          {false, plan.Single(at, "crash", "restart"), two, 1},
+		"two faults":       {false, call.Then(at, "error(x)"), two, 1},
+	} {
+		known := []catalogue.Excuse{{Several: tt.several, Releases: affected.Releases{"2.4": {Bad: "v2.4.2"}},
+			Window: catalogue.Window{Where: []string{start + "a"}, Match: finding.MustMatches("shim")}}}
+		p := plan.Plan{Version: "v2.4.2", Specs: []plan.Spec{tt.spec}}
+		fresh, all := split(p, known, []shown{{spec: 0, found: tt.found}}, func(int) bool { return true })
+		if got := all[0].Cases; got != tt.explained || (len(fresh) == 0) != (tt.explained == 1) {
+			t.Errorf("%s: %d cases explained, %d findings new", name, got, len(fresh))
 		}
 	}
 }
