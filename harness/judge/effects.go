@@ -34,6 +34,7 @@ const (
 	crashed                     // A probe crashed its process.
 	responseKept                // The plan holds, drops or cancels calls.
 	shimPlanned                 // The plan has a fault for a shim.
+	shimBroken                  // The plan has a fault for a shim that does not kill it.
 	shimFaked                   // The fake shim misbehaves.
 )
 
@@ -99,6 +100,7 @@ func effectsOfPlan(h *harness.History) (all []effect) {
 		add(hasNoHits && do != term.Kill || stops(""), slowed, time.Time{})
 		add(f.At.Who == "containerd" && do == term.Stop || stops("containerd"), containerdFroze, time.Time{})
 		add(toShims(f), shimPlanned, time.Time{})
+		add(toShims(f) && !killedByTerm(do) && do != term.Kill, shimBroken, time.Time{})
 		add(slices.ContainsFunc(f.Do.Clauses(), func(c term.Clause) bool {
 			return slices.Contains(keeping, c.Action)
 		}), responseKept, time.Time{})

@@ -183,6 +183,9 @@ func (l ledger) differingTimes() (found []finding.Finding) {
 		return nil
 	}
 	for _, t := range l.truths {
+		if l.lostWithShim(t) {
+			continue
+		}
 		of := slices.DeleteFunc(slices.Clone(l.reported), func(o exit.Observation) bool {
 			return !isOf(o, t) || o.Status != t.Status || hasNoTime(o.At) || l.isImpossible(o)
 		})
@@ -198,6 +201,22 @@ func (l ledger) differingTimes() (found []finding.Finding) {
 		}
 	}
 	return uniqueCauses(found)
+}
+
+// lostWithShim reports whether the recorded time of an exit may have died with the shim.
+// A shim stores the exit of an init before it sends the event. From then on the helper of
+// a dead shim reports the same time (WriteExitStatus of v2.4.2). Older releases store
+// nothing, and their helpers report 137 with the time of the cleanup.
+func (l ledger) lostWithShim(t exit.Truth) bool {
+	kills := shimKills(l.h)
+	if len(kills) == 0 {
+		return false
+	}
+	sent := slices.IndexFunc(l.h.Events, func(e event.Task) bool {
+		return e.Topic == event.TopicExit && e.Container == t.Container && e.Exec == ""
+	})
+	return t.Exec != "" || t.Status == killed || sent < 0 ||
+		slices.ContainsFunc(kills, func(k harness.Kill) bool { return !k.At.After(l.h.Events[sent].Seen) })
 }
 
 // isImpossible reports whether wrongTimes returns a report of an exit, so that the other

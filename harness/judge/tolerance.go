@@ -37,7 +37,6 @@ const (
 	always    cell = iota + 1 // all effects.
 	before                    // effects that began before the end of the statement's span.
 	inTest                    // effects that began before the client was done.
-	firstUse                  // effects that began before the second use of the first id.
 	overlaps                  // effects that overlap the statement's span.
 	soon                      // effects that overlap the span, or begin at most lag later.
 	around                    // effects that overlap the span, or are at most lag away from it.
@@ -54,7 +53,7 @@ var tolerances = map[statement]map[kind]cell{
 	exitNoticed: {shimKilled: ofItsShim, shimHeld: always, slowed: always, frozen: always, shimFaked: always},
 	eventSent:   {shimKilled: ofItsShim, slowed: always, frozen: always, shimFaked: always},
 	exitTimeSame: {
-		shimKilled: firstUse, shimPlanned: always, shimFaked: always, kernelSlow: before,
+		shimBroken: always, shimFaked: always, kernelSlow: before,
 		callHeld: before, callBroken: before, statementBroken: before,
 	},
 	// A kill excuses nothing here, because containerd stores a state before it reports
@@ -121,8 +120,6 @@ func (c cell) covers(h *harness.History, e effect, of harness.Instance, when spa
 		return !e.from.After(when.to)
 	case inTest:
 		return e.from.Before(h.Done)
-	case firstUse:
-		return h.Done.IsZero() || !e.from.After(h.Done)
 	case overlaps:
 		return e.gap().Overlaps(when.from, when.to)
 	case soon:
