@@ -84,12 +84,13 @@ func ranAt(i harness.Instance) time.Time {
 }
 
 // firstKillRequest returns the time of the client's first request that kills a payload,
-// if SIGKILL ended it. The time is zero if another process may have killed it before. The
-// time of the response is no use: the signal may be sent long before, and the response
-// may be lost.
+// if SIGKILL ended it. The time is zero if another process may have killed it before. An
+// example is containerd after a failed start. The time of the response is no use: the
+// signal may be sent long before, and the response may be lost.
 func firstKillRequest(h *harness.History, i harness.Instance) (first time.Time) {
 	other := func(k harness.Kill) bool { return k.Who != "containerd" }
-	if i.Payload.Exited || i.Payload.Runs == 0 || lastSent(h, i, unix.SIGKILL).IsZero() ||
+	undone := i.Started.IsZero() && !diedStarting(h, i)
+	if i.Payload.Exited || i.Payload.Runs == 0 || undone || lastSent(h, i, unix.SIGKILL).IsZero() ||
 		slices.ContainsFunc(h.Kills, other) || len(shimKills(h)) > 0 {
 		return time.Time{}
 	}

@@ -2,9 +2,30 @@ package judge
 
 import (
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/harness"
 )
+
+// After a failed start containerd kills the payload, before the client does.
+func TestLivedUntilItsFirstKill(t *testing.T) {
+	for name, tt := range map[string]struct {
+		started time.Time
+		until   int
+	}{"started": {at(20), 50}, "its start failed": {time.Time{}, 20}} {
+		h := clean()
+		plain(&h)
+		i := &h.Instances[0]
+		i.Started, i.Payload.Exited = tt.started, false
+		h.Signals = []harness.SentSignal{{Container: "c0", Signal: int(unix.SIGKILL), At: at(50)}}
+		h.Calls = []harness.Call{{Who: "client", Verb: "kill", Of: "c0", At: at(50), Took: time.Millisecond}}
+		if got, what := livedUntil(&h, *i); !got.Equal(at(tt.until)) {
+			t.Errorf("%s: %v, %s; want %v", name, got, what, at(tt.until))
+		}
+	}
+}
 
 // A payload that is about to die of SIGSEGV may be killed before that, if the client sent
 // SIGKILL and a report has that status.
