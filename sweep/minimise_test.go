@@ -64,7 +64,7 @@ func TestMinimiseLeavesWhatIsNeeded(t *testing.T) {
 }
 
 func TestSimplifyTakesTheSmallestWorkload(t *testing.T) {
-	c, err := faultsAt("cri", "Delete").Case("")
+	c, err := faultsAt("restart-pod", "Delete").Case("")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -138,14 +138,17 @@ func pick(yes bool, a, b int) int {
 func options(release string, r read.Report, targets []finding.Match) plan.Options {
 	o := plan.Options{Containerd: release}
 	if r.Client == read.Dockerd || r.Client == read.Ctr {
-		o.Workloads = []string{"task", "restart"}
+		o.Workloads = defaultsOf(harness.TaskAPI)
 	}
-	for _, t := range targets {
-		if ofCRI(t) {
-			o.Workloads = []string{"cri", "stop"}
-		}
+	if slices.ContainsFunc(targets, ofCRI) {
+		o.Workloads = defaultsOf(harness.CRI)
 	}
 	return o
+}
+
+// defaultsOf returns the workloads of the default sweep that use an API.
+func defaultsOf(api harness.API) []string {
+	return slices.DeleteFunc(plan.DefaultWorkloads(), func(name string) bool { return plan.API(name) != api })
 }
 
 // ofCRI reports whether only CRI leaves or reports such an object.

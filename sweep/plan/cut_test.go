@@ -101,7 +101,7 @@ func TestACutThatLeavesNothingOrLacksCasesIsRefused(t *testing.T) {
 		empty bool
 	}{
 		"none is on the way":  {all, Options{Paths: []string{"load"}}, true},
-		"none of it passes":   {all, Options{Workloads: []string{"stop"}}, true},
+		"none of it passes":   {all, Options{Workloads: []string{"with-pod"}}, true},
 		"another action":      {all, Options{Actions: []string{"crash", "pause"}}, false},
 		"another workload":    {all, Options{Workloads: []string{"task", "two"}}, false},
 		"more hits":           {all, Options{Hits: "all"}, false},
