@@ -14,7 +14,7 @@ import (
 // takeBaseline takes the inventory with which the judge compares the later one. A fault
 // can break its calls, too, and takeBaseline then repeats them.
 func (x *run) takeBaseline() error {
-	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.TimeLimit)
+	ctx, cancel := context.WithTimeout(x.ctx, x.lookLimit())
 	defer cancel()
 	begun := time.Now()
 	var before inventory.Inventory

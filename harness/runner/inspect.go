@@ -216,7 +216,7 @@ func (x *run) yield(wait func()) {
 
 // flushEvents waits until all events that containerd has published so far have arrived.
 func (x *run) flushEvents() error {
-	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.TimeLimit)
+	ctx, cancel := context.WithTimeout(x.ctx, x.lookLimit())
 	defer cancel()
 	c, _, err := x.up(ctx)
 	if err == nil {

@@ -41,7 +41,7 @@ func (x *run) inspectCRI() {
 	if !ok {
 		return
 	}
-	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.TimeLimit)
+	ctx, cancel := context.WithTimeout(x.ctx, x.lookLimit())
 	defer cancel()
 	listed := lister.List(ctx)
 	lister.TryNames(ctx)
@@ -79,7 +79,7 @@ func (x *run) inspectMeanwhile(before *inventory.Inventory) harness.Inspection {
 	if before != nil {
 		return x.inspectNode(*before)
 	}
-	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.TimeLimit)
+	ctx, cancel := context.WithTimeout(x.ctx, x.lookLimit())
 	defer cancel()
 	scene, err := x.sceneUp(ctx)
 	if err != nil {

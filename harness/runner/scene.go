@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"fmt"
+	"time"
 
 	containerd "github.com/containerd/containerd/v2/client"
 	"google.golang.org/grpc"
@@ -63,9 +64,17 @@ func (x *run) withPlugins(ask func(context.Context) error) error {
 	return x.limited(ask)
 }
 
-// limited calls f with a context that has the time limit of the workload.
+// lookTimeout is the least time limit for what the oracle asks containerd. The client of
+// a case may have less.
+const lookTimeout = 20 * time.Second
+
+// lookLimit returns the time limit for what the oracle asks containerd. A workload with a
+// slow disk has a long time limit, and then the oracle waits as long.
+func (x *run) lookLimit() time.Duration { return max(x.Workload.TimeLimit, lookTimeout) }
+
+// limited calls f with the oracle's time limit.
 func (x *run) limited(f func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.TimeLimit)
+	ctx, cancel := context.WithTimeout(x.ctx, x.lookLimit())
 	defer cancel()
 	return f(ctx)
 }
