@@ -112,22 +112,30 @@ func All() (map[string]Filing, error) {
 	}
 	all := map[string]Filing{}
 	for _, name := range names {
-		text, err := files.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
 		id := strings.TrimSuffix(path.Base(name), ".yaml")
-		patch, err := files.ReadFile("issues/" + id + ".patch")
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if all[id], err = read(id); err != nil {
 			return nil, err
 		}
-		f, err := parse(id, text, string(patch))
-		if err != nil {
-			return nil, fmt.Errorf("catalogue/filing/%s: %w", name, err)
-		}
-		all[id] = f
 	}
 	return all, nil
+}
+
+// read returns the filing of a bug. If there is none, the error is fs.ErrNotExist.
+func read(id string) (Filing, error) {
+	name := "issues/" + id + ".yaml"
+	text, err := files.ReadFile(name)
+	if err != nil {
+		return Filing{}, err
+	}
+	patch, err := files.ReadFile("issues/" + id + ".patch")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Filing{}, err
+	}
+	f, err := parse(id, text, string(patch))
+	if err != nil {
+		return Filing{}, fmt.Errorf("catalogue/filing/%s: %w", name, err)
+	}
+	return f, nil
 }
 
 // IssueOf returns the id of the bug whose issue covers this bug: the id itself, or SameAs
@@ -236,14 +244,13 @@ func Of(b catalogue.Bug) (Filing, Recorded, error) {
 	if why := WhyNone(b); why != "" {
 		return Filing{}, Recorded{}, fmt.Errorf("%s has no issue, because %s", b.ID, why)
 	}
-	all, err := All()
-	if err != nil {
-		return Filing{}, Recorded{}, err
-	}
-	f, ok := all[b.ID]
-	if !ok {
+	f, err := read(b.ID)
+	if errors.Is(err, fs.ErrNotExist) {
 		return f, Recorded{}, fmt.Errorf("%s has no issue yet: write catalogue/filing/issues/%s.yaml, and "+
 			"record its run with make filings", b.ID, b.ID)
+	}
+	if err != nil {
+		return f, Recorded{}, err
 	}
 	if f.SameAs != "" {
 		return f, Recorded{}, fmt.Errorf("%s has the root cause of %s, whose issue covers it: shimquake show %s --issue",
