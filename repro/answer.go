@@ -113,7 +113,9 @@ func ForReport(ctx context.Context, r read.Report, o Options) (Answer, error) {
 func (a *Answer) find(ctx context.Context, r read.Report, o Options) error {
 	known := len(a.Fits) > 0 && a.Fits[0].Clears && a.Fits[0].Sure()
 	bug := a.Guessed && len(a.runnable()) > 0 // the release is the bug's, so runs without a fault on it prove nothing
-	if !known && !bug && a.Release != "" && o.For > 0 {
+	// A run can only show objects that were left, and messages.
+	shows := !rank.Elsewhere(r) && (leftObjects(r) || len(Quoted(r)) > 0)
+	if !known && !bug && shows && a.Release != "" && o.For > 0 {
 		if err := a.tryPlain(ctx, r, o); err != nil {
 			return err
 		}

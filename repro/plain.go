@@ -89,9 +89,13 @@ func (a *Answer) plainOf(v harness.Verdict, r read.Report) Plain {
 	var t Trial
 	t.compare([]harness.Verdict{v}, Quoted(r))
 	p.Logged = t.Logged
-	tells := slices.ContainsFunc(r.BySort(read.Symptom), func(o read.Observation) bool { return o.Class() != "" })
-	p.Like = tells && rank.Explained(r, found) || !tells && len(t.Logged) > 0
+	p.Like = leftObjects(r) && rank.Explained(r, found) || !leftObjects(r) && len(t.Logged) > 0
 	return p
+}
+
+// leftObjects reports whether a report has objects that were left.
+func leftObjects(r read.Report) bool {
+	return slices.ContainsFunc(r.BySort(read.Symptom), func(o read.Observation) bool { return o.Class() != "" })
 }
 
 // reported returns 1 if a finding alone explains more than half of a report, and 0

@@ -180,14 +180,14 @@ func fit(r read.Report, release string, b catalogue.Bug) Fit {
 	if b.Kind == catalogue.Unconfirmed && !slices.ContainsFunc(f.Reasons, func(x Reason) bool { return x.Why == Named }) {
 		out = true
 	}
-	f.Clears = !out && 2*reported > total && f.Score >= bar && !elsewhere(r)
+	f.Clears = !out && 2*reported > total && f.Score >= bar && !Elsewhere(r)
 	return f
 }
 
-// elsewhere reports whether a report is about trouble that does not concern shims, and no
+// Elsewhere reports whether a report is about trouble that does not concern shims, and no
 // listing shows a leak. A zombie beside a process that the kernel blocks is no leak,
 // because nothing can remove it.
-func elsewhere(r read.Report) bool {
+func Elsewhere(r read.Report) bool {
 	kernel := r.Has(read.KernelWait)
 	return len(r.BySort(read.Elsewhere)) > 0 &&
 		!slices.ContainsFunc(r.BySort(read.Symptom), func(o read.Observation) bool {
