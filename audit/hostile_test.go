@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/audit"
+	"github.com/shimquake/shimquake/child"
 	"github.com/shimquake/shimquake/fixtures/world"
 	"github.com/shimquake/shimquake/poll"
 )
@@ -45,7 +46,7 @@ func hostileNode(t *testing.T) *node {
 	text, err := os.ReadFile("/proc/self/exe")
 	n.must(err)
 	n.must(os.Mkdir(n.world.HostPath(userDir), 0o755))
-	n.must(os.WriteFile(n.world.HostPath(path.Join(userDir, "containerd")), text, 0o755))
+	n.must(child.WriteProgram(n.world.HostPath(path.Join(userDir, "containerd")), text))
 	n.must(os.Chown(n.world.HostPath(userDir), nobody, nobody))
 	n.must(os.Chown(n.world.HostPath(path.Join(userDir, "containerd")), nobody, nobody))
 	return n
@@ -293,7 +294,7 @@ func TestABrokenContainerd(t *testing.T) {
 			n.must(os.Mkdir(n.world.HostPath("/opt/fake"), 0o755))
 			text, err := os.ReadFile("/proc/self/exe")
 			n.must(err)
-			n.must(os.WriteFile(n.world.HostPath("/opt/fake/containerd"), text, 0o755))
+			n.must(child.WriteProgram(n.world.HostPath("/opt/fake/containerd"), text))
 			n.startUntilEnd(t, role, "/opt/fake/containerd", "--address", "/run/fake.sock", "--state", "/run/fake")
 			n.waitFor(t, "/run/fake.sock")
 			o := audit.Options{}
@@ -319,7 +320,7 @@ func TestAContainerdOfRootsThatOthersMayWrite(t *testing.T) {
 	text, err := os.ReadFile("/proc/self/exe")
 	n.must(err)
 	n.must(os.MkdirAll(n.world.HostPath("/opt/fake"), 0o755))
-	n.must(os.WriteFile(n.world.HostPath("/opt/fake/containerd"), text, 0o755))
+	n.must(child.WriteProgram(n.world.HostPath("/opt/fake/containerd"), text))
 	n.must(os.WriteFile(n.world.HostPath("/opt/fake/config.toml"), nil, 0o666))
 	n.must(os.Chmod(n.world.HostPath("/opt/fake/config.toml"), 0o666))
 	n.must(os.MkdirAll(n.world.HostPath("/opt/link"), 0o755))
@@ -390,7 +391,7 @@ func TestNestedContainerds(t *testing.T) {
 	text, err := os.ReadFile("/proc/self/exe")
 	n.must(err)
 	n.must(os.MkdirAll(n.world.HostPath("/opt/nested"), 0o755))
-	n.must(os.WriteFile(n.world.HostPath("/opt/nested/containerd"), text, 0o755))
+	n.must(child.WriteProgram(n.world.HostPath("/opt/nested/containerd"), text))
 	script := `mount -t tmpfs none /run
 		/opt/nested/containerd --address /run/containerd/containerd.sock &
 		for i in 1 2 3 4 5 6; do (

@@ -14,6 +14,7 @@ import (
 	"github.com/containerd/containerd/v2/pkg/oci"
 
 	"github.com/shimquake/shimquake/audit"
+	"github.com/shimquake/shimquake/child"
 	"github.com/shimquake/shimquake/failpoints/signal"
 	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
@@ -288,7 +289,7 @@ func TestAReplacedBinary(t *testing.T) {
 	n.must(os.MkdirAll(n.world.HostPath("/tmp/bin"), 0o755))
 	text, err := os.ReadFile("/proc/self/exe")
 	n.must(err)
-	n.must(os.WriteFile(n.world.HostPath("/tmp/bin/containerd"), text, 0o755))
+	n.must(child.WriteProgram(n.world.HostPath("/tmp/bin/containerd"), text))
 	p, err := n.world.Start(n.ctx, world.Params{
 		Argv: []string{"/tmp/bin/containerd", "--address", "/run/other.sock"}, Env: []string{roleVar + "=sleep"},
 		Output: "/dev/null",

@@ -17,6 +17,7 @@ import (
 	"github.com/itchyny/gojq/cli"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/shimquake/shimquake/child"
 	"github.com/shimquake/shimquake/fixtures/containerd"
 )
 
@@ -77,7 +78,7 @@ func reachable(t *testing.T, program string) string {
 		t.Fatal(err)
 	}
 	to := filepath.Join(dir, "shimquake")
-	for _, err := range []error{os.Chmod(dir, 0o755), os.WriteFile(to, text, 0o755)} {
+	for _, err := range []error{os.Chmod(dir, 0o755), child.WriteProgram(to, text)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +185,7 @@ func TestAnInitThatEndsIsInvalid(t *testing.T) {
 			}
 		}
 		text := fmt.Sprintf("#!/bin/sh\n[ $1 = --version ] || { %s\n}\nexec %s \"$@\"\n", script, subject.Containerd)
-		if err := os.WriteFile(filepath.Join(dir, "containerd"), []byte(text), 0o755); err != nil {
+		if err := child.WriteProgram(filepath.Join(dir, "containerd"), []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 		a := shimquake(t, nil, "build", "bin:"+dir)

@@ -14,6 +14,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/shimquake/shimquake/child"
 )
 
 // An installed command makes its own manual pages and completions.
@@ -117,7 +119,7 @@ func TestInstallAndUninstall(t *testing.T) {
 	}
 	program := filepath.Join(t.TempDir(), "program")
 	text := "#!/bin/sh\nSHIMQUAKE_TEST_MAIN=1 exec " + self + " \"$@\"\n"
-	if err := os.WriteFile(program, []byte(text), 0o755); err != nil {
+	if err := child.WriteProgram(program, []byte(text)); err != nil {
 		t.Fatal(err)
 	}
 	dest := t.TempDir()

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/shimquake/shimquake/child"
 	"github.com/shimquake/shimquake/harness"
 )
 
@@ -79,7 +80,7 @@ func interruptBuild(t *testing.T, sig unix.Signal) int {
 	}
 	script := fmt.Sprintf("#!/bin/sh\nexec 3>%s\nsetsid sleep 1000 &\necho >&3\nwait\n", running)
 	for _, name := range []string{"containerd", "containerd-shim-runc-v2", "runc"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o755); err != nil {
+		if err := child.WriteProgram(filepath.Join(dir, name), []byte(script)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shimquake/shimquake/child"
 	"github.com/shimquake/shimquake/harness"
 )
 
@@ -94,7 +95,7 @@ func TestProseFailsForAnyAlert(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		if err := child.WriteProgram(path, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 	}

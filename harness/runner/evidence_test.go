@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/child"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
 )
@@ -92,7 +93,7 @@ func TestTheEvidenceHasNothingOfTheHost(t *testing.T) {
 func TestReplayScript(t *testing.T) {
 	dir := t.TempDir()
 	program := "#!/bin/sh\nprintf '%s' \"$3\"\n"
-	if err := os.WriteFile(filepath.Join(dir, "shimquake"), []byte(program), 0o755); err != nil {
+	if err := child.WriteProgram(filepath.Join(dir, "shimquake"), []byte(program)); err != nil {
 		t.Fatal(err)
 	}
 	odd := filepath.Join(dir, "it's a $program")

@@ -1,0 +1,35 @@
+package child
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+)
+
+// A program can be started at once, while other goroutines start programs.
+func TestAWrittenProgramCanBeStarted(t *testing.T) {
+	dir := t.TempDir()
+	var others sync.WaitGroup
+	defer others.Wait()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for range 4 {
+		others.Go(func() {
+			for ctx.Err() == nil {
+				_ = exec.Command("/bin/true").Run() // only the fork matters
+			}
+		})
+	}
+	for n := range 300 {
+		path := filepath.Join(dir, strconv.Itoa(n))
+		if err := WriteProgram(path, []byte("#!/bin/true\n")); err != nil {
+			t.Fatal(err)
+		}
+		if err := exec.Command(path).Run(); err != nil {
+			t.Fatalf("program %d: %v", n, err)
+		}
+	}
+}
