@@ -75,7 +75,7 @@ func givenUp(f *callerr.Failed) bool {
 func (c *Client) createAbsent(i *harness.Instance) func(context.Context, api.RuntimeServiceClient) error {
 	return func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		_, err := rt.CreateContainer(ctx, &api.CreateContainerRequest{
-			PodSandboxId: c.sandbox, SandboxConfig: c.config(), Config: &api.ContainerConfig{
+			PodSandboxId: c.sandboxID(), SandboxConfig: c.config(), Config: &api.ContainerConfig{
 				Metadata: &api.ContainerMetadata{Name: i.CRIName()},
 				Image:    &api.ImageSpec{Image: Absent},
 			},

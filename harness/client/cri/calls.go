@@ -46,9 +46,9 @@ func (c *Client) runSandbox(ctx context.Context) error {
 			c.mu.Lock()
 			c.sandbox, c.stopped = r.PodSandboxId, false
 			c.mu.Unlock()
-			c.late.note(c.sandbox)
-			c.NoteInit("sandbox", c.sandbox, 0)
-			c.done("RunPodSandbox", c.sandbox)
+			c.late.note(r.PodSandboxId)
+			c.NoteInit("sandbox", r.PodSandboxId, 0)
+			c.done("RunPodSandbox", r.PodSandboxId)
 			c.RecordBelongings(c.ids(nil)...)
 		}
 		return err
@@ -75,7 +75,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 	return c.makes(ctx, "CreateContainer", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		r, err := rt.CreateContainer(
 			ctx,
-			&api.CreateContainerRequest{PodSandboxId: c.sandbox, SandboxConfig: c.config(), Config: &api.ContainerConfig{
+			&api.CreateContainerRequest{PodSandboxId: c.sandboxID(), SandboxConfig: c.config(), Config: &api.ContainerConfig{
 				Metadata:   &api.ContainerMetadata{Name: i.CRIName()},
 				Image:      &api.ImageSpec{Image: image},
 				Command:    c.Command(i),

@@ -23,8 +23,6 @@ type Client struct {
 	*client.Session
 	steps     script.Script
 	instances []*harness.Instance
-	sandbox   string // its id, or "" before the response of RunPodSandbox
-	stopped   bool   // set before a step stops the sandbox
 	logs      map[*harness.Instance]*slowLog
 	// removedAgain is set if an attempt to remove everything failed and was repeated.
 	removedAgain bool
@@ -37,6 +35,10 @@ type Client struct {
 	rounds rounds
 
 	mu sync.Mutex // of the fields below, which concurrent steps change
+	// sandbox is the id of the sandbox, or "" before the response of RunPodSandbox. stopped
+	// is set before a step stops it.
+	sandbox string
+	stopped bool
 	// of has the current container for each index in the workload. Steps use this
 	// container.
 	of []*harness.Instance
@@ -139,6 +141,13 @@ func (c *Client) Run(ctx context.Context) error {
 // runsOn reports whether a container runs until the client ends it.
 func (c *Client) runsOn(i *harness.Instance) bool {
 	return i.Spec.Signal != "" || c.Case.KeepsRunning(i)
+}
+
+// sandboxID returns the id of the sandbox, or "" if there is none.
+func (c *Client) sandboxID() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sandbox
 }
 
 // readySandbox returns the id of the sandbox. It returns "" if there is none, or if a

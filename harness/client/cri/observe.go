@@ -31,7 +31,7 @@ func (c *Client) query(ctx context.Context, step int) {
 		})
 		c.observe(ctx, step, harness.FieldList, of, listed(listContainers, i.ID))
 	}
-	if id := c.sandbox; id != "" {
+	if id := c.sandboxID(); id != "" {
 		of := script.ThePod.String()
 		c.observe(ctx, step, harness.FieldState, of, func(ctx context.Context, rt api.RuntimeServiceClient) (string, error) {
 			r, err := rt.PodSandboxStatus(ctx, &api.PodSandboxStatusRequest{PodSandboxId: id})

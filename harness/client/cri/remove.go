@@ -30,7 +30,7 @@ func (c *Client) remove(ctx context.Context) error {
 		return err
 	}
 	for _, s := range sandboxes {
-		if s.Id != c.sandbox && !c.again {
+		if s.Id != c.sandboxID() && !c.again {
 			is := harness.SandboxSeen{ID: s.Id, State: s.State.String(), At: asked, Answered: answered}
 			c.note(func(seen *harness.CRISeen) { seen.Unanswered = append(seen.Unanswered, is) })
 		}
@@ -58,7 +58,7 @@ func (c *Client) stopSandbox(ctx context.Context, id string) error {
 	c.done("StopPodSandbox", id)
 	for _, i := range c.instances {
 		// A container that never ran is left out: CRI reports it as exited, but it had no task.
-		if i.WithPod && id == c.sandbox && !i.Started.IsZero() {
+		if i.WithPod && id == c.sandboxID() && !i.Started.IsZero() {
 			c.done("StopPodSandbox", i.ID)
 			_, _ = c.requestStatus(ctx, i) // the next call of the client reports an error
 		}

@@ -185,9 +185,9 @@ func (c *Client) notStarted() []*harness.Instance {
 func (c *Client) stopStep(ctx context.Context, of script.Object, _ string) error {
 	if of == script.ThePod {
 		c.markPodEnding()
-		err := client.Until(ctx, func(ctx context.Context) error { return c.stopSandbox(ctx, c.sandbox) })
+		err := client.Until(ctx, func(ctx context.Context) error { return c.stopSandbox(ctx, c.sandboxID()) })
 		if err == nil {
-			c.awaitStopped(ctx, c.sandbox)
+			c.awaitStopped(ctx, c.sandboxID())
 		}
 		return err
 	}
@@ -220,7 +220,7 @@ func (c *Client) cancelStep(ctx context.Context, of script.Object, _ string) err
 func (c *Client) removeStep(ctx context.Context, of script.Object, _ string) error {
 	if of == script.ThePod {
 		c.markPodEnding()
-		return client.Until(ctx, func(ctx context.Context) error { return c.removeSandboxItself(ctx, c.sandbox) })
+		return client.Until(ctx, func(ctx context.Context) error { return c.removeSandboxItself(ctx, c.sandboxID()) })
 	}
 	i := c.current(of)
 	if c.markEnding(i); i.Reported {
