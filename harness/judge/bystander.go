@@ -237,6 +237,9 @@ func (b *beside) output() {
 func (b *beside) stream(out harness.Output, name string) {
 	own := b.b.Payload
 	lost := slices.DeleteFunc(out.MissingOf(own.Wrote, own.ExitedAt), func(hole harness.MissingLines) bool {
+		if hole.From == 1 { // no line is before it
+			hole.After = own.StartedAt
+		}
 		return b.b.API == harness.CRI && (b.diedWith(hole) || b.full(hole))
 	})
 	for _, fs := range wrongLines(out, lost) {

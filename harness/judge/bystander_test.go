@@ -168,6 +168,8 @@ func TestBystanders(t *testing.T) {
 			b.Payload.Wrote, b.Payload.ExitedAt = 60, at(600)
 		}, dies(60)), output},
 		"lines of when its log was on a full disk":   {both(hole(30, 50), full(25, 60)), ""},
+		"its first lines, on a full disk":            {both(first(20, 50), full(25, 60)), ""},
+		"its first lines, long before":               {both(first(20, 50), full(3000, 3060)), output},
 		"lines of a payload that stood still before": {both(hole(30, 330), full(250, 310)), ""},
 		"more of them than it can have lost": {both(func(_ *harness.History, b *harness.Bystander) {
 			b.Output.Holes = []harness.MissingLines{{From: 3, To: 20, After: at(30), Before: at(330)}}
@@ -221,6 +223,14 @@ func neverStarted(unprovoked bool) func(*harness.History, *harness.Bystander) {
 func hole(from, to int) func(*harness.History, *harness.Bystander) {
 	return func(_ *harness.History, b *harness.Bystander) {
 		b.Output.Holes = []harness.MissingLines{{From: 3, To: 4, After: at(from), Before: at(to)}}
+	}
+}
+
+// first loses the lines before the third. The payload started at from.
+func first(from, to int) func(*harness.History, *harness.Bystander) {
+	return func(_ *harness.History, b *harness.Bystander) {
+		b.Payload.StartedAt = at(from)
+		b.Output.Holes = []harness.MissingLines{{From: 1, To: 2, Before: at(to)}}
 	}
 }
 
