@@ -99,8 +99,8 @@ var workloads = []workload{
 	{name: "many", contains: "restart grouped", asked: true, Workload: harness.Workload{
 		Grouped: true, TimeLimit: 2 * time.Minute, Containers: slices.Repeat([]harness.Container{{Exit: 7}}, 36),
 		Script: script.Restarting()}},
-	{name: "restart", Workload: harness.Workload{
-		Containers: []harness.Container{{Exit: 3}, {Exit: 7}}, Script: script.Restarting()}},
+	{name: "restart", Workload: harness.Workload{ // the first container ends with 0
+		Containers: []harness.Container{{}, {Exit: 7}}, Script: script.Restarting()}},
 	{name: "rest", contains: "restart", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7}}, Script: script.WithRunning("restart containerd", "soak 6s")}},
 	// One container, because a second one takes a fourth more CPU time in each case.
