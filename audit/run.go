@@ -47,9 +47,9 @@ func (m *Millis) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Run looks at the node. If there are suspects, it looks again after Options.Settle, and
-// reports only the suspects that both looks have. It returns an error if it could read
-// nothing.
+// Run looks at the node. If there are suspects, it looks again after Options.Settle, or
+// later on a slow node (see settle). It reports only the suspects that both looks have.
+// It returns an error if it could read nothing.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	o = o.withDefaults()
 	begun := time.Now()
@@ -60,7 +60,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	found := Compare(first)
 	r := &Report{Scans: 1, last: first, untrusted: o.Untrusted}
 	if len(found) > 0 {
-		settled := time.NewTimer(o.Settle)
+		settled := time.NewTimer(o.settle(time.Since(begun)))
 		defer settled.Stop()
 		select {
 		case <-settled.C:
@@ -87,6 +87,18 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	r.tell(r.last)
 	return r, nil
+}
+
+// A second look waits for the time of slowLooks looks, but not longer than slowSettle.
+const (
+	slowLooks  = 5
+	slowSettle = 5 * time.Second
+)
+
+// settle returns the time before the second look. A node on which the first look takes
+// long also takes long to remove a container.
+func (o Options) settle(look time.Duration) time.Duration {
+	return max(o.Settle, min(slowLooks*look, slowSettle))
 }
 
 // both returns the suspects of the second look that the first look also had. It compares

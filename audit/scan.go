@@ -24,7 +24,7 @@ type Options struct {
 	PID int
 	// Timeout is the timeout of one call to containerd. Default: 5 s.
 	Timeout time.Duration
-	// Settle is the time between the two scans of an audit. Default: 3 s.
+	// Settle is the least time between the two scans of an audit. Default: 3 s.
 	Settle time.Duration
 	// Untrusted also examines containerds that a user may have faked. The leaks that the
 	// audit reports there are never certain.

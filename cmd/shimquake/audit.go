@@ -78,7 +78,7 @@ Exit status: 0 no suspects, 1 suspects, 2 the audit failed or is incomplete.`,
 	}
 	f := c.Flags()
 	f.BoolVar(&a.json, "json", false, "print the report as one JSON object")
-	f.DurationVar(&a.options.Settle, "settle", 3*time.Second, "time before the second look")
+	f.DurationVar(&a.options.Settle, "settle", 3*time.Second, "least time before the second look")
 	f.DurationVar(&a.options.Timeout, "timeout", 5*time.Second, "timeout of each call to containerd")
 	f.IntVar(&a.options.PID, "pid", 0,
 		"audit only the root and PID namespace of this process: a containerd, or a container that is a node")
