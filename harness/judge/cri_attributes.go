@@ -34,14 +34,23 @@ func attributes(h *harness.History) (found []finding.Finding) {
 			}
 		}
 	}
-	said := map[string]criview.Status{}
-	for _, s := range h.CRI.Statuses {
-		if was, ok := said[s.ID]; ok && !broken(h, s.Seen) {
+	for n, s := range h.CRI.Statuses {
+		if was, ok := statusBefore(h.CRI.Statuses[:n], s); ok && !broken(h, s.Seen) {
 			found = append(found, forgot(was, s)...)
 		}
-		said[s.ID] = s
 	}
 	return slices.Concat(found, afterFailedStarts(h), sandboxTimes(h))
+}
+
+// statusBefore returns the last earlier status of the same container that CRI had
+// reported when the client asked for this one. Requests of concurrent steps overlap.
+func statusBefore(earlier []criview.Status, s criview.Status) (was criview.Status, ok bool) {
+	for _, was := range slices.Backward(earlier) {
+		if was.ID == s.ID && !was.Seen.After(s.Asked) {
+			return was, true
+		}
+	}
+	return criview.Status{}, false
 }
 
 // afterFailedStarts returns the wrong attributes of containers whose start has failed. A

@@ -140,6 +140,10 @@ func TestCRIKeepsItsWord(t *testing.T) {
 			"status cri-status object=container field=reason is=changed"},
 		"it runs again": {saidAgain(func(s *criview.Status) { s.State = criview.Running }),
 			"status cri-status object=container field=state is=changed reported=CONTAINER_RUNNING true=CONTAINER_EXITED"},
+		"it ran when it was asked, before the exit was reported": {saidAgain(func(s *criview.Status) {
+			s.State, s.Asked = criview.Running, at(34)
+			s.Finished, s.ExitCode, s.Reason = time.Time{}, 0, ""
+		}), ""},
 		"another end": {saidAgain(func(s *criview.Status) { s.Finished = s.Finished.Add(-time.Hour) }),
 			"status cri-status object=container field=finished-at is=changed"},
 		"another begin": {saidAgain(func(s *criview.Status) { s.Started = s.Started.Add(time.Hour) }),
