@@ -89,7 +89,7 @@ var cases = []harness.Case{
 	{Name: "plain-pod-segfault", Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{
 		{Segfault: harness.SegfaultCore}, {Segfault: harness.SegfaultBare}}}},
 	{Name: "plain-waiters", Workload: harness.Workload{
-		TimeLimit: 20 * time.Second, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}},
+		Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}},
 		Script: []string{"new all", "create all &", "create all", "join", "mark created", "start all",
 			"wait all &", "wait all &", "mark running", "end all", "wait all", "join", "wait all", "mark exited",
 			"delete all"}}},
@@ -145,7 +145,7 @@ var cases = []harness.Case{
 		Script: []string{"run pod", "create c1", "start c1", "inventory",
 			"repeat 3 create c0; mark created; start c0; mark running; mark exited; remove c0; inventory",
 			"end c1", "wait c1"}}},
-	{Name: "plain-killed-paused", Workload: harness.Workload{TimeLimit: 20 * time.Second, Debug: true,
+	{Name: "plain-killed-paused", Workload: harness.Workload{Debug: true,
 		Containers: []harness.Container{{Signal: "SIGKILL"}, {Exit: 7}}, Script: script.WithRunning("pause c0")}},
 	{Name: "plain-script", Workload: harness.Workload{
 		Containers: []harness.Container{
@@ -166,7 +166,7 @@ var cases = []harness.Case{
 			"stop c0", "create c0", "stop pod", "stop pod", "start c0", "remove pod", "remove pod", "stop pod",
 			"run pod", "create c0", "start c0", "end c0", "wait c0"}}},
 	{Name: "plain-pod-shared", Workload: harness.Workload{
-		API: harness.CRI, TimeLimit: 30 * time.Second, Debug: true,
+		API: harness.CRI, Debug: true,
 		Containers: []harness.Container{{Exit: 7, SharedPID: true, Execs: []harness.ExecSpec{{Stays: true}}}},
 		Script: []string{"run pod", "create c0", "mark created", "start c0", "mark running",
 			"execsync c0/e0 &", "soak 11s", "end c0", "wait c0", "join", "mark exited"}}},
@@ -205,7 +205,7 @@ var cases = []harness.Case{
 			"execsync c0/e0", "execsync c1/e0 1s", "execsync c2/e0 &", "execsync c3/e0 &", "cancel c3/e0",
 			"end all", "wait all", "join", "mark exited"}}},
 	{Name: "plain-pod-stream", Workload: harness.Workload{
-		API: harness.CRI, TimeLimit: 30 * time.Second, Containers: []harness.Container{
+		API: harness.CRI, Containers: []harness.Container{
 			{Exit: 7, Lines: 7000, Execs: []harness.ExecSpec{{Exit: 3}}},
 			{Exit: 5, Stdin: 7000, Execs: []harness.ExecSpec{{Exit: 4}}},
 			{Exit: 6, Stdin: 7000, Execs: []harness.ExecSpec{{Exit: 9}}}},
@@ -214,7 +214,7 @@ var cases = []harness.Case{
 			"attach c1/a0", "write c1/a0 1750", "soak 30ms", "write c1/a0 5250", "close c1/a0"},
 			broken("c2"), []string{"end c0", "wait all", "mark exited"})}},
 	{Name: "plain-pod-stream-restart", Workload: harness.Workload{
-		API: harness.CRI, TimeLimit: 30 * time.Second, Containers: []harness.Container{
+		API: harness.CRI, Containers: []harness.Container{
 			{Exit: 6, Stdin: 7000, Execs: []harness.ExecSpec{{Exit: 9}}}},
 		Script: slices.Concat([]string{"run pod", "create c0", "mark created", "start c0", "mark running",
 			"restart containerd"}, broken("c0"), []string{"wait c0", "mark exited"})}},
