@@ -85,7 +85,7 @@ func liftOldLimit(dev string) error {
 	if err != nil {
 		return err
 	}
-	r := Record{Mode: V1, Dev: dev, Group: h.root}
+	r := Record{Mode: V1, Dev: dev}
 	switch bps, err := r.inForce(); {
 	case errors.Is(err, ErrNoController), err == nil && bps == 0:
 		return nil

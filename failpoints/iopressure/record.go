@@ -17,8 +17,10 @@ import (
 type Record struct {
 	Mode Mode   `json:"mode"`
 	Dev  string `json:"dev"` // MAJOR:MINOR
-	// Group is the folder of the group that holds the limit (the root group on V1).
-	Group string `json:"group"`
+	// Group is the folder of the group that holds the limit on V2, and Inode its number. On
+	// V1 that is the root group.
+	Group string `json:"group,omitempty"`
+	Inode uint64 `json:"inode,omitempty"`
 	BPS   int64  `json:"bps"` // bytes per second
 	// Was is the earlier limit, 0 for none. Undo restores it.
 	Was int64 `json:"was,omitempty"`
@@ -34,8 +36,8 @@ func Undo(r Record) error {
 	if err != nil {
 		return err
 	}
-	if r.Mode != V1 && r.Mode != V2 {
-		return fmt.Errorf("lift the limit on %s: unknown mode %q", r.Dev, r.Mode)
+	if dev.major != loopMajor {
+		return fmt.Errorf("lift the limit on %s: it is no loop device", r.Dev)
 	}
 	now, err := r.inForce()
 	if errors.Is(err, ErrNoController) {
@@ -55,23 +57,55 @@ func Undo(r Record) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("lift the limit on %s, which can be done by hand in %s: %w", r.Dev, r.file(), err)
+		return fmt.Errorf("lift the limit on %s, which can be done by hand: %w", r.Dev, err)
 	}
 	return nil
 }
 
-func (r Record) file() string {
-	if r.Mode == V1 {
-		return filepath.Join(r.Group, v1File)
+// file returns the file with the write limits of the group. It returns ErrNoController if
+// a V2 group is gone. The inode tells a group from a later one of the same name.
+func (r Record) file() (string, error) {
+	switch r.Mode {
+	case V1:
+		h, err := detect()
+		if err == nil && h.mode != V1 {
+			err = ErrNoController
+		}
+		return filepath.Join(h.root, v1File), err
+	case V2:
+		if inode, err := inodeOf(r.Group); err != nil || inode != r.Inode {
+			return "", fmt.Errorf("%w: group %s is gone", ErrNoController, r.Group)
+		}
+		return filepath.Join(r.Group, "io.max"), nil
 	}
-	return filepath.Join(r.Group, "io.max")
+	return "", fmt.Errorf("unknown mode %q", r.Mode)
+}
+
+// inodeOf returns the inode of a group. Another folder is an error.
+func inodeOf(group string) (uint64, error) {
+	var filesystem unix.Statfs_t
+	if err := unix.Statfs(group, &filesystem); err != nil {
+		return 0, &fs.PathError{Op: "statfs", Path: group, Err: err}
+	}
+	if filesystem.Type != unix.CGROUP2_SUPER_MAGIC {
+		return 0, fmt.Errorf("%s is no cgroup", group)
+	}
+	var st unix.Stat_t
+	if err := unix.Lstat(group, &st); err != nil {
+		return 0, &fs.PathError{Op: "lstat", Path: group, Err: err}
+	}
+	return st.Ino, nil
 }
 
 // inForce returns the current write limit of the device; 0 means none.
 func (r Record) inForce() (int64, error) {
-	text, err := os.ReadFile(r.file())
+	file, err := r.file()
+	if err != nil {
+		return 0, err
+	}
+	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
-		return 0, missingFile(r.file())
+		return 0, missingFile(file)
 	}
 	if err != nil {
 		return 0, err
@@ -110,6 +144,9 @@ func limitOf(dev, text string) (int64, error) {
 }
 
 type device struct{ major, minor int64 }
+
+// loopMajor is LOOP_MAJOR of linux/major.h.
+const loopMajor = 7
 
 func parseDev(s string) (device, error) {
 	a, b, ok := strings.Cut(s, ":")

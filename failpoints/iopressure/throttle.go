@@ -57,14 +57,16 @@ func Limit(ctx context.Context, t Target) (*Throttle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("throttle %s: %w", t.Dev, err)
 	}
-	rec.Mode, rec.Group = h.mode, h.root
+	rec.Mode, rec.Backing = h.mode, backingOf(t.Dev)
 	if h.mode == V2 {
-		if rec.Group, err = limitable(h.root, t.CgroupDir); err != nil {
-			return nil, fmt.Errorf("throttle %s: %w", t.Dev, err)
+		if rec.Group, err = limitable(h.root, t.CgroupDir); err == nil {
+			rec.Inode, err = inodeOf(rec.Group)
 		}
 	}
-	rec.Backing = backingOf(t.Dev)
-	if rec.Was, err = rec.inForce(); err != nil {
+	if err == nil {
+		rec.Was, err = rec.inForce()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("throttle %s: %w", t.Dev, err)
 	}
 	if t.Keep != nil {
@@ -78,8 +80,8 @@ func Limit(ctx context.Context, t Target) (*Throttle, error) {
 	// Read the limit back: if the kernel had not taken the limit, the verdict "held"
 	// would prove nothing.
 	if now, err := rec.inForce(); err != nil || now != t.BPS {
-		return nil, errors.Join(fmt.Errorf("throttle %s: asked for %d bytes/s, and %s says %d (0: none)",
-			t.Dev, t.BPS, rec.file(), now), err)
+		return nil, errors.Join(fmt.Errorf("throttle %s: asked for %d bytes/s, and the kernel says %d (0: none)",
+			t.Dev, t.BPS, now), err)
 	}
 	return &Throttle{rec}, nil
 }
@@ -111,10 +113,15 @@ func limitable(root, dir string) (string, error) {
 // cgroups library alone. A whole cgroup1.Cgroup would write to the root groups of all
 // other controllers, too.
 func (r Record) write(dev device, bps int64) error {
+	file, err := r.file()
+	if err != nil {
+		return err
+	}
+	group := filepath.Dir(file)
 	if r.Mode == V1 {
 		td := specs.LinuxThrottleDevice{Rate: uint64(bps)} // 0 lifts
 		td.Major, td.Minor = dev.major, dev.minor
-		blkio := cgroup1.NewBlkio(filepath.Dir(r.Group))
+		blkio := cgroup1.NewBlkio(filepath.Dir(group))
 		return blkio.Update("/", &specs.LinuxResources{
 			BlockIO: &specs.LinuxBlockIO{ThrottleWriteBpsDevice: []specs.LinuxThrottleDevice{td}},
 		})
@@ -124,7 +131,7 @@ func (r Record) write(dev device, bps int64) error {
 		rate = math.MaxUint64 // "max" to the kernel (tg_set_limit)
 	}
 	// Load joins the two paths; a Record need not know the mount point of the hierarchy.
-	m, err := cgroup2.Load("/"+filepath.Base(r.Group), cgroup2.WithMountpoint(filepath.Dir(r.Group)))
+	m, err := cgroup2.Load("/"+filepath.Base(group), cgroup2.WithMountpoint(filepath.Dir(group)))
 	if err != nil {
 		return err
 	}
