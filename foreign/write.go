@@ -132,6 +132,10 @@ func (d *Dir) OpenFIFO(name string, flag int) (*os.File, error) {
 		return nil, err
 	}
 	defer h.close()
+	return h.fifo(flag)
+}
+
+func (h *handle) fifo(flag int) (*os.File, error) {
 	if h.Mode()&fs.ModeNamedPipe == 0 {
 		return nil, h.isNot("a FIFO")
 	}

@@ -2,13 +2,20 @@ package client
 
 import (
 	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/containerd/containerd/v2/pkg/cio"
+	"golang.org/x/sys/unix"
 
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 )
 
@@ -31,7 +38,7 @@ type Reader struct {
 }
 
 // Create returns a function that creates the FIFOs in a folder, and begins to read them.
-func (r *Reader) Create(dir string) cio.Creator {
+func (r *Reader) Create(dir *foreign.Dir) cio.Creator {
 	if r.Slow {
 		r.stdout.pace, r.stderr.pace = pace, pace
 	}
@@ -44,16 +51,82 @@ func (r *Reader) Create(dir string) cio.Creator {
 		stdin = strings.NewReader("")
 	}
 	return func(id string) (cio.IO, error) {
-		opts := []cio.Opt{cio.WithStreams(stdin, &r.stdout, &r.stderr), cio.WithFIFODir(dir)}
+		opts := []cio.Opt{cio.WithStreams(stdin, &r.stdout, &r.stderr)}
 		if r.Terminal {
 			opts = append(opts, cio.WithTerminal)
 		}
-		made, err := cio.NewCreator(opts...)(id)
+		fifos, err := r.makeFIFOs(dir, id)
 		if err != nil {
 			return nil, err
 		}
-		r.set(made)
-		return made, nil
+		made, err := cio.NewAttach(opts...)(fifos.links)
+		fifos.closeHandles()
+		if err != nil {
+			return nil, errors.Join(err, fifos.links.Close())
+		}
+		fifos.IO = made
+		r.set(fifos)
+		return fifos, nil
+	}
+}
+
+// fifoSet are the FIFOs of a process. A program of the world could replace a FIFO by a
+// link to a file of the host. So the harness opens them by links of /proc, which lead to
+// the FIFOs that it has made.
+type fifoSet struct {
+	cio.IO
+	paths   cio.Config // in the world
+	links   *cio.FIFOSet
+	handles []*os.File
+}
+
+// Config returns the paths for containerd.
+func (s *fifoSet) Config() cio.Config { return s.paths }
+
+// makeFIFOs makes the FIFOs of a process in a new folder.
+func (r *Reader) makeFIFOs(dir *foreign.Dir, id string) (s *fifoSet, err error) {
+	in := rand.Text()
+	s = &fifoSet{paths: cio.Config{Terminal: r.Terminal}}
+	s.links = cio.NewFIFOSet(s.paths, func() error { return dir.RemoveAll(in) })
+	defer func() {
+		if err != nil {
+			s.closeHandles()
+			err = errors.Join(err, s.links.Close())
+		}
+	}()
+	if err := dir.MkdirAll(in, 0o700); err != nil {
+		return nil, err
+	}
+	for _, f := range []struct {
+		suffix     string
+		needed     bool
+		path, link *string
+	}{
+		{"stdin", r.Stdin, &s.paths.Stdin, &s.links.Stdin},
+		{"stdout", true, &s.paths.Stdout, &s.links.Stdout},
+		{"stderr", !r.Terminal, &s.paths.Stderr, &s.links.Stderr},
+	} {
+		if !f.needed {
+			continue
+		}
+		name := filepath.Join(in, id+"-"+f.suffix)
+		if err := dir.Mkfifo(name, 0o700); err != nil {
+			return nil, err
+		}
+		handle, err := dir.OpenFIFO(name, unix.O_PATH)
+		if err != nil {
+			return nil, err
+		}
+		s.handles = append(s.handles, handle)
+		*f.path, *f.link = dir.Path(name), fmt.Sprintf("/proc/self/fd/%d", handle.Fd())
+	}
+	return s, nil
+}
+
+// closeHandles closes the files to which the links lead.
+func (s *fifoSet) closeHandles() {
+	for _, h := range s.handles {
+		_ = h.Close() // nothing was read or written by it
 	}
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path"
 	"time"
 
@@ -13,6 +11,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/failpoints/signal"
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
@@ -169,17 +168,19 @@ func (in *Injector) whoIs(p inventory.Process) string {
 // shimSockets is the folder of the shims' sockets, below the world's root.
 const shimSockets = "run/containerd/s"
 
-// removeSockets removes the sockets of shims. os.Root makes sure that it removes only
-// files below the world's root.
+// removeSockets removes the sockets of shims.
 func (in *Injector) removeSockets() (int, error) {
-	root, err := os.OpenRoot(in.World.HostPath("/"))
+	root, err := foreign.OpenDir(in.World.HostPath("/"))
 	if err != nil {
 		return 0, err
 	}
 	defer func() { _ = root.Close() }() // it was only read
-	entries, err := fs.ReadDir(root.FS(), shimSockets)
+	entries, err := root.List(shimSockets, maxSockets)
 	for _, e := range entries {
 		err = errors.Join(err, root.Remove(path.Join(shimSockets, e.Name())))
 	}
 	return len(entries), err
 }
+
+// maxSockets is more than a world's shims have.
+const maxSockets = 1 << 10

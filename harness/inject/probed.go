@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
+	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -14,6 +14,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/poll"
 )
@@ -197,8 +198,13 @@ func (in *Injector) crashed(ctx context.Context, h failpoints.Hit) (string, harn
 func (in *Injector) awaitGone(ctx context.Context, pid int) error {
 	ctx, cancel := context.WithTimeout(ctx, crashTimeout)
 	defer cancel()
+	proc, err := foreign.OpenDir(in.World.HostPath("/proc"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = proc.Close() }() // it was only read
 	if err := poll.Until(ctx, crashLook, func() (bool, error) {
-		_, err := os.Stat(in.World.HostPath(fmt.Sprintf("/proc/%d", pid)))
+		_, err := proc.Describe(strconv.Itoa(pid))
 		return errors.Is(err, fs.ErrNotExist), nil
 	}); err != nil {
 		return fmt.Errorf("pid %d still runs: %w", pid, err)

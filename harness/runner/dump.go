@@ -107,16 +107,14 @@ func openLog(proc *foreign.Dir) (*os.File, error) {
 		return nil, err
 	}
 	for _, fd := range fds {
-		name := proc.Path(filepath.Join("fd", fd.Name()))
-		to, err := os.Readlink(name)
+		name := filepath.Join("fd", fd.Name())
+		to, err := proc.Readlink(name)
 		if err != nil || filepath.Base(strings.TrimSuffix(to, " (deleted)")) != "log" {
 			continue
 		}
-		info, err := os.Stat(name)
-		if err != nil || info.Mode()&os.ModeNamedPipe == 0 {
-			continue
+		if log, err := foreign.OpenLinkedFIFO(proc.Path(name)); err == nil {
+			return log, nil
 		}
-		return os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0) //nolint:forbidigo // a FIFO, as checked above
 	}
 	return nil, errors.New("the shim has not opened its log")
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 
 	"github.com/shimquake/shimquake/fixtures/cni"
 	"github.com/shimquake/shimquake/fixtures/cni/record"
@@ -18,8 +17,7 @@ func (x *run) makeNetwork() (cni.Folder, error) {
 	if x.Workload.Network != harness.PodNetwork {
 		return "", nil
 	}
-	folder := cni.Folder(filepath.Join(x.world.Dir(), "cni"))
-	return folder, cni.Make(x.ctx, x.runner.Cache, folder)
+	return cni.Make(x.ctx, x.runner.Cache, x.world.Files())
 }
 
 // networkFile is the name of the file in which the CNI plugin records its calls.

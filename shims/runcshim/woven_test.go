@@ -166,7 +166,7 @@ func node(
 			t.Error(err)
 		}
 	})
-	if err := daemon.CopyTree(root, w.HostPath(w.RootDir())); err != nil {
+	if err := daemon.FillRoot(t.Context(), w, root); err != nil {
 		t.Fatal(err)
 	}
 	socket := filepath.Join(w.Dir(), "probes.sock")

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -264,9 +263,9 @@ const fullFor = 5 * payload.WriteEvery
 // for a while. It reports whether containerd opened the device. There is no log
 // afterwards.
 func (p *pod) fill(ctx context.Context) (full bool, err error) {
-	log := p.Truth.Path(p.logName())
-	if err := unix.Mknod(log, unix.S_IFCHR|0o600, int(unix.Mkdev(1, 7))); err != nil { // the device of /dev/full
-		p.Problem(fmt.Errorf("put a full device in place of %s: %w", log, err))
+	log := p.logName()
+	if err := p.Truth.MakeDevice(log, 1, 7, 0o600); err != nil { // the device of /dev/full
+		p.Problem(fmt.Errorf("put a full device in place of a log: %w", err))
 		return false, err
 	}
 	if err = p.reopen(ctx); err == nil {

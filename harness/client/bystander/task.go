@@ -47,7 +47,7 @@ func (t *task) start(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		created, err := made.NewTask(ctx, t.read.Create(t.FIFOs.Name()))
+		created, err := made.NewTask(ctx, t.read.Create(t.FIFOs))
 		if err == nil {
 			t.set(func(s *harness.Bystander) { s.PID = created.Pid() })
 		}

@@ -9,6 +9,8 @@ import (
 
 	containerd "github.com/containerd/containerd/v2/client"
 	"google.golang.org/grpc"
+
+	"github.com/shimquake/shimquake/foreign"
 )
 
 // The output of a task with a failed start is closed at its removal, also if the
@@ -21,7 +23,12 @@ func TestTheOutputOfATaskThatDidNotStartIsClosed(t *testing.T) {
 	}}
 	k, dir := &task{one: b}, t.TempDir()
 	b.kind = k
-	if _, err := k.read.Create(dir)("b"); err != nil {
+	fifoDir, err := foreign.OpenDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = fifoDir.Close() }) // nothing is written by it
+	if _, err := k.read.Create(fifoDir)("b"); err != nil {
 		t.Fatal(err)
 	}
 	fifos, err := filepath.Glob(filepath.Join(dir, "*", "*"))

@@ -21,24 +21,24 @@ const logRate, logChunk = 1 << 20, 4 << 10
 
 // slowLog is a FIFO in place of a container's log file. It behaves like a slow disk.
 type slowLog struct {
-	pipe *os.File
-	done chan struct{}
-	mu   sync.Mutex // for a read together with the change of text
-	text bytes.Buffer
+	pipe   *os.File
+	remove func() error // removes the FIFO
+	done   chan struct{}
+	mu     sync.Mutex // for a read together with the change of text
+	text   bytes.Buffer
 }
 
 // newSlowLog creates the FIFO, and begins to read it. It also opens the FIFO for writing,
 // so that the reader sees no end of file after containerd has exited.
 func newSlowLog(dir *foreign.Dir, name string) (*slowLog, error) {
-	path := dir.Path(name)
-	if err := unix.Mkfifo(path, 0o600); err != nil {
-		return nil, fmt.Errorf("create the log %s: %w", path, err)
+	if err := dir.MakeFIFO(name, 0o600); err != nil {
+		return nil, fmt.Errorf("create a log: %w", err)
 	}
 	pipe, err := dir.OpenFIFO(name, os.O_RDWR)
 	if err != nil {
 		return nil, err
 	}
-	l := &slowLog{pipe: pipe, done: make(chan struct{})}
+	l := &slowLog{pipe: pipe, done: make(chan struct{}), remove: func() error { return dir.Remove(name) }}
 	go l.read()
 	return l, nil
 }
@@ -105,7 +105,7 @@ func (l *slowLog) now() string {
 // close reads the rest, and removes the FIFO. Afterwards now still returns the text.
 func (l *slowLog) close() error {
 	l.now()
-	err := errors.Join(os.Remove(l.pipe.Name()), l.pipe.Close())
+	err := errors.Join(l.remove(), l.pipe.Close())
 	<-l.done
 	return err
 }

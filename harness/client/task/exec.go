@@ -121,7 +121,7 @@ func (c *Client) execRequest(
 	}
 	r := &tasks.ExecProcessRequest{ContainerID: i.ID, ExecID: e.ID, Spec: what}
 	if out := c.output(i, e); out != nil {
-		files, err := out.create(c.FIFOs.Name())(i.Record(*e))
+		files, err := out.create(c.FIFOs)(i.Record(*e))
 		if err != nil {
 			return nil, err
 		}

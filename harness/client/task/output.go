@@ -3,6 +3,7 @@ package task
 import (
 	"github.com/containerd/containerd/v2/pkg/cio"
 
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
 )
@@ -15,7 +16,7 @@ type reader struct {
 }
 
 // create returns a function that creates the FIFOs or the log.
-func (r *reader) create(fifos string) cio.Creator {
+func (r *reader) create(fifos *foreign.Dir) cio.Creator {
 	if r.log != nil {
 		return r.log.Create
 	}
@@ -64,7 +65,7 @@ func (c *Client) closeOutputs(i *harness.Instance) {
 // without output.
 func (c *Client) io(i *harness.Instance) cio.Creator {
 	if r := c.output(i, nil); r != nil {
-		return r.create(c.FIFOs.Name())
+		return r.create(c.FIFOs)
 	}
 	return cio.NullIO
 }
