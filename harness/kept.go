@@ -10,9 +10,7 @@ import (
 	"io"
 
 	"github.com/shimquake/shimquake/foreign"
-	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/quote"
-	"github.com/shimquake/shimquake/spelling"
 )
 
 // HistoryFile is the name of the file with the Kept in a folder of evidence.
@@ -20,12 +18,7 @@ const HistoryFile = "history.json"
 
 // HistoryFormat is the version of a history's JSON form. It changes if an older program
 // would misread the new form, and if a key is removed.
-//
-// Format 2 has keys for rules of the judge that no longer exist.
 const HistoryFormat = 3
-
-// oldestFormat is the oldest format that is read.
-const oldestFormat = 2
 
 // Kept is a history in a file, with the verdict about it: a JSON object
 //
@@ -88,9 +81,9 @@ func DecodeKept(name string, text []byte) (Kept, error) {
 	switch {
 	case t.Shimquake != marker:
 		return fail("this is not a history of shimquake: the JSON lacks \"shimquake\": %q", marker)
-	case t.Format < oldestFormat || t.Format > HistoryFormat:
-		return fail("the history has format %d, and this shimquake reads %d to %d: use the version that wrote it",
-			t.Format, oldestFormat, HistoryFormat)
+	case t.Format != HistoryFormat:
+		return fail("the history has format %d, and this shimquake reads %d: use the version that wrote it",
+			t.Format, HistoryFormat)
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, t.History); err != nil {
@@ -100,9 +93,6 @@ func DecodeKept(name string, text []byte) (Kept, error) {
 		return fail("the history was changed after it was written: its digest is %s, not %s", got, quote.Line(t.Digest))
 	}
 	k, err := t.decode()
-	if err != nil && t.Format < HistoryFormat {
-		return fail("%w; an older shimquake wrote it: use that version", err)
-	}
 	if err != nil {
 		return fail("%w", err)
 	}
@@ -112,49 +102,16 @@ func DecodeKept(name string, text []byte) (Kept, error) {
 	return k, nil
 }
 
-// decode reads the history and the verdict. An unknown key in the current format is an
-// error, because a newer shimquake may need it for its rules. In an older format decode
-// ignores unknown keys and findings with unknown facts, because their rules no longer
-// exist. An unknown key of the case is an error in every format.
+// decode reads the history and the verdict. An unknown key of the history is an error,
+// because a newer shimquake may need it for its rules.
 func (t keptText) decode() (k Kept, err error) {
-	read := strict
-	if t.Format < HistoryFormat {
-		read = json.Unmarshal
-	}
-	if err := read(t.History, &k.History); err != nil {
+	if err := strict(t.History, &k.History); err != nil {
 		return k, fmt.Errorf("the history cannot be decoded: %w", err)
 	}
-	if t.Format == HistoryFormat {
-		err = json.Unmarshal(t.Verdict, &k.Verdict)
-	} else {
-		err = unmarshalOldVerdict(t.Verdict, &k.Verdict)
-	}
-	if err != nil {
+	if err := json.Unmarshal(t.Verdict, &k.Verdict); err != nil {
 		return k, fmt.Errorf("the verdict cannot be decoded: %w", err)
 	}
 	return k, nil
-}
-
-// unmarshalOldVerdict reads a verdict, but ignores the findings with unknown facts.
-func unmarshalOldVerdict(text []byte, into *Verdict) error {
-	var old struct {
-		Verdict
-		Findings []json.RawMessage `json:"findings"`
-	}
-	if err := json.Unmarshal(text, &old); err != nil {
-		return err
-	}
-	*into = old.Verdict
-	for _, text := range old.Findings {
-		var f finding.Finding
-		var unknown *spelling.UnknownError
-		if err := json.Unmarshal(text, &f); err == nil {
-			into.Findings = append(into.Findings, f)
-		} else if !errors.As(err, &unknown) {
-			return err
-		}
-	}
-	return nil
 }
 
 // EachKept reads histories, one JSON object after the other, and calls visit for each.

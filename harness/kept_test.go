@@ -15,7 +15,6 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
-	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/oracle/callerr"
 	"github.com/shimquake/shimquake/oracle/event"
 	"github.com/shimquake/shimquake/oracle/exit"
@@ -93,9 +92,8 @@ func TestAHistoryThatIsNoneIsRefused(t *testing.T) {
 		"another program's": {`{"kind": "Pod", "apiVersion": "v1"}`, "not a history of shimquake"},
 		"no JSON":           {"containerd: started\n", "not a history, "},
 		"a field too many":  {edited(t, 3, `{"case":{"name":"x"},"colour":1}`, `{}`), `unknown field "colour"`},
-		"an old case that needs a removed key": {edited(t, 2, `{"case":{"name":"x","workload":{"stores":true}}}`, `{}`),
-			"an older shimquake wrote it: use that version"},
-		"an old verdict that is none": {edited(t, 2, `{"case":{"name":"x"}}`, `{"findings":[{"facts":1}]}`),
+		"an older format":   {edited(t, 2, `{"case":{"name":"x"}}`, `{}`), "use the version that wrote it"},
+		"a verdict that is none": {edited(t, 3, `{"case":{"name":"x"}}`, `{"findings":[{"facts":1}]}`),
 			"the verdict cannot be decoded"},
 		"flushed too much": {edited(t, 3, `{"case":{"name":"x"},"flushed":{"events":9}}`, `{}`),
 			"flushed.events is 9, but the list has 0"},
@@ -115,29 +113,6 @@ func edited(t *testing.T, format int, history, verdict string) string {
 	t.Helper()
 	return fmt.Sprintf(`{"shimquake":"history","format":%d,"digest":"%s","verdict":%s,"history":%s}`,
 		format, digest([]byte(history)), verdict, history)
-}
-
-// The reader of a history of an older format drops removed keys, and findings of removed
-// rules.
-func TestAnOldHistoryIsRead(t *testing.T) {
-	history := `{"case":{"name":"x"},"containerd":"v2.4.2","stored":{"labels":[1]},` +
-		`"instances":[{"name":"c0","spec":{"Exit":7,"Busy":false},"payload":{"Runs":1,"EOFAt":"0001-01-01T00:00:00Z"}}]}`
-	verdict := `{"case":"x","verdict":"violated","findings":[{"class":"shim","facts":["task=none"]},` +
-		`{"class":"containerd","facts":["what=busy-root"]},{"class":"containerd","facts":["image-store=x"]}]}`
-	k, err := DecodeKept("x", []byte(edited(t, 2, history, verdict)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []Instance{{Name: "c0", Spec: Container{Exit: 7}, Payload: payload.Truth{Runs: 1}}}
-	if k.History.Version != "v2.4.2" || !reflect.DeepEqual(k.History.Instances, want) {
-		t.Errorf("%+v", k.History)
-	}
-	if v := k.Verdict; v.Outcome != Violated || len(v.Findings) != 1 || v.Findings[0].Class != finding.ClassShim {
-		t.Errorf("%+v", v)
-	}
-	if _, err := DecodeKept("x", []byte(edited(t, 3, history, verdict))); err == nil {
-		t.Error("the newest format has keys that are unknown")
-	}
 }
 
 // A container's JSON has the keys of a case, and each value survives a round trip.

@@ -73,9 +73,6 @@ func (p caseParser) key(v *ast.MappingValueNode, path string) []error {
 		return nil // a value, where no mapping is expected: the decoder reports the wrong type
 	}
 	name := v.Key.GetToken().Value
-	if instead, removed := replacements[name]; removed && !slices.Contains(m.keys, name) {
-		return []error{p.atNode(v.Key, &removedKeyError{name, instead})}
-	}
 	if !slices.Contains(m.keys, name) {
 		return []error{p.atNode(v.Key, &spelling.UnknownError{
 			What: "key", Name: name, Nearest: spelling.Nearest(name, m.keys), Known: m.keys,
@@ -107,44 +104,8 @@ var anyDuration = yaml.CustomUnmarshaler(func(d *time.Duration, text []byte) err
 	return nil
 })
 
-// replacements holds a sentence for each removed key of older case files. The sentence
-// says how to write the case today.
-var replacements = map[string]string{
-	"killAgain":      "use a second step `create c0` in script:, and a fault in plan: that kills the shim",
-	"deleters":       "use the step `delete c0 &` twice in script:",
-	"creators":       "use the steps `new c0`, `create c0 &` and `create c0` in script:",
-	"waiters":        "use the step `wait c0 &` in script:",
-	"libraryDelete":  "remove the key, and set api: ctr",
-	"exec":           "use the steps `exec`, `wait`, `delete` in script:, or `execsync` for CRI; add execs: [{exit: 3}]",
-	"heldExec":       "use the step `exec c0/e0` in script:, or `execsync c0/e0 &` for CRI; add execs: [{stays: true}]",
-	"execSignal":     "use the steps `exec c0/e0` and `end c0/e0` in script:; add execs: [{signal: SIGTERM}]",
-	"backgroundExec": "use the step `exec c0/e0` in script:; add execs: [{exit: 9, leavesChild: true}]",
-	"noSuchExec":     "use `add c0/e0`, `wait c0/e0 &` and `start c0/e0` in script:; add execs: [{noSuchCommand: true}]",
-	"execStartAgain": "use the step `start c0/e0` twice in script:",
-	"lateKill":       "use the steps `wait c0`, `reuse-pid c0` and `kill c0 SIGKILL` in script:",
-	"pause":          "use the steps `pause c0` and `resume c0` in script:",
-	"restart":        "use the step `restart containerd` in script:",
-	"rest":           "use the step `soak 6s` in script:",
-	"held":           "remove the key; with script:, a payload runs until its `end` step",
-	"loops":          "use a step in script: such as `repeat 2 create c0; start c0; end c0; remove c0; inventory`",
-	"late":           "use the steps `restart containerd` and then `start c1` in script:",
-	"withPod":        "remove the key; with script:, a container without an `end` step runs until its pod is stopped",
-	"timedExec":      "use the step `execsync c0/e0 1s` in script:; add execs: [{stays: true}]",
-	"stream":         "use `exec c0/e0 &` or `attach c0/a0` in script:, and then `write`, `close` or `disconnect`",
-	"goneExec":       "use the steps `execsync c0/e0 &` and `cancel c0/e0` in script:; add execs: [{stays: true}]",
-}
-
-// removedKeyError reports a key of an older case file, and how to replace it.
-type removedKeyError struct{ key, instead string }
-
-func (e *removedKeyError) Error() string {
-	return fmt.Sprintf("the key %q was removed: %s", e.key, e.instead)
-}
-
-// isKeyError reports whether err is about an unknown or removed key. Such a case is not
-// decoded.
+// isKeyError reports whether err is about an unknown key. Such a case is not decoded.
 func isKeyError(err error) bool {
 	var u *spelling.UnknownError
-	var r *removedKeyError
-	return errors.As(err, &u) || errors.As(err, &r)
+	return errors.As(err, &u)
 }

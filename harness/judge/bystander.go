@@ -203,9 +203,9 @@ func (b *beside) events() {
 	}
 }
 
-// isOf reports whether an event is about the bystander. Old histories have no namespace.
+// isOf reports whether an event is about the bystander.
 func (b *beside) isOf(e event.Task) bool {
-	return e.Container == b.b.ID && (b.b.Namespace == "" || e.Namespace == b.b.Namespace)
+	return e.Container == b.b.ID && e.Namespace == b.b.Namespace
 }
 
 // unheard reports whether the harness was not subscribed at some time between the
