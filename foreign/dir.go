@@ -10,6 +10,7 @@ package foreign
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"errors"
 	"io"
@@ -96,29 +97,45 @@ func (d *Dir) List(name string, most int) ([]fs.DirEntry, error) {
 	return all, nil
 }
 
-// Walk calls visit with each entry below the folder that is no folder, and follows no
-// link. A folder of more than most entries is a [LimitError].
-func (d *Dir) Walk(most int, visit func(name string, e fs.DirEntry) error) error {
-	return d.walk(".", most, visit)
-}
+// maxLevels limits the folders in folders that Walk enters. A report has five.
+const maxLevels = 100
 
-func (d *Dir) walk(in string, most int, visit func(name string, e fs.DirEntry) error) error {
-	all, err := d.List(in, most)
-	if err != nil {
-		return err
-	}
-	for _, e := range all {
-		name := filepath.Join(in, e.Name())
-		if e.IsDir() {
-			err = d.walk(name, most, visit)
-		} else {
-			err = visit(name, e)
+// Walk calls visit with each entry below the folder that is no folder, and follows no
+// link. More than most entries, or more than maxLevels of folders, are a [LimitError].
+// Walk ends when the context ends.
+func (d *Dir) Walk(ctx context.Context, most int, visit func(name string, e fs.DirEntry) error) error {
+	left := most
+	var walk func(in *Dir, path string, level int) error
+	walk = func(in *Dir, path string, level int) error {
+		if level > maxLevels {
+			return &LimitError{Name: d.path, Most: maxLevels, Unit: Levels}
 		}
+		all, err := in.List(".", most)
 		if err != nil {
 			return err
 		}
+		if left -= len(all); left < 0 {
+			return &LimitError{Name: d.path, Most: int64(most), Unit: Entries}
+		}
+		for _, e := range all {
+			name := filepath.Join(path, e.Name())
+			switch err = ctx.Err(); {
+			case err != nil:
+			case e.IsDir():
+				var sub *Dir
+				if sub, err = in.Sub(e.Name()); err == nil {
+					err = errors.Join(walk(sub, name, level+1), sub.Close())
+				}
+			default:
+				err = visit(name, e)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	return nil
+	return walk(d, "", 1)
 }
 
 // Describe returns lstat(2) of an entry: it follows no link.
@@ -157,9 +174,4 @@ func (d *Dir) Link(name, target string) error {
 // Remove removes an entry; a symbolic link itself, and not its target.
 func (d *Dir) Remove(name string) error {
 	return named("remove", d.Path(name), d.root.Remove(name))
-}
-
-// RemoveAll removes an entry with all that it holds.
-func (d *Dir) RemoveAll(name string) error {
-	return named("remove", d.Path(name), d.root.RemoveAll(name))
 }

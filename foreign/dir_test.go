@@ -162,7 +162,7 @@ func TestAFolderIsListedWithoutLinks(t *testing.T) {
 func TestAWalkFollowsNoLink(t *testing.T) {
 	d, _ := folder(t)
 	seen := map[string]bool{}
-	if err := d.Walk(100, func(name string, _ fs.DirEntry) error {
+	if err := d.Walk(t.Context(), 100, func(name string, _ fs.DirEntry) error {
 		seen[name] = true
 		return nil
 	}); err != nil {
@@ -172,7 +172,7 @@ func TestAWalkFollowsNoLink(t *testing.T) {
 		t.Errorf("%v", seen)
 	}
 	var limit *foreign.LimitError
-	if err := d.Walk(3, func(string, fs.DirEntry) error { return nil }); !errors.As(err, &limit) {
+	if err := d.Walk(t.Context(), 3, func(string, fs.DirEntry) error { return nil }); !errors.As(err, &limit) {
 		t.Errorf("at most 3: %v", err)
 	}
 }

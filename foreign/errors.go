@@ -44,6 +44,7 @@ type Unit string
 const (
 	Bytes   Unit = "bytes"
 	Entries Unit = "entries"
+	Levels  Unit = "levels of folders"
 )
 
 // LimitError reports a file or a folder that is larger than the caller allows.

@@ -62,7 +62,7 @@ func TestAStateIsReplaced(t *testing.T) {
 // noneTemporary checks that no temporary file is left.
 func noneTemporary(t *testing.T, d *foreign.Dir) {
 	t.Helper()
-	if err := d.Walk(100, func(name string, _ fs.DirEntry) error {
+	if err := d.Walk(t.Context(), 100, func(name string, _ fs.DirEntry) error {
 		if strings.HasPrefix(filepath.Base(name), ".") {
 			t.Errorf("%s was left", name)
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"archive/tar"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -32,7 +33,7 @@ func bundleCommand() *cobra.Command {
 			if out == "" {
 				out = filepath.Base(dir) + ".tar.gz"
 			}
-			if err := bundle(dir, out); err != nil {
+			if err := bundle(cmd.Context(), dir, out); err != nil {
 				return fmt.Errorf("bundle: %w", err)
 			}
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), quote.Line(out))
@@ -45,7 +46,7 @@ func bundleCommand() *cobra.Command {
 
 // bundle packs a folder into a new archive. The names in the archive begin with the
 // folder's name. After an error it removes the archive.
-func bundle(dir, out string) (err error) {
+func bundle(ctx context.Context, dir, out string) (err error) {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return err
@@ -64,7 +65,7 @@ func bundle(dir, out string) (err error) {
 	}()
 	z := gzip.NewWriter(f)
 	t := tar.NewWriter(z)
-	return errors.Join(pack(t, dir, f), t.Close(), z.Close(), f.Close())
+	return errors.Join(pack(ctx, t, dir, f), t.Close(), z.Close(), f.Close())
 }
 
 // maxBundled is the limit of an archive's content in bytes. The report of a default
@@ -72,7 +73,7 @@ func bundle(dir, out string) (err error) {
 const maxBundled = 2 << 30
 
 // pack adds the regular files of a folder, except the archive itself.
-func pack(t *tar.Writer, dir string, own *os.File) error {
+func pack(ctx context.Context, t *tar.Writer, dir string, own *os.File) error {
 	self, err := own.Stat()
 	if err != nil {
 		return err
@@ -82,7 +83,7 @@ func pack(t *tar.Writer, dir string, own *os.File) error {
 		return err
 	}
 	packed := int64(0)
-	err = files.Walk(maxEntries, func(name string, e fs.DirEntry) error {
+	err = files.Walk(ctx, maxEntries, func(name string, e fs.DirEntry) error {
 		if !e.Type().IsRegular() {
 			return nil
 		}

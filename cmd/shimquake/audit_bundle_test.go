@@ -21,7 +21,7 @@ func TestBundlePacksAFolder(t *testing.T) {
 		}
 	}
 	out := filepath.Join(dir, "own.tar.gz") // within what it packs
-	if err := bundle(dir, out); err != nil {
+	if err := bundle(t.Context(), dir, out); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.Open(out)
@@ -59,16 +59,16 @@ func TestBundleRefuses(t *testing.T) {
 	if err := os.WriteFile(file, []byte("mine"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := bundle(dir, file); !errors.Is(err, os.ErrExist) {
+	if err := bundle(t.Context(), dir, file); !errors.Is(err, os.ErrExist) {
 		t.Errorf("over a file: %v", err)
 	}
 	if text, err := os.ReadFile(file); err != nil || string(text) != "mine" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if err := bundle(file, filepath.Join(dir, "x.tar.gz")); err == nil || !strings.Contains(err.Error(), "not a folder") {
+	if err := bundle(t.Context(), file, filepath.Join(dir, "x.tar.gz")); err == nil || !strings.Contains(err.Error(), "not a folder") {
 		t.Errorf("of a file: %v", err)
 	}
-	if err := bundle(filepath.Join(dir, "nothing"), filepath.Join(dir, "y.tar.gz")); !errors.Is(err, os.ErrNotExist) {
+	if err := bundle(t.Context(), filepath.Join(dir, "nothing"), filepath.Join(dir, "y.tar.gz")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("of nothing: %v", err)
 	}
 }
@@ -82,7 +82,7 @@ func TestBundleIsBounded(t *testing.T) {
 	}
 	out := filepath.Join(t.TempDir(), "b.tar.gz")
 	const limit = "more than the limit of 2048 MiB (reached at sparse)"
-	if err := bundle(dir, out); err == nil || !strings.Contains(err.Error(), limit) {
+	if err := bundle(t.Context(), dir, out); err == nil || !strings.Contains(err.Error(), limit) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Stat(out); err == nil {

@@ -36,7 +36,7 @@ Exit status: 0 all held, 1 one is violated (--changed: one differs), 2 a history
 			reported := progress.Begin(cmd.Context(), "judging", 0, "histories")
 			defer reported.End()
 			for _, w := range words {
-				if err := eachKept(w, cmd.InOrStdin(), func(_ string, k harness.Kept) error {
+				if err := eachKept(cmd.Context(), w, cmd.InOrStdin(), func(_ string, k harness.Kept) error {
 					reported.Step("")
 					return progress.Interrupt(cmd.Context(), func() error { return j.kept(k) })
 				}); err != nil {

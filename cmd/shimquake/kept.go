@@ -2,6 +2,7 @@ package main
 
 import (
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,8 +16,15 @@ import (
 )
 
 // eachKept visits the histories of an argument: a file, a folder, a sweep, or - for
-// stdin. from is the file of a history if that is in a folder of evidence, or "".
-func eachKept(word string, stdin io.Reader, visit func(from string, k harness.Kept) error) error {
+// stdin. from is the file of a history if that is in a folder of evidence, or "". It ends
+// when the context ends.
+func eachKept(ctx context.Context, word string, stdin io.Reader, do func(from string, k harness.Kept) error) error {
+	visit := func(from string, k harness.Kept) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return do(from, k)
+	}
 	if word == "-" {
 		return harness.EachKept("stdin", stdin, func(k harness.Kept) error { return visit("", k) })
 	}
@@ -36,20 +44,20 @@ func eachKept(word string, stdin io.Reader, visit func(from string, k harness.Ke
 	if all := filepath.Join(word, harness.HistoriesFile); exists(all) {
 		return zippedFile(all, visit)
 	}
-	return keptFolder(word, visit)
+	return keptFolder(ctx, word, visit)
 }
 
-// maxEntries is the limit of entries in a folder of evidence.
+// maxEntries is the limit of entries in a folder of evidence, with the folders in it.
 const maxEntries = 1 << 20
 
 // keptFolder visits the histories of a folder, and of the folders in it.
-func keptFolder(word string, visit func(from string, k harness.Kept) error) error {
+func keptFolder(ctx context.Context, word string, visit func(from string, k harness.Kept) error) error {
 	dir, err := foreign.OpenDir(word)
 	if err != nil {
 		return &harness.InputError{File: word, Err: err}
 	}
 	found := 0
-	err = dir.Walk(maxEntries, func(name string, e fs.DirEntry) error {
+	err = dir.Walk(ctx, maxEntries, func(name string, e fs.DirEntry) error {
 		if e.Name() != harness.HistoryFile {
 			return nil
 		}

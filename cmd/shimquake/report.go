@@ -41,7 +41,7 @@ Exit status: 0 the report is written, also of violated cases, 2 a history cannot
   shimquake report shard1 shard2`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, words []string) error {
-			d, n, err := reportOf(words, cmd.InOrStdin())
+			d, n, err := reportOf(cmd.Context(), words, cmd.InOrStdin())
 			if err == nil {
 				err = writeReport(cmd.Context(), out, d, n)
 			}
@@ -73,7 +73,7 @@ func writeReport(ctx context.Context, dir string, d report.Data, n int) error {
 
 // reportOf returns the data for a report of the arguments, and the number of their cases.
 // The arguments are sweeps, a matrix or histories.
-func reportOf(words []string, stdin io.Reader) (report.Data, int, error) {
+func reportOf(ctx context.Context, words []string, stdin io.Reader) (report.Data, int, error) {
 	sweeps, matrices := 0, 0
 	for _, w := range words {
 		switch {
@@ -85,7 +85,7 @@ func reportOf(words []string, stdin io.Reader) (report.Data, int, error) {
 	}
 	switch {
 	case sweeps+matrices == 0:
-		return histories(words, stdin)
+		return histories(ctx, words, stdin)
 	case sweeps == len(words):
 		return swept(words)
 	case matrices == 1 && len(words) == 1:
@@ -112,11 +112,11 @@ func tabled(dir string) (report.Data, int, error) {
 }
 
 // histories returns the data for a report of kept histories. Each history is a case.
-func histories(words []string, stdin io.Reader) (report.Data, int, error) {
+func histories(ctx context.Context, words []string, stdin io.Reader) (report.Data, int, error) {
 	d := report.Data{Title: "Kept histories", Made: time.Now(), Without: map[string]harness.Verdict{}}
 	var cases []report.Case
 	for _, w := range words {
-		err := eachKept(w, stdin, func(from string, k harness.Kept) error {
+		err := eachKept(ctx, w, stdin, func(from string, k harness.Kept) error {
 			v := judge.Judge(k.History, catalogue.Residues())
 			v.Evidence = filepath.Dir(from)
 			if from == "" {
