@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,10 +16,14 @@ import (
 // errInterrupted is the cause if a signal or a broken pipe cancels a context.
 var errInterrupted = errors.New("interrupted")
 
+// atOnce is the time in which several signals are one. timeout(1) signals its command,
+// and then the command's process group.
+const atOnce = 100 * time.Millisecond
+
 // untilSignal returns a context that the first SIGINT, SIGTERM or SIGHUP cancels, and its
-// cancel function. The command then cleans up and reports its progress. A second signal
-// kills this program at once. The kernel then ends the worlds, and the next run removes
-// the other remains.
+// cancel function. The command then cleans up and reports its progress. A signal more
+// than atOnce later kills this program. The kernel then ends the worlds, and the next run
+// removes the other remains.
 func untilSignal(parent context.Context, w io.Writer) (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 2)
@@ -29,6 +34,13 @@ func untilSignal(parent context.Context, w io.Writer) (context.Context, context.
 	go func() {
 		first := <-signals
 		cancel(fmt.Errorf("%w by %v", errInterrupted, first))
+		for rest := time.After(atOnce); rest != nil; {
+			select {
+			case <-signals:
+			case <-rest:
+				rest = nil
+			}
+		}
 		// A goroutine, because a full pipe must not delay the handling of the second signal.
 		go fmt.Fprintln(w, "shimquake: interrupted: cleaning up; a second signal ends it at once")
 		second, _ := (<-signals).(unix.Signal)
