@@ -3,9 +3,9 @@
 // throw-away node).
 //
 // A [Dir] is a folder. Its methods follow no symbolic link at the end of a name, and no
-// link on the way that leaves the folder. They open regular files only, never wait for a
-// FIFO or a device, and read no more than the caller allows. A path that the operator
-// typed is opened by [OpenTyped].
+// link on the way that leaves the folder. They open regular files with one name only,
+// never wait for a FIFO or a device, and read no more than the caller allows. A path that
+// the operator typed is opened by [OpenTyped].
 package foreign
 
 import (

@@ -72,11 +72,13 @@ func sparse(name string, size int64) error {
 	return errors.Join(f.Truncate(size), f.Close())
 }
 
-// noFiles are the entries that are no regular file, and the kind that an error names.
+// noFiles are the entries that are no regular file with one name, and the kind that an
+// error names.
 var noFiles = map[string]string{
 	"link": "a symbolic link", "link out": "a symbolic link", "absolute link": "a symbolic link",
 	"dangling link": "a symbolic link", "link to a device": "a symbolic link", "socket link": "a symbolic link",
 	"inner": "a directory", "socket": "a socket", "fifo": "a FIFO", "device": "a device",
+	"twice": "a file with several names (hard links)",
 }
 
 // outOf are names that lead out of the folder by a parent.

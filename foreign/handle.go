@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -52,6 +53,16 @@ func (h *handle) dir() (*Dir, error) {
 		return nil, err
 	}
 	return d, nil
+}
+
+// oneName returns a KindError for a regular file with several names: one of them may be
+// outside of the folder, such as /etc/shadow.
+func (h *handle) oneName() error {
+	if st, ok := h.Sys().(*syscall.Stat_t); ok && st.Nlink > 1 && h.Mode().IsRegular() {
+		return &KindError{Name: h.path, Is: "a file with several names (hard links)",
+			Want: "a file with one: copy it to a new name"}
+	}
+	return nil
 }
 
 // file opens the regular file that the handle stands for.

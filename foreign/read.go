@@ -18,18 +18,23 @@ type File struct {
 }
 
 // Open opens a regular file for reading. A file of more than most bytes is a
-// [LimitError], also when it grows past them while it is read.
+// [LimitError], also when it grows past them while it is read. A file that has another
+// name elsewhere (a hard link) is a [KindError].
 func (d *Dir) Open(name string, most int64) (*File, error) {
 	h, err := d.handle(name)
 	if err != nil {
 		return nil, err
 	}
 	defer h.close()
+	if err := h.oneName(); err != nil {
+		return nil, err
+	}
 	return h.read(most)
 }
 
 // Reopen opens a file for reading that was opened with O_PATH. It is for a caller that
-// resolves paths by rules of its own. The caller closes f, too.
+// resolves paths by rules of its own. The file may have several names: on some systems
+// all files of a node are hard links (OSTree, Nix). The caller closes f, too.
 func Reopen(f *os.File, most int64) (*File, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -118,6 +123,9 @@ func (d *Dir) Tail(name string, most int64) (text []byte, cut int64, err error) 
 		return nil, 0, err
 	}
 	defer h.close()
+	if err := h.oneName(); err != nil {
+		return nil, 0, err
+	}
 	f, err := h.read(h.Size())
 	if err != nil {
 		return nil, 0, err

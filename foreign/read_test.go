@@ -203,3 +203,22 @@ func TestAHandleIsReopened(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The files of a node, and what the operator named, may have several names.
+func TestATypedFileMayHaveSeveralNames(t *testing.T) {
+	d, _ := folder(t)
+	if text, err := foreign.ReadTyped(d.Path("twice"), 100); err != nil || string(text) != secret {
+		t.Errorf("typed: %q, %v", text, err)
+	}
+	h, err := os.OpenFile(d.Path("twice"), unix.O_PATH, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := foreign.Reopen(h, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Close(), h.Close()); err != nil {
+		t.Error(err)
+	}
+}

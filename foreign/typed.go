@@ -10,7 +10,8 @@ import (
 )
 
 // OpenTyped opens a file that the operator named, for reading. Links are followed,
-// because the operator means their targets. All else is as in [Dir.Open].
+// because the operator means their targets, and so are hard links. All else is as in
+// [Dir.Open].
 //
 // A pipe that the operator's shell has opened for this process has no limit, as standard
 // input has none: <(zcat FILE) is /dev/fd/63.

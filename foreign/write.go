@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -94,8 +93,8 @@ func (d *Dir) openFile(name string, flag int, perm fs.FileMode) (*os.File, error
 	if isExclusive {
 		return nil, &fs.PathError{Op: "open", Path: h.path, Err: fs.ErrExist}
 	}
-	if st, ok := h.Sys().(*syscall.Stat_t); ok && st.Nlink > 1 && h.Mode().IsRegular() {
-		return nil, &KindError{Name: h.path, Is: "a file with several names (hard links)", Want: "one to write to"}
+	if err := h.oneName(); err != nil {
+		return nil, err
 	}
 	return h.file(flag &^ (os.O_CREATE | os.O_EXCL))
 }

@@ -72,7 +72,8 @@ func bundle(ctx context.Context, dir, out string) (err error) {
 // sweep has some 100 MB.
 const maxBundled = 2 << 30
 
-// pack adds the regular files of a folder, except the archive itself.
+// pack adds the regular files of a folder, except the archive itself. A folder without
+// any is an error that names another entry.
 func pack(ctx context.Context, t *tar.Writer, dir string, own *os.File) error {
 	self, err := own.Stat()
 	if err != nil {
@@ -82,9 +83,10 @@ func pack(ctx context.Context, t *tar.Writer, dir string, own *os.File) error {
 	if err != nil {
 		return err
 	}
-	packed := int64(0)
+	packed, n, other := int64(0), 0, ""
 	err = files.Walk(ctx, maxEntries, func(name string, e fs.DirEntry) error {
 		if !e.Type().IsRegular() {
+			other = name
 			return nil
 		}
 		info, err := e.Info()
@@ -104,7 +106,14 @@ func pack(ctx context.Context, t *tar.Writer, dir string, own *os.File) error {
 		if err = t.WriteHeader(h); err == nil {
 			_, err = io.CopyN(t, f, info.Size())
 		}
+		n++
 		return errors.Join(err, f.Close())
 	})
+	if err == nil && n == 0 {
+		if err = errors.New("it is empty"); other != "" {
+			_, err = files.Open(other, 0)
+		}
+		err = fmt.Errorf("%s has no file to pack: %w", dir, err)
+	}
 	return errors.Join(err, files.Close())
 }

@@ -73,6 +73,40 @@ func TestBundleRefuses(t *testing.T) {
 	}
 }
 
+// A folder of another user has no file of its own, or a name of a file elsewhere.
+func TestBundlePacksOnlyFilesOfTheFolder(t *testing.T) {
+	for plant, says := range map[string]string{
+		"":          "has no file to pack: it is empty",
+		"symlink":   "has no file to pack: DIR/inner/case.yaml is a symbolic link, not a regular file",
+		"hard link": "DIR/inner/case.yaml is a file with several names (hard links)",
+		"a file":    "",
+	} {
+		base := t.TempDir()
+		victim, dir, out := filepath.Join(base, "shadow"), filepath.Join(base, "evidence"), filepath.Join(base, "b.tar.gz")
+		name := filepath.Join(dir, "inner", "case.yaml")
+		err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(victim, []byte("root:x"), 0o600))
+		switch plant {
+		case "symlink":
+			err = errors.Join(err, os.Symlink(victim, name))
+		case "hard link":
+			err = errors.Join(err, os.Link(victim, name))
+		case "a file":
+			err = errors.Join(err, os.WriteFile(name, []byte("name: x"), 0o600))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = bundle(t.Context(), dir, out)
+		if _, there := os.Stat(out); (there == nil) != (err == nil) {
+			t.Errorf("%q: %v, but the archive: %v", plant, err, there)
+		}
+		if says = strings.ReplaceAll(says, "DIR", dir); (err == nil) != (says == "") ||
+			err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v, want %q", plant, err, says)
+		}
+	}
+}
+
 // A file may be longer than all disks: the folder may come from another machine.
 func TestBundleIsBounded(t *testing.T) {
 	dir := t.TempDir()
