@@ -25,7 +25,11 @@ func From(in io.Reader) (Report, error) {
 		return Report{}, fmt.Errorf("read the report: %w", err)
 	}
 	if bytes.Equal(head, []byte{0x1f, 0x8b}) {
-		return fromBundle(b)
+		r, err := fromBundle(b)
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			err = fmt.Errorf("the bundle is cut off: copy the whole file (%w)", err)
+		}
+		return r, err
 	}
 	text, err := io.ReadAll(io.LimitReader(b, MaxBytes+1<<20))
 	if err != nil {
@@ -40,14 +44,14 @@ func From(in io.Reader) (Report, error) {
 // Limits on the input, in bytes, and on the JSON values of the report. The unread part
 // of an endless text is counted up to maxCut.
 const (
-	maxCut      = 1 << 30
+	maxCut      = 1 << 30 // also of a bundle behind its report
 	maxOfBundle = 64 << 20
 	maxOfReport = 16 << 20
 	maxValues   = 200_000
 )
 
-// fromBundle reads the report.json of an audit's bundle. Its suspects have the same
-// facts as the findings of a run.
+// fromBundle reads the report.json of an audit's bundle, and checks that the bundle is
+// whole. Its suspects have the same facts as the findings of a run.
 func fromBundle(in io.Reader) (Report, error) {
 	zip, err := gzip.NewReader(in)
 	if err != nil {
@@ -72,6 +76,9 @@ func fromBundle(in io.Reader) (Report, error) {
 		}
 		if err != nil {
 			return Report{}, fmt.Errorf("read the bundle's report.json: %w", err)
+		}
+		if _, err := io.Copy(io.Discard, foreign.NewReader("the bundle", zip, maxCut)); err != nil {
+			return Report{}, fmt.Errorf("read the bundle to its end: %w", err)
 		}
 		return OfAudit(a), nil
 	}

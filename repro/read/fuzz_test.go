@@ -91,6 +91,12 @@ func TestBundleOfAnAudit(t *testing.T) {
 	if err != nil || !r.Has(OrphanShim) || !r.Has(HiddenBundle) || r.Version() != "v2.3.7" || r.Client != Kubelet {
 		t.Errorf("%+v, %v", r, err)
 	}
+	whole := bundle(t, `{"suspects":[{"kind":"shim","id":"x"}]}`)
+	for n := 3; n < len(whole); n++ {
+		if _, err := From(bytes.NewReader(whole[:n])); err == nil || !strings.Contains(err.Error(), "the bundle is cut off") {
+			t.Errorf("%d of %d bytes: %v", n, len(whole), err)
+		}
+	}
 	if _, err := From(bytes.NewReader(bundle(t, `{"suspects":7}`))); err == nil {
 		t.Error("a report.json of another form was accepted")
 	}
