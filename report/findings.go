@@ -64,13 +64,13 @@ func findings(from io.Reader) ([]Finding, error) {
 		if errors.Is(err, io.EOF) {
 			return nil, ErrCutOff
 		}
-		if err != nil {
-			return nil, err
+		if err == nil {
+			err = foreign.CheckJSON("the line", line, maxValues)
 		}
-		if err := foreign.CheckJSON("the line", line, maxValues); err != nil {
-			return nil, fmt.Errorf("line %d: %w", n, err)
+		kind := ""
+		if err == nil {
+			kind, err = kindOf(line, n)
 		}
-		kind, err := kindOf(line, n)
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}

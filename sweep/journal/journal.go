@@ -202,7 +202,7 @@ func readFile(dir string) (Head, []Result, error) {
 // bytes.
 func read(from io.Reader, name string) (h Head, all []Result, whole int64, err error) {
 	r := reading{name: name, seen: map[int]bool{}}
-	if whole, err = lines.Each(from, r.line); err == nil {
+	if whole, err = lines.Each(name, from, r.line); err == nil {
 		err = r.end()
 	}
 	if err != nil {

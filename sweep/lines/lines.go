@@ -12,6 +12,7 @@ import (
 	"os"
 
 	"github.com/shimquake/shimquake/foreign"
+	"github.com/shimquake/shimquake/harness"
 )
 
 // errInUse is the error if another process writes the file.
@@ -43,7 +44,7 @@ func Open(name string, flag int) (*File, error) {
 
 // Read calls Each, and then removes an incomplete last line from the file.
 func (f *File) Read(visit func(n int, line []byte) error) error {
-	whole, err := Each(f.file, visit)
+	whole, err := Each(f.file.Name(), f.file, visit)
 	if err != nil {
 		return err
 	}
@@ -62,8 +63,8 @@ const (
 
 // Each calls visit with each complete line, numbered from 1, and returns the length of
 // these lines in bytes. It ignores a last line without a newline, because its writer was
-// killed.
-func Each(from io.Reader, visit func(n int, line []byte) error) (whole int64, err error) {
+// killed. Errors about a line begin with the name and the line's number.
+func Each(name string, from io.Reader, visit func(n int, line []byte) error) (whole int64, err error) {
 	r := bufio.NewReader(from)
 	for n := 1; ; n++ {
 		line, err := foreign.ReadLine(r, maxLine)
@@ -73,10 +74,10 @@ func Each(from io.Reader, visit func(n int, line []byte) error) (whole int64, er
 		if err == nil {
 			err = foreign.CheckJSON("the line", line, maxValues)
 		}
-		if err == nil {
-			err = visit(n, line)
-		}
 		if err != nil {
+			return whole, &harness.InputError{File: fmt.Sprintf("%s:%d", name, n), Err: err}
+		}
+		if err := visit(n, line); err != nil {
 			return whole, err
 		}
 		whole += int64(len(line))

@@ -95,9 +95,10 @@ func TestLinesAreBounded(t *testing.T) {
 	for says, from := range map[string]io.Reader{
 		"128 MiB": zeros{}, "4000000 values": strings.NewReader("[" + strings.Repeat("1,", 4_000_000) + "1]\n"),
 	} {
-		whole, err := Each(from, func(int, []byte) error { t.Error("visited"); return nil })
+		whole, err := Each("lines", from, func(int, []byte) error { t.Error("visited"); return nil })
 		var long *foreign.LimitError
-		if whole != 0 || !errors.As(err, &long) || !strings.Contains(err.Error(), says) {
+		if whole != 0 || !errors.As(err, &long) || !strings.Contains(err.Error(), says) ||
+			!strings.HasPrefix(err.Error(), "lines:1: ") {
 			t.Errorf("%v; want %q", err, says)
 		}
 	}

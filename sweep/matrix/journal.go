@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/sweep/lines"
 )
 
@@ -33,7 +34,7 @@ func open(dir string) (j cells, done map[Key]Cell, end int64, err error) {
 	}
 	done = map[Key]Cell{}
 	err = j.Read(func(n int, line []byte) error {
-		c, err := cellOf(n, line)
+		c, err := cellOf(j.Name(), n, line)
 		if err != nil {
 			return err
 		}
@@ -48,21 +49,21 @@ func open(dir string) (j cells, done map[Key]Cell, end int64, err error) {
 		return nil
 	})
 	if err != nil {
-		err = fmt.Errorf("%s: %w; choose another folder (--out)", j.Name(), err)
+		err = fmt.Errorf("%w; choose another folder (--out)", err)
 		_ = j.Close() // ignored: the file was only read
 		return j, nil, 0, err
 	}
 	return j, done, end, nil
 }
 
-// cellOf parses the n-th line of a journal.
-func cellOf(n int, line []byte) (c Cell, err error) {
-	if err := json.Unmarshal(line, &c); err != nil {
-		return c, fmt.Errorf("line %d: %w", n, err)
+// cellOf parses the n-th line of a journal with this name.
+func cellOf(name string, n int, line []byte) (c Cell, err error) {
+	if err = json.Unmarshal(line, &c); err == nil && (!slices.Contains([]Seen{Shown, Held, Other, Invalid, NoPoint}, c.Seen) ||
+		!slices.Contains([]Expected{Bad, Good, Unknown}, c.Expect)) {
+		err = fmt.Errorf("%q, %q: these are no result and expectation of a matrix", c.Seen, c.Expect)
 	}
-	if !slices.Contains([]Seen{Shown, Held, Other, Invalid, NoPoint}, c.Seen) ||
-		!slices.Contains([]Expected{Bad, Good, Unknown}, c.Expect) {
-		return c, fmt.Errorf("line %d: %q, %q: these are no result and expectation of a matrix", n, c.Seen, c.Expect)
+	if err != nil {
+		return c, &harness.InputError{File: fmt.Sprintf("%s:%d", name, n), Err: err}
 	}
 	return c, nil
 }

@@ -35,16 +35,17 @@ func Read(dir string) (Table, error) {
 		return Table{}, &harness.InputError{File: name, Err: err}
 	}
 	var all []Cell
-	_, err = lines.Each(f, func(n int, line []byte) error {
-		c, err := cellOf(n, line)
+	_, err = lines.Each(name, f, func(n int, line []byte) error {
+		c, err := cellOf(name, n, line)
 		all = append(all, c)
 		return err
 	})
 	if err == nil && len(all) == 0 {
-		err = errors.New("none of its cells has run: continue it with the same `shimquake matrix`")
+		err = &harness.InputError{File: name,
+			Err: errors.New("none of its cells has run: continue it with the same `shimquake matrix`")}
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		return Table{}, &harness.InputError{File: name, Err: err}
+		return Table{}, err
 	}
 	return tableOf(all), nil
 }

@@ -286,7 +286,7 @@ func TestTwoOfOneFolder(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, fileName), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, _, err := open(dir); err == nil || !strings.Contains(err.Error(), "line 2") {
+	if _, _, _, err := open(dir); err == nil || !strings.Contains(err.Error(), "matrix.jsonl:2: ") {
 		t.Errorf("%v, want the line", err)
 	}
 }
