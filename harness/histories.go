@@ -60,7 +60,8 @@ func (h *Histories) Cut(end int64) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if end > h.end {
-		return nil // the file lacks histories: the reader of such a history reports it
+		return &InputError{File: h.Name(), Err: fmt.Errorf("the histories are incomplete: the file has %d bytes, "+
+			"but the journal names histories up to byte %d", h.end, end)}
 	}
 	if err := h.file.Truncate(end); err != nil {
 		return fmt.Errorf("remove an incomplete history from the end of the file: %w", err)

@@ -3,6 +3,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/shimquake/shimquake/catalogue"
@@ -11,10 +12,8 @@ import (
 	"github.com/shimquake/shimquake/harness/judge"
 )
 
-// errNoHistories is the error for a journal of another build whose cases cannot be judged
-// again, because their histories are missing.
-var errNoHistories = errors.New("another shimquake judged it, and this one cannot judge it again, " +
-	"because the histories are missing")
+// errNoHistories is the error for cases that cannot be judged again.
+var errNoHistories = errors.New("its cases cannot be judged again, because the histories are missing")
 
 // openHistories opens the file of histories, to append after the histories of these
 // results.
@@ -56,8 +55,11 @@ func EachHistory(dir string, visit func(Result, harness.Kept) error) error {
 func eachHistory(dir string, all []Result, visit func(Result, harness.Kept) error) error {
 	name := filepath.Join(dir, harness.HistoriesFile)
 	f, err := foreign.Open(name, harness.MaxHistories)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%s: %w (%w)", dir, errNoHistories, err)
+	}
 	if err != nil {
-		return fmt.Errorf("%s: %w (%w)", dir, errNoHistories, err)
+		return err
 	}
 	defer func() { _ = f.Close() }() // ignored: the file was only read
 	for _, r := range all {
