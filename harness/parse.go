@@ -86,7 +86,10 @@ func ParseCase(file string, text []byte) (Case, error) {
 	if err != nil {
 		return Case{}, err
 	}
-	if len(tree.Docs) != 1 || tree.Docs[0].Body == nil {
+	if len(tree.Docs) == 0 || len(tree.Docs) == 1 && tree.Docs[0].Body == nil {
+		return Case{}, p.at("", errors.New("the file is empty: it needs a case, with the keys name, workload and plan"))
+	}
+	if len(tree.Docs) > 1 {
 		return Case{}, p.at("", fmt.Errorf("a file must have exactly one case, but this one has %d", len(tree.Docs)))
 	}
 	p.tree = tree

@@ -19,6 +19,7 @@ import (
 
 	"github.com/shimquake/shimquake/child"
 	"github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/harness"
 )
 
 // TestMain lets the binary of the test be the program itself. So tests see its exit
@@ -115,7 +116,9 @@ func TestBadInput(t *testing.T) {
 		{"a point", []string{"run", file(t, "name: x\nplan:\n  - at: rpc:shim:Task.Shutdwon:entry\n    do: 1*crash\n")},
 			`case.yaml:3:9: point`},
 		{"broken YAML", []string{"run", file(t, "name: [x\n")}, "case.yaml:"},
-		{"an empty file", []string{"run", file(t, "")}, "case.yaml: "},
+		{"an empty file", []string{"run", file(t, "")}, "case.yaml: the file is empty"},
+		{"a file of comments", []string{"run", file(t, "# x\n")}, "case.yaml: the file is empty"},
+		{"two cases", []string{"run", file(t, "name: x\n---\nname: y\n")}, "exactly one case, but this one has 2"},
 		{"binary", []string{"run", file(t, "\x00\x01\xff")}, "case.yaml:"},
 		{"a release", []string{"run", "--containerd", "v2.3.77", "shutdown-error-once"}, `did you mean "v2.3.7"?`},
 		{"no release", []string{"run", "--containerd", "latest", "shutdown-error-once"}, "bin:DIR"},
@@ -138,6 +141,47 @@ func TestBadInput(t *testing.T) {
 				t.Errorf("complaint %q is not one line", a.err)
 			}
 		})
+	}
+}
+
+// A sweep with a damaged file is a wrong input, whichever command reads it.
+func TestADamagedSweepHasOneStatus(t *testing.T) {
+	for name, test := range map[string]struct {
+		file   string
+		damage func(name string) error
+		says   string
+	}{
+		"histories that are cut off": {harness.HistoriesFile,
+			func(name string) error { return os.Truncate(name, 1000) }, "incomplete"},
+		"no histories": {harness.HistoriesFile, os.Remove, "the histories are "},
+		"histories of a FIFO": {harness.HistoriesFile, func(name string) error {
+			return errors.Join(os.Remove(name), syscall.Mkfifo(name, 0o600))
+		}, harness.HistoriesFile + " is a FIFO, not a regular file"},
+		"a long line": {"journal.jsonl", func(name string) error { return os.Truncate(name, 200<<20) },
+			"journal.jsonl:4: the line is larger than 128 MiB"},
+	} {
+		dir := t.TempDir()
+		violated, err := evidenceHere(dir, "violated")
+		if err == nil {
+			err = sweptHere(dir, "1/1", []harness.Kept{violated, violated})
+		}
+		if err == nil {
+			err = test.damage(filepath.Join(dir, test.file))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{
+			{"judge", dir}, {"report", "--out", t.TempDir(), dir}, {"sweep", "--resume", dir},
+		} {
+			if os.Geteuid() != 0 && args[0] == "sweep" {
+				continue // it needs root
+			}
+			a := shimquake(t, nil, args...)
+			if a.status != statusUsage || !strings.Contains(a.err, test.says) {
+				t.Errorf("%s: %v: status %d, %s; want 2 and %q", name, args, a.status, a.err, test.says)
+			}
+		}
 	}
 }
 
