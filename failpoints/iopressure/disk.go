@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/shimquake/shimquake/child"
 )
 
@@ -30,9 +32,9 @@ type Disk struct {
 // FSType is the filesystem on a Disk.
 const FSType = "ext4"
 
-// NewDisk makes a sparse file of sizeMiB in dir, with an ext4 and a loop device, in some
-// 20 ms. The folder dir must have room for the data. NewDisk returns ErrNoLoop if no loop
-// device is available. The caller mounts Path, then calls Close.
+// NewDisk makes a file of sizeMiB in dir, with an ext4 and a loop device, in some 20 ms.
+// It reserves the space of the file. NewDisk returns ErrNoLoop if no loop device is
+// available. The caller mounts Path, then calls Close.
 func NewDisk(ctx context.Context, dir string, sizeMiB int) (_ *Disk, err error) {
 	if sizeMiB < MinDiskMiB {
 		return nil, fmt.Errorf("make a disk of %d MiB: want at least %d", sizeMiB, MinDiskMiB)
@@ -43,8 +45,8 @@ func NewDisk(ctx context.Context, dir string, sizeMiB int) (_ *Disk, err error) 
 	}
 	// The name is removed on every return; the loop device holds the file itself.
 	defer func() { err = errors.Join(err, os.Remove(f.Name()), f.Close()) }()
-	if err := f.Truncate(int64(sizeMiB) << 20); err != nil {
-		return nil, fmt.Errorf("make a disk: %w", err)
+	if err := reserve(f, sizeMiB); err != nil {
+		return nil, fmt.Errorf("make a disk of %d MiB in %s: %w", sizeMiB, dir, err)
 	}
 	if err := mkfs(ctx, f.Name()); err != nil {
 		return nil, fmt.Errorf("make a disk: %w", err)
@@ -61,6 +63,25 @@ func NewDisk(ctx context.Context, dir string, sizeMiB int) (_ *Disk, err error) 
 		return nil, errors.Join(fmt.Errorf("make a disk: %w", err), d.Close())
 	}
 	return d, nil
+}
+
+// reserve gives a file its size and its blocks. A write to the loop device of a sparse
+// file would fail, or wait without end, when the filesystem below is full.
+func reserve(f *os.File, sizeMiB int) error {
+	var st unix.Statfs_t
+	if err := unix.Fstatfs(int(f.Fd()), &st); err != nil {
+		return err
+	}
+	size := int64(sizeMiB) << 20
+	err := unix.Fallocate(int(f.Fd()), 0, 0, size)
+	switch {
+	case errors.Is(err, unix.EOPNOTSUPP): // NFS
+		return f.Truncate(size)
+	case errors.Is(err, unix.ENOSPC):
+		return fmt.Errorf("%w: only %d MiB are free: make space, or set SHIMQUAKE_DIR to another folder",
+			err, int64(st.Bavail)*st.Bsize>>20)
+	}
+	return err
 }
 
 // Close closes the device. The kernel detaches it, or keeps it until the unmount if it is
@@ -127,9 +148,9 @@ func Available() error {
 }
 
 // mkfs is quick because only metadata is written. The inode tables are initialised now,
-// which costs nothing in a sparse file: the kernel's lazy initialisation would use up the
-// throttled bandwidth later. The journal stays, as on a customer's disk; umount flushes
-// data either way.
+// which costs little in a file without data: the kernel's lazy initialisation would use
+// up the throttled bandwidth later. The journal stays, as on a customer's disk; umount
+// flushes data either way.
 func mkfs(ctx context.Context, file string) error {
 	path, err := findMkfs()
 	if err != nil {

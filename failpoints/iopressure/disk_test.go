@@ -118,3 +118,31 @@ func TestNewDiskRefuses(t *testing.T) {
 		t.Errorf("made %+v in no folder, %v", d, err)
 	}
 }
+
+// The filesystem below has less room than the disk, but enough for an empty ext4.
+func TestADiskReservesItsSpace(t *testing.T) {
+	newDisk(t, MinDiskMiB) // skips the test if no disk can be made
+	dir := t.TempDir()
+	if err := unix.Mount("", dir, "tmpfs", 0, "size=24m"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	d, err := NewDisk(t.Context(), dir, 64)
+	if err == nil {
+		err = d.Close()
+	}
+	says := fmt.Sprintf("a disk of 64 MiB in %s: no space left on device: only 24 MiB are free", dir)
+	if !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), says) {
+		t.Errorf("%v; want %q", err, says)
+	}
+	if d, err = NewDisk(t.Context(), dir, MinDiskMiB); err != nil { // the failure has left no file
+		t.Fatal(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+}
