@@ -66,3 +66,38 @@ func CheckJSON(name string, text []byte, most int) error {
 	}
 	return nil
 }
+
+// CountEntries returns how many entries the lists of a valid JSON text have, by the key
+// of the list. It decodes nothing.
+func CountEntries(text []byte) map[string]int {
+	counts := map[string]int{}
+	var in [][]byte // the keys of the lists around a position; empty for an object
+	var word []byte
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			begin := i + 1
+			for i++; text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+			word = text[begin:i]
+		case '{':
+			word = nil
+			in = append(in, word)
+		case '[':
+			if text[i+1] != ']' {
+				counts[string(word)]++
+			}
+			in = append(in, word)
+		case ']', '}':
+			in = in[:len(in)-1]
+		case ',':
+			if list := in[len(in)-1]; len(list) > 0 {
+				counts[string(list)]++
+			}
+		}
+	}
+	return counts
+}

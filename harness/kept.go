@@ -2,12 +2,15 @@ package harness
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/quote"
@@ -44,6 +47,25 @@ type keptText struct {
 // statuses all the time has 100,000.
 const maxValues = 1_000_000
 
+// mostEntries limits the entries of all lists with the same key. Entries up to one limit
+// are judged in 300 MB and 2 s. A kept history has up to 1,534 hits, 5 instances, and 597
+// entries in other lists.
+var mostEntries = map[string]int{"hits": 100_000, "instances": 1_000}
+
+const mostOthers = 20_000 // entries of lists that mostEntries does not have
+
+// checkEntries returns an error that names a list with too many entries.
+func checkEntries(text []byte) error {
+	counts := foreign.CountEntries(text)
+	for _, key := range slices.Sorted(maps.Keys(counts)) {
+		if most := cmp.Or(mostEntries[key], mostOthers); counts[key] > most {
+			return fmt.Errorf("the history has %d entries in %s, and at most %d are read", counts[key],
+				quote.Line(key), most)
+		}
+	}
+	return nil
+}
+
 // marker identifies a JSON object as a Kept.
 const marker = "history"
 
@@ -77,6 +99,9 @@ func DecodeKept(name string, text []byte) (Kept, error) {
 	var t keptText
 	if err := json.Unmarshal(text, &t); err != nil {
 		return Kept{}, &InputError{File: name, Err: notWhole(err)}
+	}
+	if err := checkEntries(text); err != nil {
+		return fail("%w", err)
 	}
 	switch {
 	case t.Shimquake != marker:
