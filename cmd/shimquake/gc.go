@@ -28,7 +28,7 @@ func gcCommand() *cobra.Command {
 			if err == nil && len(all) == 0 {
 				fmt.Fprintln(cmd.OutOrStdout(), "nothing was left")
 			}
-			if errors.As(err, new(*world.StuckError)) || errors.As(err, new(*world.UnprovenError)) {
+			if errors.As(err, new(*world.StuckError)) {
 				return statusError{statusInvalid, err}
 			}
 			return err
