@@ -56,13 +56,17 @@ func listed(list func(context.Context, api.RuntimeServiceClient) ([]item, error)
 	}
 }
 
-// observe requests a value of an object, and records it.
+// observe requests a value of an object, and records it. A request that was not sent
+// observes nothing.
 func (c *Client) observe(ctx context.Context, step int, field, of string,
 	ask func(context.Context, api.RuntimeServiceClient) (string, error)) {
 	o := harness.Observed{Step: step, At: time.Now(), Of: of, Field: field}
 	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
 	defer cancel()
 	rt, err := c.rt(ctx)
+	if ctx.Err() != nil {
+		return
+	}
 	if err == nil {
 		o.Value, err = ask(ctx, rt)
 	}
