@@ -57,10 +57,11 @@ func stopsHeldUp(h *harness.History) []finding.Finding {
 		if c.Verb != "StopContainer" || n < 0 || c.Err != nil {
 			continue
 		}
-		if h.Instances[n].Spec.IgnoresTerm {
-			slow = c
-		} else {
+		switch {
+		case !h.Instances[n].Spec.IgnoresTerm:
 			others = append(others, c)
+		case c.Took > slow.Took: // a repeated stop does not wait
+			slow = c
 		}
 	}
 	until := slow.At.Add(slow.Took)

@@ -42,10 +42,15 @@ func TestHeldUp(t *testing.T) {
 		change func(*harness.History)
 		want   bool
 	}{
-		"each for itself":               {also(plain, stops(1010, 30, 40)), false},
-		"one is late":                   {also(plain, stops(1010, 1030, 40)), false},
-		"all wait for one":              {also(plain, stops(1010, 1030, 1060)), true},
-		"the other alone":               {also(plain, stops(1010, 1030)), false},
+		"each for itself":  {also(plain, stops(1010, 30, 40)), false},
+		"one is late":      {also(plain, stops(1010, 1030, 40)), false},
+		"all wait for one": {also(plain, stops(1010, 1030, 1060)), true},
+		"the other alone":  {also(plain, stops(1010, 1030)), false},
+		"a repeated stop": {also(plain, stops(1010, 30, 40), func(h *harness.History) {
+			again := h.Calls[len(h.Calls)-3]
+			again.Took = time.Millisecond
+			h.Calls = append(h.Calls, again)
+		}), false},
 		"where something may be broken": {stops(1010, 1030, 1060), false},
 		"when it is over": {also(plain, stops(1010, 30, 40), func(h *harness.History) {
 			for n := range h.Calls {
