@@ -3,8 +3,6 @@ package mutation
 import (
 	"context"
 	"fmt"
-	"sync"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -13,12 +11,8 @@ import (
 	"github.com/shimquake/shimquake/harness/runner"
 )
 
-// parallel is how many cases run concurrently if none of them waits idle. worlds is the
-// number in a sweep, in which a case with a leak waits idle. Both are for two processors.
-const (
-	parallel = 4
-	worlds   = 6
-)
+// worlds is how many cases run concurrently, for two processors.
+const worlds = 6
 
 // RunFaultless runs count cases without faults on a containerd, and takes each kind of
 // case in turn. It calls report with each verdict, one at a time.
@@ -28,34 +22,21 @@ func RunFaultless(ctx context.Context, r *runner.Runner, containerd string, coun
 		return fmt.Errorf("prepare containerd %s: %w", containerd, err)
 	}
 	verdicts := make(chan harness.Verdict)
-	var busy, resting []harness.Case
 	all := plain.Cases()
-	for i := range count {
-		c := all[i%len(all)]
-		if c.Containerd = containerd; c.Workload.Soaks() > time.Second {
-			resting = append(resting, c)
-		} else {
-			busy = append(busy, c)
-		}
-	}
-	var running sync.WaitGroup
-	for _, cases := range [][]harness.Case{busy, resting} { // resting cases use little CPU time
-		running.Go(func() {
-			var g errgroup.Group
-			g.SetLimit(parallel)
-			for _, c := range cases {
-				g.Go(func() error {
-					if ctx.Err() == nil {
-						verdicts <- r.Run(ctx, c)
-					}
-					return nil
-				})
-			}
-			_ = g.Wait() // no function returns an error
-		})
-	}
+	var g errgroup.Group
+	g.SetLimit(worlds)
 	go func() {
-		running.Wait()
+		for i := range count {
+			c := all[i%len(all)]
+			c.Containerd = containerd
+			g.Go(func() error {
+				if ctx.Err() == nil {
+					verdicts <- r.Run(ctx, c)
+				}
+				return nil
+			})
+		}
+		_ = g.Wait() // no function returns an error
 		close(verdicts)
 	}()
 	for v := range verdicts {

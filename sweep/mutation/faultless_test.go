@@ -27,9 +27,12 @@ func TestFaultless(t *testing.T) {
 		t.Fatalf("-faultless %d runs nothing: at least 1", *faultless)
 	}
 	r, begun := caseRunner(t), time.Now()
-	held, ran := 0, 0
+	held, ran, again := 0, 0, 0
 	err := RunFaultless(t.Context(), r, Release, *faultless, func(v harness.Verdict) {
 		ran++
+		if v.History.Again != "" {
+			again++
+		}
 		if v.Outcome == harness.Held {
 			held++
 			return
@@ -40,5 +43,6 @@ func TestFaultless(t *testing.T) {
 		t.Fatal(err)
 	}
 	took := time.Since(begun)
-	t.Logf("%d of %d held in %s, %.1f a second", held, *faultless, took.Round(time.Second), float64(held)/took.Seconds())
+	t.Logf("%d of %d held in %s, %.1f a second; %d ran again, alone", held, *faultless, took.Round(time.Second),
+		float64(held)/took.Seconds(), again)
 }
