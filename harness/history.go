@@ -26,9 +26,11 @@ type History struct {
 	Took    time.Duration `json:"tookNs"`
 	// CPU is the processor time of all processes in the world.
 	CPU time.Duration `json:"cpuNs"`
-	// Load is the machine's load average per CPU over the minute before the client was done
-	// (/proc/loadavg). 0 means unknown.
-	Load float64 `json:"load,omitempty"`
+	// Stalls are the times in which the harness or the processes of the world stood still.
+	Stalls []Stall `json:"stalls,omitempty"`
+	// Again says why an earlier run of the case was invalid. The case was then run again
+	// alone.
+	Again string `json:"again,omitempty"`
 	// LeftOut lists the settings that the harness leaves out of containerd's configuration
 	// on this machine, with reasons.
 	LeftOut []string `json:"leftOut,omitempty"`
@@ -154,6 +156,13 @@ type Machine struct {
 	CPUs    int    `json:"cpus"`
 }
 
+// Stall is a time in which processes stood still: they were stopped, or got no processor,
+// or the machine was suspended.
+type Stall struct {
+	From time.Time     `json:"from"`
+	For  time.Duration `json:"forNs"`
+}
+
 // ProblemKind is the kind of a Problem.
 type ProblemKind string
 
@@ -180,6 +189,8 @@ const (
 	ByLook ProblemKind = "inventory"
 	// ByHarness: the harness itself failed, hung, or lacked space or memory.
 	ByHarness ProblemKind = "harness"
+	// ByStall: the machine stood still, and the verdict rests on a time limit.
+	ByStall ProblemKind = "stall"
 	// ByEnd: the user interrupted the run.
 	ByEnd ProblemKind = "interrupted"
 )

@@ -24,6 +24,9 @@ func (v Verdict) String() string {
 	if v.HasProblem(ByEnd) && v.History != nil {
 		b.Line("  came:  %s", stageWords[v.History.Reached])
 	}
+	if v.History != nil && v.History.Again != "" {
+		b.Block("  again: ", "run again alone, because the first run was invalid: "+v.History.Again)
+	}
 	for _, f := range v.Firings {
 		b.Line("  fault: %s: %s", f.Text, f.Proof)
 	}

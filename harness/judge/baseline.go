@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/grpc/codes"
-
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/callerr"
 	"github.com/shimquake/shimquake/oracle/fact"
@@ -46,14 +44,6 @@ func Unexplained(h harness.History) bool {
 
 // ReuseFailed reports whether the first id could not be used again.
 func ReuseFailed(h harness.History) bool { return h.Reuse != nil && h.Reuse.Err != nil }
-
-// TimedOut reports whether such a call reached its timeout. A busy machine may have been
-// too slow for it.
-func TimedOut(h harness.History) bool {
-	late := codes.DeadlineExceeded.String()
-	return ReuseFailed(h) && h.Reuse.Err.Code == late || neverAnswered(&h) ||
-		slices.ContainsFunc(unprovoked(&h), func(f failure) bool { return f.facts[fact.Code] == late })
-}
 
 // failure is a call that failed before the first fault.
 type failure struct {

@@ -92,14 +92,12 @@ func ended(h *harness.History, of string) (p process, over time.Time) {
 }
 
 // notAnswered returns the requests for a task's state that got no response, or the
-// response UNKNOWN. Every other error is a response. A busy machine is not judged,
-// because responses may be late there.
+// response UNKNOWN. Every other error is a response.
 func notAnswered(h *harness.History) (found []finding.Finding) {
 	for _, a := range h.AskedWhile {
 		late := a.Err != nil && a.Err.Code == codes.DeadlineExceeded.String() ||
 			a.Err == nil && a.As == task.Status_UNKNOWN.String()
-		if !late || h.Load > busy ||
-			tolerated(h, stateAnswered, harness.Instance{}, span{a.At, a.At.Add(a.Took)}) {
+		if !late || tolerated(h, stateAnswered, harness.Instance{}, span{a.At, a.At.Add(a.Took)}) {
 			continue
 		}
 		said := a.As

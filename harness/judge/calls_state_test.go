@@ -29,7 +29,7 @@ func TestRulesOfWhatIsAskedWhileACallIsHeld(t *testing.T) {
 		"it is not told in time":   {also(plain, late), untold},
 		"it is not known in time":  {also(plain, asks("UNKNOWN", nil)), untold},
 		"nobody is there to do it": {also(plain, down, late), ""},
-		"the machine is busy":      {also(plain, loaded(11), late), ""},
+		"the machine stood still":  {also(plain, still([2]float64{0, 3}), late), "stall"},
 		"a shim stands still": {also(plain, func(h *harness.History) {
 			h.Case.Plan = append(h.Case.Plan, failpoints.Once("proc:shim:running", term.Stop))
 		}, late), ""},

@@ -58,6 +58,7 @@ func Judge(h harness.History, known []residue.Known) harness.Verdict {
 	attributeFindings(uses, v.Findings)
 	v.Residues = excuses(known).races(uses, v.Findings)
 	v.Findings = once(v.Findings)
+	withoutStalls(&h, &v)
 	l := ledgerOf(uses)
 	v.Truths, v.Reported, v.NeverBegan = l.truths, l.reported, l.neverBegan
 	v.Outcome = outcome(&h, &v)

@@ -334,27 +334,6 @@ func TestEqualDeathsAreReportedOnce(t *testing.T) {
 	}
 }
 
-// A call that timed out may have met a busy machine. So the runner must run the default
-// release again.
-func TestOutOfTime(t *testing.T) {
-	h := clean()
-	if h.Calls = failedCalls("create"); TimedOut(h) {
-		t.Error("a call that was refused was out of time")
-	}
-	if h.Calls[0].Err = failed("DeadlineExceeded", "late"); !TimedOut(h) {
-		t.Error("a call past its deadline was not")
-	}
-	if h.Calls[0].Unprovoked = false; TimedOut(h) {
-		t.Error("a fault that takes time is no machine's")
-	}
-	if h.Reuse.Err = failed("AlreadyExists", "there"); TimedOut(h) {
-		t.Error("an id that is there was out of time")
-	}
-	if h.Reuse.Err = failed("DeadlineExceeded", "late"); !TimedOut(h) {
-		t.Error("a second use past its deadline was not")
-	}
-}
-
 // uncollected makes containerd not collect its garbage on request.
 func uncollected(code string) func(*harness.History) {
 	return func(h *harness.History) { h.After.Inventory.Uncollected = failed(code, "late") }

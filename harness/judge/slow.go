@@ -14,13 +14,8 @@ import (
 // A call without a fault may take slowAlways, plus slowTimes the time within which the
 // quickest quarter of the case's calls returned. At a load of 20 on two CPUs the slowest
 // of 22,000 calls took 1.0 s, and a quarter took at most 10 ms. On an emulated machine
-// calls take ten times as long. If the load of each CPU is over busy, slowAlways grows
-// with it: at a load of 45 a call took 6.5 s.
-const (
-	slowAlways = 3 * time.Second
-	slowTimes  = 20
-	busy       = 10.0
-)
+// calls take ten times as long.
+const slowAlways, slowTimes = 3 * time.Second, 20
 
 // slow: without a fault, a successful call takes about as long as the other calls of its
 // case. No stop waits for another stop. A slow call is a finding only if the default
@@ -92,7 +87,7 @@ func slowCalls(h *harness.History) ([]harness.Call, time.Duration) {
 		return nil, 0
 	}
 	slices.SortStableFunc(calls, func(a, b harness.Call) int { return cmp.Compare(a.Took, b.Took) })
-	bound := time.Duration(float64(slowAlways)*max(1, h.Load/busy)) + slowTimes*calls[len(calls)/4].Took
+	bound := slowAlways + slowTimes*calls[len(calls)/4].Took
 	return slices.DeleteFunc(calls, func(c harness.Call) bool {
 		return c.Err != nil || c.Took <= bound+h.Case.Workload.Drains(c) || downBetween(h, c.At, c.At.Add(c.Took))
 	}), bound

@@ -130,7 +130,7 @@ func (r *Recorder) History() harness.History {
 	defer r.mu.Unlock()
 	h := r.h
 	h.Problems, h.Calls, h.Signals = slices.Clone(h.Problems), slices.Clone(h.Calls), slices.Clone(h.Signals)
-	h.Stops, h.IgnoredSIGTERM = slices.Clone(h.Stops), slices.Clone(h.IgnoredSIGTERM)
+	h.Stops, h.Stalls, h.IgnoredSIGTERM = slices.Clone(h.Stops), slices.Clone(h.Stalls), slices.Clone(h.IgnoredSIGTERM)
 	h.Reported, h.Kills, h.Notes = slices.Clone(h.Reported), slices.Clone(h.Kills), slices.Clone(h.Notes)
 	h.CRI, h.Belongings = h.CRI.Clone(), slices.Clone(h.Belongings)
 	return h

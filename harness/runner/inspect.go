@@ -162,7 +162,7 @@ func (x *run) settleOnce(
 	now := judge.Conditions(x.history())
 	mark := func(all []finding.Finding) []finding.Finding { return residue.Mark(x.runner.Residues, all, now) }
 	relisted := x.relist(ctx)
-	x.yield(func() { inv, left, err = settle.Wait(ctx, s, before, mark) })
+	x.runner.yield(func() { inv, left, err = settle.Wait(ctx, s, before, mark) })
 	cancel()
 	late = relisted(len(finding.Violations(left)) > 0)
 	return inv, left, late, err
@@ -204,14 +204,6 @@ func (x *run) clientIsDone() bool {
 	default:
 		return false
 	}
-}
-
-func (x *run) yield(wait func()) {
-	if x.runner.Yield == nil {
-		wait()
-		return
-	}
-	x.runner.Yield(wait)
 }
 
 // flushEvents waits until all events that containerd has published so far have arrived.

@@ -1,9 +1,7 @@
 package runner
 
 import (
-	"fmt"
 	"sync"
-	"time"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
@@ -18,11 +16,11 @@ type reference struct {
 }
 
 // refer runs the workload without faults on the default release, if the case failed and
-// no fault explains that. If this run fails, too, the machine cannot run the workload. If
-// it holds, the containerd under test is broken.
+// neither a fault nor a stall explains that. If this run fails, too, the machine cannot
+// run the workload. If it holds, the containerd under test is broken.
 func (x *run) refer() {
 	h := x.history()
-	if x.isReference || x.ctx.Err() != nil || !judge.Unexplained(h) {
+	if x.isReference || x.ctx.Err() != nil || !judge.Unexplained(h) || judge.StoodStill(h) > 0 {
 		return
 	}
 	c := harness.Case{Name: "reference", Workload: x.Case.Workload}
@@ -30,7 +28,7 @@ func (x *run) refer() {
 		c.Workload.Fakeshim = "plain"
 	}
 	t := tried{c.String(), judge.ReuseFailed(h)}
-	known := x.runner.reference(t).run(x, c, t.again, judge.TimedOut(h))
+	known := x.runner.reference(t).run(x, c, t.again)
 	x.record.Set(func(h *harness.History) { h.Reference = known })
 }
 
@@ -41,13 +39,12 @@ type tried struct {
 	again bool
 }
 
-// run returns the result of the reference, or nil if x is interrupted meanwhile. It runs
-// the reference again if the case had a timeout, because the machine may have become too
-// busy since.
-func (r *reference) run(x *run, c harness.Case, again, outOfTime bool) *harness.Reference {
-	x.yield(r.mu.Lock) // the run that holds the lock may need this run's slot
+// run returns the result of the reference. It returns nil if x is interrupted meanwhile,
+// or if the machine stands still.
+func (r *reference) run(x *run, c harness.Case, again bool) *harness.Reference {
+	x.runner.yield(r.mu.Lock) // the run that holds the lock may need this run's slot
 	defer r.mu.Unlock()
-	if r.known != nil && !outOfTime {
+	if r.known != nil {
 		return r.known
 	}
 	x.record.Note("harness", "runs the workload on the default release without a fault")
@@ -55,55 +52,15 @@ func (r *reference) run(x *run, c harness.Case, again, outOfTime bool) *harness.
 	y.isReference, y.usesAgain = true, again
 	y.observe()
 	v := y.close()
-	if x.ctx.Err() != nil {
+	if x.ctx.Err() != nil || v.HasProblem(harness.ByStall) {
 		return nil
 	}
 	now := &harness.Reference{Version: v.Version, Outcome: v.Outcome, Why: v.ProblemsText()}
-	if outOfTime {
-		return inTime(now, v.History.Calls, y.Workload)
-	}
 	if now.Outcome == harness.Held || r.failed { // after a single failure, which may be chance, the next case tries again
 		r.known = now
 	}
 	r.failed = now.Outcome != harness.Held
 	return now
-}
-
-// inTime returns the result of a reference for a case with a timeout. A reference that
-// held within a quarter of each timeout shows that the machine is fast enough. If a call,
-// or all calls together, took longer, the machine is too busy, and the reference is
-// invalid.
-func inTime(r *harness.Reference, calls []harness.Call, w harness.Workload) *harness.Reference {
-	var slowest harness.Call
-	var all time.Duration
-	for _, c := range calls {
-		if c.Verb == "wait" { // the call lasts as long as the container
-			continue
-		}
-		if c.Verb == "ExecSync" { // the response of a long exec comes after the soak steps
-			c.Took = max(0, c.Took-w.Soaks())
-		}
-		c.Took = max(0, c.Took-w.Drains(c))
-		if c.Took > slowest.Took {
-			slowest = c
-		}
-		if c.Who == "client" {
-			all += c.Took
-		}
-	}
-	busy := func(what string, took, limit time.Duration) {
-		r.Outcome = harness.Invalid
-		r.Why = fmt.Sprintf("it held, but %s took %s of the timeout of %s: this machine is too busy to decide",
-			what, took.Round(time.Millisecond), limit)
-	}
-	switch {
-	case r.Outcome != harness.Held:
-	case slowest.Took > w.CallTimeout/4:
-		busy(slowest.Verb, slowest.Took, w.CallTimeout)
-	case all > w.TimeLimit/4:
-		busy("all its calls", all, w.TimeLimit)
-	}
-	return r
 }
 
 // reference returns the reference for t.

@@ -65,11 +65,15 @@ func (r *Runner) begin(ctx context.Context, c harness.Case, trace bool) *run {
 	x := &run{ctx: ctx, runner: r, Case: c, trace: trace, begun: time.Now(), removed: make(chan struct{})}
 	x.Workload = c.Workload.WithDefaults()
 	x.record.Set(func(h *harness.History) { h.Case, h.Began, h.Machine = c, x.begun, ThisMachine() })
-	x.unwatch = watchMachine(func(err error) { x.record.Problem(harness.ByHarness, err) }, func() error {
+	problem := func(err error) { x.record.Problem(harness.ByHarness, err) }
+	stalled := func(s harness.Stall) {
+		x.record.Set(func(h *harness.History) { h.Stalls = append(h.Stalls, s) })
+	}
+	x.unwatch = watchMachine(problem, stalled, func() (time.Duration, error) {
 		if w := x.watched.Load(); w != nil {
-			return w.Frozen()
+			return w.Starved(), w.Frozen()
 		}
-		return nil
+		return 0, nil
 	})
 	return x
 }
@@ -153,10 +157,10 @@ func (x *run) runWorkload() error {
 	err := x.client.Run(x.ctx)
 	close(x.removed)
 	x.inject.Controller.Flush(flushTimeout)
-	done, firings, load := time.Now(), x.inject.Finish(), machineLoad()
+	done, firings := time.Now(), x.inject.Finish()
 	x.inject.Controller.Arm(nil)
 	x.record.Set(func(h *harness.History) {
-		h.Removal, h.Done, h.Firings, h.Load = callerr.Of(err), done, firings, load
+		h.Removal, h.Done, h.Firings = callerr.Of(err), done, firings
 	})
 	x.record.Problem(harness.ByHarness, x.inject.Controller.Err())
 	x.endBystanders()

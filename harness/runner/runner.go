@@ -52,6 +52,7 @@ type Runner struct {
 	Sabotage func(context.Context, Scene) error
 
 	judged     func() // called for each judged history, by a test
+	alone      sync.RWMutex
 	mu         sync.Mutex
 	prepared   map[string]*subject
 	references map[tried]*reference
@@ -75,8 +76,33 @@ func (r *Runner) Trace(ctx context.Context, c harness.Case) (harness.Trace, erro
 	return harness.Trace{Hits: passes, Verdict: v}, err
 }
 
+// run runs a case. If the machine stood still too long for its time limits, the case is
+// invalid, and run runs it again alone.
 func (r *Runner) run(ctx context.Context, c harness.Case, trace bool) harness.Verdict {
+	r.yield(r.alone.RLock)
+	v := r.once(ctx, c, trace, "")
+	r.alone.RUnlock()
+	if !v.HasProblem(harness.ByStall) || v.Outcome != harness.Invalid || ctx.Err() != nil {
+		return v
+	}
+	r.yield(r.alone.Lock)
+	defer r.alone.Unlock()
+	return r.once(ctx, c, trace, v.ProblemsText())
+}
+
+// yield waits. Another case may run meanwhile.
+func (r *Runner) yield(wait func()) {
+	if r.Yield == nil {
+		wait()
+		return
+	}
+	r.Yield(wait)
+}
+
+// once runs a case. The text is the History's Again.
+func (r *Runner) once(ctx context.Context, c harness.Case, trace bool, again string) harness.Verdict {
 	x := r.begin(ctx, c, trace)
+	x.record.Set(func(h *harness.History) { h.Again = again })
 	x.observe()
 	x.noteEnd()
 	x.refer()

@@ -8,41 +8,53 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/harness"
 )
 
-// A run is invalid if this program was frozen for stillLimit (SIGSTOP, or a suspended
-// machine), because timeouts then expired without a reason. It is also invalid if the
-// wall clock jumped by stepLimit, because the recorded times can then not be compared.
-const clockTick, stillLimit, stepLimit = 250 * time.Millisecond, 2 * time.Second, 500 * time.Millisecond
+// A run is invalid if the wall clock jumped by stepLimit, because the recorded times can
+// then not be compared.
+const clockTick, stepLimit = 250 * time.Millisecond, 500 * time.Millisecond
 
-// reading is the time of two clocks at the same moment.
+// reading is the time of two clocks, and how long the reading took.
 type reading struct {
 	boot time.Duration // CLOCK_BOOTTIME, which counts while the machine is suspended
 	wall time.Duration // CLOCK_REALTIME
+	took time.Duration
+	// starved is the time in which the world's processes wanted a processor, and had none.
+	starved time.Duration
+}
+
+func boottime() time.Duration {
+	var at unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &at) // does not fail on Linux 2.6.39 and newer
+	return time.Duration(at.Nano())
 }
 
 func readClocks() reading {
-	var boot, wall unix.Timespec
-	// Neither call fails on Linux 2.6.39 and newer.
-	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot)
-	_ = unix.ClockGettime(unix.CLOCK_REALTIME, &wall)
-	return reading{time.Duration(boot.Nano()), time.Duration(wall.Nano())}
+	r := reading{boot: boottime(), wall: time.Duration(time.Now().UnixNano())}
+	r.took = boottime() - r.boot
+	return r
 }
 
-// since returns an error if r is much more than clockTick later than the reading before,
-// or if the wall clock jumped between them.
+// since returns an error if the wall clock jumped since another reading. This program may
+// not have run for some time between its readings of the two clocks.
 func (r reading) since(last reading) error {
-	still := r.boot - last.boot - clockTick
 	step := (r.wall - last.wall) - (r.boot - last.boot)
-	switch {
-	case still >= stillLimit:
-		return fmt.Errorf("shimquake was frozen for %s during the case (SIGSTOP, or a suspended machine): run it again",
-			still.Round(100*time.Millisecond))
-	case step.Abs() >= stepLimit:
-		return fmt.Errorf("the clock of this machine jumped by %s during the case: run it again",
-			step.Round(100*time.Millisecond))
+	if step.Abs() < stepLimit+r.took+last.took {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("the clock of this machine jumped by %s during the case: run it again",
+		step.Round(100*time.Millisecond))
+}
+
+// stall returns the time since the last reading, if this program or the world's processes
+// stood still for three quarters of it. Late ticks of this program are not enough,
+// because Linux prefers a waking thread to a busy one.
+func (r reading) stall(last reading) (harness.Stall, bool) {
+	took := r.boot - last.boot
+	still := max(took-clockTick, r.starved-last.starved)
+	return harness.Stall{From: time.Unix(0, int64(r.wall-took)), For: took}, 4*still >= 3*took
 }
 
 // canOpen returns an error if this program cannot open a file. The reasons are too many
@@ -55,11 +67,12 @@ func canOpen() error {
 	return f.Close()
 }
 
-// watchMachine watches this program and its machine. It calls problem with each reason
-// why the run is invalid. The first error of the function frozen is also such a reason.
-// The returned function checks once more and ends the watch. It may be called more than
-// once.
-func watchMachine(problem func(error), frozen func() error) (stop func()) {
+// watchMachine watches this program and its machine, and calls look for the state of the
+// world's processes. It calls stalled with each stall, and problem with each reason why
+// the run is invalid. The first error of look is also such a reason. The returned
+// function checks once more and ends the watch. It may be called more than once.
+func watchMachine(problem func(error), stalled func(harness.Stall),
+	look func() (starved time.Duration, frozen error)) (stop func()) {
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -76,9 +89,13 @@ func watchMachine(problem func(error), frozen func() error) (stop func()) {
 			if err := errors.Join(now.since(last), canOpen()); err != nil {
 				problem(err)
 			}
-			if err := frozen(); err != nil && !told[err.Error()] {
+			var err error
+			if now.starved, err = look(); err != nil && !told[err.Error()] {
 				told[err.Error()] = true
 				problem(err)
+			}
+			if s, is := now.stall(last); is {
+				stalled(s)
 			}
 			last = now
 		}

@@ -17,18 +17,19 @@ func TestClocks(t *testing.T) {
 	for _, tc := range []struct {
 		name       string
 		boot, wall time.Duration // since last
-		want       string        // "": the run counts
+		took       time.Duration
+		want       string // "": the run counts
 	}{
-		{"the next tick", clockTick, clockTick, ""},
-		{"a busy machine", time.Second, time.Second, ""},
-		{"SIGSTOP", 12 * time.Second, 12 * time.Second, "frozen for 11.8s"},
-		{"just too long", clockTick + stillLimit, clockTick + stillLimit, "frozen for 2s"},
-		{"set forward", clockTick, clockTick + time.Hour, "jumped by 1h0m0s"},
-		{"set back", clockTick, clockTick - time.Minute, "jumped by -1m0s"},
-		{"slewed", clockTick, clockTick + 10*time.Millisecond, ""},
+		{"the next tick", clockTick, clockTick, 0, ""},
+		{"a busy machine", time.Second, time.Second, 0, ""},
+		{"SIGSTOP", 12 * time.Second, 12 * time.Second, 0, ""},
+		{"set forward", clockTick, clockTick + time.Hour, 0, "jumped by 1h0m0s"},
+		{"set back", clockTick, clockTick - time.Minute, 0, "jumped by -1m0s"},
+		{"slewed", clockTick, clockTick + 10*time.Millisecond, 0, ""},
+		{"stopped between the clocks", clockTick, clockTick + 700*time.Millisecond, 710 * time.Millisecond, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			err := reading{last.boot + tc.boot, last.wall + tc.wall}.since(last)
+			err := reading{boot: last.boot + tc.boot, wall: last.wall + tc.wall, took: tc.took}.since(last)
 			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 				t.Errorf("got %v, want %q", err, tc.want)
 			}
@@ -36,8 +37,31 @@ func TestClocks(t *testing.T) {
 	}
 }
 
+func TestStall(t *testing.T) {
+	last := reading{boot: 100 * time.Second, wall: 5000 * time.Second, starved: time.Hour}
+	for name, tc := range map[string]struct {
+		late, starved time.Duration // since last
+		want          bool
+	}{
+		"in time":               {0, 0, false},
+		"a little late":         {clockTick, 0, false},
+		"SIGSTOP":               {12 * time.Second, 0, true},
+		"busy beside others":    {0, clockTick / 2, false},
+		"starved":               {0, 9 * clockTick / 10, true},
+		"starved and then late": {12 * time.Second, time.Second, true},
+	} {
+		took := clockTick + tc.late
+		now := reading{boot: last.boot + took, wall: last.wall + took, starved: last.starved + tc.starved}
+		s, got := now.stall(last)
+		if got != tc.want || s.For != took || !s.From.Equal(time.Unix(5000, 0)) {
+			t.Errorf("%s: %v, %v", name, s, got)
+		}
+	}
+}
+
 func TestWatchMachineIsQuiet(t *testing.T) {
-	stop := watchMachine(func(err error) { t.Error(err) }, func() error { return nil })
+	look := func() (time.Duration, error) { return 0, nil }
+	stop := watchMachine(func(err error) { t.Error(err) }, func(harness.Stall) {}, look)
 	stop()
 	stop()
 }
@@ -46,11 +70,12 @@ func TestWatchMachineIsQuiet(t *testing.T) {
 func TestWatchMachineTellsOnce(t *testing.T) {
 	looks, enough := 0, make(chan struct{})
 	var problems []error
-	stop := watchMachine(func(err error) { problems = append(problems, err) }, func() error {
+	stalled := func(harness.Stall) {}
+	stop := watchMachine(func(err error) { problems = append(problems, err) }, stalled, func() (time.Duration, error) {
 		if looks++; looks == 3 {
 			close(enough)
 		}
-		return errors.New("init was stopped")
+		return 0, errors.New("init was stopped")
 	})
 	<-enough
 	stop()
