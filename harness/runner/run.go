@@ -69,11 +69,11 @@ func (r *Runner) begin(ctx context.Context, c harness.Case, trace bool) *run {
 	stalled := func(s harness.Stall) {
 		x.record.Set(func(h *harness.History) { h.Stalls = append(h.Stalls, s) })
 	}
-	x.unwatch = watchMachine(problem, stalled, func() (time.Duration, error) {
+	x.unwatch = watchMachine(problem, stalled, func() time.Duration {
 		if w := x.watched.Load(); w != nil {
-			return w.Starved(), w.Frozen()
+			return w.StoodStill()
 		}
-		return 0, nil
+		return 0
 	})
 	return x
 }

@@ -38,7 +38,7 @@ func TestAStalledCaseRunsAgainAlone(t *testing.T) {
 		if err := throttle(s.World, pid); err != nil {
 			return err
 		}
-		return poll.Until(ctx, time.Second/10, func() (bool, error) { return s.World.Starved() > 4*time.Second, nil })
+		return poll.Until(ctx, time.Second/10, func() (bool, error) { return s.World.StoodStill() > 4*time.Second, nil })
 	}
 	v := r.Run(t.Context(), harness.Case{Name: "stalled"})
 	if v.UnableHere() {

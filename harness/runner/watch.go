@@ -7,8 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/shimquake/shimquake/fixtures/world/wire"
 	"github.com/shimquake/shimquake/harness"
 )
 
@@ -18,22 +17,16 @@ const clockTick, stepLimit = 250 * time.Millisecond, 500 * time.Millisecond
 
 // reading is the time of two clocks, and how long the reading took.
 type reading struct {
-	boot time.Duration // CLOCK_BOOTTIME, which counts while the machine is suspended
+	boot time.Duration // wire.UpTime
 	wall time.Duration // CLOCK_REALTIME
 	took time.Duration
-	// starved is the time in which the world's processes wanted a processor, and had none.
-	starved time.Duration
-}
-
-func boottime() time.Duration {
-	var at unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &at) // does not fail on Linux 2.6.39 and newer
-	return time.Duration(at.Nano())
+	// still is the time in which the world's processes stood still.
+	still time.Duration
 }
 
 func readClocks() reading {
-	r := reading{boot: boottime(), wall: time.Duration(time.Now().UnixNano())}
-	r.took = boottime() - r.boot
+	r := reading{boot: wire.UpTime(), wall: time.Duration(time.Now().UnixNano())}
+	r.took = wire.UpTime() - r.boot
 	return r
 }
 
@@ -49,12 +42,13 @@ func (r reading) since(last reading) error {
 }
 
 // stall returns the time since the last reading, if this program or the world's processes
-// stood still for three quarters of it. Late ticks of this program are not enough,
-// because Linux prefers a waking thread to a busy one.
+// stood still for three quarters of it. The world may report a longer time when it runs
+// again.
 func (r reading) stall(last reading) (harness.Stall, bool) {
 	took := r.boot - last.boot
-	still := max(took-clockTick, r.starved-last.starved)
-	return harness.Stall{From: time.Unix(0, int64(r.wall-took)), For: took}, 4*still >= 3*took
+	still := max(took-clockTick, r.still-last.still)
+	all := max(took, still)
+	return harness.Stall{From: time.Unix(0, int64(r.wall-all)), For: all}, 4*still >= 3*took
 }
 
 // canOpen returns an error if this program cannot open a file. The reasons are too many
@@ -67,18 +61,16 @@ func canOpen() error {
 	return f.Close()
 }
 
-// watchMachine watches this program and its machine, and calls look for the state of the
-// world's processes. It calls stalled with each stall, and problem with each reason why
-// the run is invalid. The first error of look is also such a reason. The returned
-// function checks once more and ends the watch. It may be called more than once.
-func watchMachine(problem func(error), stalled func(harness.Stall),
-	look func() (starved time.Duration, frozen error)) (stop func()) {
+// watchMachine watches this program and its machine. It calls stalled with each time in
+// which this program stood still, or the world's processes did (the function still). It
+// calls problem with each other reason why the run is invalid. The returned function
+// checks once more and ends the watch. It may be called more than once.
+func watchMachine(problem func(error), stalled func(harness.Stall), still func() time.Duration) (stop func()) {
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
 		ticks := time.NewTicker(clockTick)
 		defer ticks.Stop()
-		told := map[string]bool{}
 		for last, more := readClocks(), true; more; {
 			select {
 			case <-ticks.C:
@@ -89,11 +81,7 @@ func watchMachine(problem func(error), stalled func(harness.Stall),
 			if err := errors.Join(now.since(last), canOpen()); err != nil {
 				problem(err)
 			}
-			var err error
-			if now.starved, err = look(); err != nil && !told[err.Error()] {
-				told[err.Error()] = true
-				problem(err)
-			}
+			now.still = still()
 			if s, is := now.stall(last); is {
 				stalled(s)
 			}
