@@ -19,7 +19,7 @@ func gcCommand() *cobra.Command {
 			if err := world.Check(); err != nil {
 				return statusError{statusInvalid, err}
 			}
-			all, err := world.GC()
+			all, err := world.GC(cmd.Context())
 			for _, c := range all {
 				for _, u := range c.Undone {
 					fmt.Fprintf(cmd.OutOrStdout(), "world %s: removed %s\n", quote.Line(c.World), quote.Line(u))
