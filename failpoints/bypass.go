@@ -15,7 +15,7 @@ func (c *Controller) Bypass(timeout time.Duration) (end func()) {
 	return func() {
 		c.Flush(timeout) // the hits during the bypass must not count
 		c.setBypass(false)
-		c.awaitAcks()
+		c.Flush(timeout)
 	}
 }
 

@@ -22,7 +22,7 @@ func TestBypassKeepsTheCounts(t *testing.T) {
 	if a := p.ask(entry); a.Do != "off" { // the process did not know of the bypass yet
 		t.Error("a fault happened meanwhile: ", a)
 	}
-	if armed := acknowledging(t, p, 2, end); len(armed) != 1 {
+	if armed := acknowledging(t, p, 3, end); len(armed) != 1 {
 		t.Error("not armed again: ", armed)
 	}
 	if a := p.ask(entry); a.Do != "crash" {
@@ -31,6 +31,13 @@ func TestBypassKeepsTheCounts(t *testing.T) {
 	if n := len(c.Hits()); n != 2 {
 		t.Errorf("%d hits are remembered, want 2", n)
 	}
+}
+
+// A process that acknowledges nothing, such as a frozen shim, does not hold a bypass up.
+func TestABypassDoesNotWaitWithoutEnd(t *testing.T) {
+	c, path := listen(t, nil, Crash(entry, 2))
+	connect(t, path, 5, nil)
+	within(t, func() { c.Bypass(time.Millisecond)() })
 }
 
 // acknowledging takes over the armed points so many times while f waits for it.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints/probe"
@@ -53,6 +54,7 @@ type Controller struct {
 	mu         sync.Mutex
 	plan       Plan
 	trace      bool
+	received   atomic.Int64    // bytes of all messages
 	bypass     bool            // nothing is armed, counted or remembered
 	ignoredIDs map[string]bool // of containers and their shims
 	counts     []int           // hits of each fault's point so far
@@ -132,33 +134,8 @@ func (c *Controller) Flush(timeout time.Duration) {
 	}
 }
 
-// Arm replaces the plan in every connected process, and sets all counts to zero. It
-// returns when all processes have acknowledged. For an empty plan it does not wait,
-// because no fault acts at a point that is no longer armed. A frozen process (SIGSTOP)
-// would never acknowledge.
-func (c *Controller) Arm(plan Plan) {
-	c.setPlan(plan)
-	if len(plan) > 0 {
-		c.awaitAcks()
-	}
-}
-
-// awaitAcks returns when every connected process has acknowledged the armed points.
-func (c *Controller) awaitAcks() {
-	for {
-		c.mu.Lock()
-		waiting := false
-		for s := range c.sessions {
-			waiting = waiting || s.acked < c.generation
-		}
-		changed := c.changed
-		c.mu.Unlock()
-		if !waiting {
-			return
-		}
-		<-changed
-	}
-}
+// Disarm takes the plan away, and sets all counts to zero.
+func (c *Controller) Disarm() { c.setPlan(nil) }
 
 func (c *Controller) setPlan(plan Plan) {
 	c.mu.Lock()
@@ -241,7 +218,10 @@ func (c *Controller) accept() {
 	for {
 		conn, err := c.listener.Accept()
 		if err != nil {
-			return // closed
+			if !errors.Is(err, net.ErrClosed) {
+				c.fail(fmt.Errorf("accept a probe: %w", err))
+			}
+			return
 		}
 		c.wg.Go(func() { c.serve(conn) })
 	}
@@ -261,6 +241,9 @@ func (c *Controller) serve(conn net.Conn) {
 	for {
 		var err error
 		line, err = readLine(r, line[:0])
+		if all := c.received.Add(int64(len(line))); all > maxReceived {
+			line, err = nil, fmt.Errorf("probes sent more than %d bytes: later hits are not recorded", maxReceived)
+		}
 		if line == nil {
 			c.fail(err)
 		}

@@ -102,37 +102,13 @@ func TestAProcessKilledAtAPoint(t *testing.T) {
 	within(t, func() {
 		armed := make(chan []string)
 		go func() { armed <- q.takeOver() }()
-		c.Arm(nil)
+		c.Disarm()
 		if got := <-armed; len(got) != 0 {
 			t.Errorf("armed %v", got)
 		}
 	})
 	if c.Fired(0) != 1 || c.Err() != nil { // the judge asks after the plan is disarmed
 		t.Errorf("fired %d, %v; want 1 and no error", c.Fired(0), c.Err())
-	}
-}
-
-func TestArmWhileConnected(t *testing.T) {
-	c, path := listen(t, nil, Once(entry, term.Hang))
-	p, armed := connect(t, path, 1, nil)
-	if !slices.Equal(armed, []string{entry}) || p.ask(entry).Do != "hang" {
-		t.Fatalf("armed %v", armed)
-	}
-	done := make(chan struct{})
-	go func() { defer close(done); c.Arm(Plan{Once(other, term.Lose), Kill("proc:shim:running")}) }()
-	m := p.receive()
-	select {
-	case <-done:
-		t.Error("Arm returned before the process knew")
-	default:
-	}
-	if !slices.Equal(m.Armed, []string{other}) { // a proc point is not the probe's
-		t.Errorf("armed %v", m.Armed)
-	}
-	p.send(probe.FromProcess{Ack: m.Generation})
-	within(t, func() { <-done })
-	if p.ask(other).Do != "loseResult" || p.ask(entry).Do != "off" {
-		t.Error("the new plan does not decide")
 	}
 }
 

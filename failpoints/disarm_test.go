@@ -7,7 +7,7 @@ import "testing"
 func TestDisarmDoesNotWait(t *testing.T) {
 	c, path := listen(t, nil, Error(entry, 0, "no"))
 	p, _ := connect(t, path, 5, nil)
-	within(t, func() { c.Arm(nil) })
+	within(t, func() { c.Disarm() })
 	p.receive() // and acknowledges nothing
 	if a := p.ask(entry); a.Do != "off" {
 		t.Errorf("after the plan was taken away: %v", a)

@@ -14,9 +14,11 @@ import (
 )
 
 // The bounds of the messages of processes. The longest message is a profile, of some KiB.
-// A trace of a case has 10,000 hits, and an endless loop of a broken containerd has more.
+// A trace of a case has 10,000 hits, of 200 bytes each. An endless loop of a broken
+// containerd has more.
 const (
 	longestMessage = 8 << 20
+	maxReceived    = 128 << 20
 	maxHits        = 1 << 18
 	maxErrs        = 100
 	sendTimeout    = time.Second

@@ -46,6 +46,7 @@ func TestTheProbesAreBounded(t *testing.T) {
 	}{
 		"a message without end": {strings.Repeat("x", 1<<16), 2 * longestMessage >> 16},
 		"hits without end":      {string(hit) + "\n", 2 * maxHits},
+		"long hits":             {`{"hit":{"point":"` + strings.Repeat("x", longestMessage/2) + `"}}` + "\n", 64},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

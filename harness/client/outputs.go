@@ -110,7 +110,7 @@ func (r *Reader) makeFIFOs(dir *foreign.Dir, id string) (s *fifoSet, err error) 
 			continue
 		}
 		name := filepath.Join(in, id+"-"+f.suffix)
-		if err := dir.Mkfifo(name, 0o700); err != nil {
+		if err := dir.MakeFIFO(name, 0o700); err != nil {
 			return nil, err
 		}
 		handle, err := dir.OpenFIFO(name, unix.O_PATH)
@@ -211,7 +211,8 @@ func (b *buffer) Write(p []byte) (int, error) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.b.Write(p)
+	b.b.Write(p[:min(len(p), maxOutput-b.b.Len())]) // the rest is read, and dropped
+	return len(p), nil
 }
 
 func (b *buffer) String() string {

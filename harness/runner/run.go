@@ -158,7 +158,7 @@ func (x *run) runWorkload() error {
 	close(x.removed)
 	x.inject.Controller.Flush(flushTimeout)
 	done, firings := time.Now(), x.inject.Finish()
-	x.inject.Controller.Arm(nil)
+	x.inject.Controller.Disarm()
 	x.record.Set(func(h *harness.History) {
 		h.Removal, h.Done, h.Firings = callerr.Of(err), done, firings
 	})

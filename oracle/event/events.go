@@ -64,10 +64,13 @@ type Log struct {
 	marks  map[string]bool
 }
 
-// Add appends an event.
+// Add appends an event. It drops those after maxEvents.
 func (l *Log) Add(e Task) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if len(l.events) == maxEvents {
+		return
+	}
 	l.events = append(l.events, e)
 	if l.grown != nil {
 		close(l.grown)

@@ -149,7 +149,15 @@ func (l *Log) hearing(now time.Time) {
 	}
 }
 
-// add decodes an envelope. It ignores marks and events of other kinds.
+// The bounds of the events of a case, which has some hundred. An id of containerd has at
+// most 76 bytes (pkg/identifiers), and an event has three.
+const (
+	maxEvents  = 1 << 16
+	longestIDs = 3 * 76
+)
+
+// add decodes an envelope. It ignores marks, events of other kinds, and events with ids
+// that containerd does not allow.
 func (l *Log) add(env *events.Envelope) {
 	if env == nil || env.Event == nil {
 		return
@@ -163,7 +171,7 @@ func (l *Log) add(env *events.Envelope) {
 		return
 	}
 	e, ok := decode(body)
-	if !ok {
+	if !ok || len(e.Container)+len(e.Exec)+len(env.Namespace) > longestIDs {
 		return
 	}
 	e.Namespace, e.Sent, e.Seen = env.Namespace, env.Timestamp, time.Now()
