@@ -13,20 +13,30 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/shimquake/shimquake/audit"
-	"github.com/shimquake/shimquake/deploy/kubernetes"
 )
 
 const manifest = "../deploy/kubernetes/audit-daemonset.yaml"
 
 func readManifest(t *testing.T) corev1.Container {
 	t.Helper()
-	d, err := kubernetes.Find[appsv1.DaemonSet](manifest)
+	f, err := os.Open(manifest)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return d.Spec.Template.Spec.Containers[0]
+	defer func() { _ = f.Close() }() // it is only read
+	docs := yaml.NewYAMLOrJSONDecoder(f, 4096)
+	for {
+		var d appsv1.DaemonSet
+		if err := docs.Decode(&d); err != nil {
+			t.Fatal(err)
+		}
+		if d.Kind == "DaemonSet" {
+			return d.Spec.Template.Spec.Containers[0]
+		}
+	}
 }
 
 // names are capabilities as words.

@@ -1,5 +1,3 @@
-// Package kubernetes reads the manifests of its folder as the API server would: a field
-// that the API does not know is an error.
 package kubernetes
 
 import (
@@ -28,7 +26,8 @@ var decoder = func() runtime.Decoder {
 		json.SerializerOptions{Yaml: true, Strict: true})
 }()
 
-// Read returns the objects of a manifest, in their order.
+// Read returns the objects of a manifest in their order. A field that the API does not
+// know is an error, as for the API server.
 func Read(file string) ([]any, error) {
 	f, err := os.Open(file)
 	if err != nil {
