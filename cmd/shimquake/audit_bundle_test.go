@@ -65,10 +65,12 @@ func TestBundleRefuses(t *testing.T) {
 	if text, err := os.ReadFile(file); err != nil || string(text) != "mine" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if err := bundle(t.Context(), file, filepath.Join(dir, "x.tar.gz")); err == nil || !strings.Contains(err.Error(), "not a folder") {
+	err := bundle(t.Context(), file, filepath.Join(dir, "x.tar.gz"))
+	if err == nil || !strings.Contains(err.Error(), "not a folder") {
 		t.Errorf("of a file: %v", err)
 	}
-	if err := bundle(t.Context(), filepath.Join(dir, "nothing"), filepath.Join(dir, "y.tar.gz")); !errors.Is(err, os.ErrNotExist) {
+	err = bundle(t.Context(), filepath.Join(dir, "nothing"), filepath.Join(dir, "y.tar.gz"))
+	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("of nothing: %v", err)
 	}
 }

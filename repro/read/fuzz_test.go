@@ -93,7 +93,8 @@ func TestBundleOfAnAudit(t *testing.T) {
 	}
 	whole := bundle(t, `{"suspects":[{"kind":"shim","id":"x"}]}`)
 	for n := 3; n < len(whole); n++ {
-		if _, err := From(bytes.NewReader(whole[:n])); err == nil || !strings.Contains(err.Error(), "the bundle is cut off") {
+		_, err := From(bytes.NewReader(whole[:n]))
+		if err == nil || !strings.Contains(err.Error(), "the bundle is cut off") {
 			t.Errorf("%d of %d bytes: %v", n, len(whole), err)
 		}
 	}

@@ -58,8 +58,9 @@ func open(dir string) (j cells, done map[Key]Cell, end int64, err error) {
 
 // cellOf parses the n-th line of a journal with this name.
 func cellOf(name string, n int, line []byte) (c Cell, err error) {
-	if err = json.Unmarshal(line, &c); err == nil && (!slices.Contains([]Seen{Shown, Held, Other, Invalid, NoPoint}, c.Seen) ||
-		!slices.Contains([]Expected{Bad, Good, Unknown}, c.Expect)) {
+	err = json.Unmarshal(line, &c)
+	isResult := slices.Contains([]Seen{Shown, Held, Other, Invalid, NoPoint}, c.Seen)
+	if err == nil && (!isResult || !slices.Contains([]Expected{Bad, Good, Unknown}, c.Expect)) {
 		err = fmt.Errorf("%q, %q: these are no result and expectation of a matrix", c.Seen, c.Expect)
 	}
 	if err != nil {
