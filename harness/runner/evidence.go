@@ -131,6 +131,18 @@ func (x *run) keepBootLog(err error) error {
 	return errors.Join(boot.Keep(dir), dir.Close())
 }
 
+// discard removes the evidence of a run, if it has any.
+func discard(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	all, err := foreign.OpenDir(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	return errors.Join(all.RemoveAll(filepath.Base(dir)), all.Close())
+}
+
 // keepHistory writes the history with the verdict to the folder of the evidence, and the
 // case and the timeline for people.
 func keepHistory(v harness.Verdict) error {

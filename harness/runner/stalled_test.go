@@ -47,6 +47,9 @@ func TestAStalledCaseRunsAgainAlone(t *testing.T) {
 	if v.Outcome != harness.Held || runs != 2 || v.History.Again == "" {
 		t.Errorf("%d runs, the first %q: %v", runs, v.History.Again, v)
 	}
+	if left, err := os.ReadDir(r.Evidence); err != nil || len(left) > 0 {
+		t.Errorf("the evidence of the first run is left: %v, %v", left, err)
+	}
 }
 
 // throttle moves a process to a group with a hundredth of a processor.
