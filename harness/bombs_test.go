@@ -45,7 +45,7 @@ func TestHistoriesAreBounded(t *testing.T) {
 		"fewer hits": {after(head+`"hits":[{}`, many(950_000, ",{}"), "]}}"),
 			"has 950001 entries in hits, and at most 100000"},
 		"instances": {after(head+`"instances":[{}`, many(52_574, ",{}"), "]}}"),
-			"has 52575 entries in instances, and at most 1000"},
+			"has 52575 entries in instances, and at most 20000"},
 		"kills": {after(head+`"kills":[ {}`, many(950_000, ",{}"), "]}}"),
 			"has 950001 entries in kills, and at most 20000"},
 		"a list in each": {after(head+`"calls":[{"x":[1,2]}`, many(10_000, `,{"x":[1,2]}`), "]}}"),

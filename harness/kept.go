@@ -2,7 +2,6 @@ package harness
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -47,18 +46,24 @@ type keptText struct {
 // statuses all the time has 100,000.
 const maxValues = 1_000_000
 
-// mostEntries limits the entries of all lists with the same key. Entries up to one limit
-// are judged in 300 MB and 2 s. A kept history has up to 1,534 hits, 5 instances, and 597
-// entries in other lists.
-var mostEntries = map[string]int{"hits": 100_000, "instances": 1_000}
+// maxHits and mostEntries limit the entries of all lists with the same key. Entries up to
+// one limit are judged in 300 MB and 2 s. A kept history has up to 1,534 hits, 5
+// instances, and 597 entries in other lists.
+const maxHits, mostEntries = 100_000, 20_000
 
-const mostOthers = 20_000 // entries of lists that mostEntries does not have
+// maxInstances and maxPairs limit the instances, and the pairs of an instance and a hit.
+// Some rules look at all hits for each instance.
+const maxInstances, maxPairs = 1_000, 5_000_000
 
 // checkEntries returns an error that names a list with too many entries.
 func checkEntries(text []byte) error {
 	counts := foreign.CountEntries(text)
 	for _, key := range slices.Sorted(maps.Keys(counts)) {
-		if most := cmp.Or(mostEntries[key], mostOthers); counts[key] > most {
+		most := mostEntries
+		if key == "hits" {
+			most = maxHits
+		}
+		if counts[key] > most {
 			return fmt.Errorf("the history has %d entries in %s, and at most %d are read", counts[key],
 				quote.Line(key), most)
 		}
@@ -193,6 +198,15 @@ func digest(text []byte) string {
 // check returns an error for values that no run writes. The rules of the judge would
 // panic on some of them.
 func (h *History) check() error {
+	if n, hits := len(h.Instances), len(h.Hits); n > maxInstances || n*hits > maxPairs {
+		return fmt.Errorf("the history has %d instances and %d hits: at most %d instances are read,"+
+			" and %d pairs of both", n, hits, maxInstances, maxPairs)
+	}
+	if slices.ContainsFunc(h.Calls, func(c Call) bool { return c.Took < 0 }) ||
+		slices.ContainsFunc(h.Observed, func(o Observed) bool { return o.Took < 0 }) ||
+		slices.ContainsFunc(h.Stalls, func(s Stall) bool { return s.For < 0 }) {
+		return errors.New("a duration in calls, observed or stalls is negative")
+	}
 	flushed := Flushed{}
 	if h.Flushed != nil {
 		flushed = *h.Flushed

@@ -97,6 +97,9 @@ func TestAHistoryThatIsNoneIsRefused(t *testing.T) {
 			"the verdict cannot be decoded"},
 		"flushed too much": {edited(t, 4, `{"case":{"name":"x"},"flushed":{"events":9}}`, `{}`),
 			"flushed.events is 9, but the list has 0"},
+		"a negative duration": {edited(t, 4, `{"case":{"name":"x"},"calls":[{"tookNs":-1}]}`, `{}`), "is negative"},
+		"many instances": {edited(t, 4, `{"case":{"name":"x"},"Instances":[{}`+strings.Repeat(",{}", 1000)+`]}`, `{}`),
+			"has 1001 instances"},
 		"a case that is bad": {edited(t, 4, `{"case":{"name":"X Y"}}`, `{}`), "lower-case"},
 	} {
 		err := EachKept("some.json", strings.NewReader(tc.text), func(Kept) error { return nil })

@@ -22,8 +22,6 @@ type Record struct {
 	Group string `json:"group,omitempty"`
 	Inode uint64 `json:"inode,omitempty"`
 	BPS   int64  `json:"bps"` // bytes per second
-	// Was is the earlier limit, 0 for none. Undo restores it.
-	Was int64 `json:"was,omitempty"`
 	// Backing is the file behind Dev when that is a loop device.
 	Backing string `json:"backing,omitempty"`
 }
@@ -52,7 +50,7 @@ func Undo(r Record) error {
 	if cur := backingOf(r.Dev); cur != r.Backing && isDisk(cur) {
 		return nil
 	}
-	err = r.write(dev, r.Was)
+	err = r.write(dev, 0)
 	if errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENXIO) || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

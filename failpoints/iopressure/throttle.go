@@ -64,7 +64,7 @@ func Limit(ctx context.Context, t Target) (*Throttle, error) {
 		}
 	}
 	if err == nil {
-		rec.Was, err = rec.inForce()
+		_, err = rec.inForce() // the kernel has the file
 	}
 	if err != nil {
 		return nil, fmt.Errorf("throttle %s: %w", t.Dev, err)

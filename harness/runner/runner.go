@@ -85,12 +85,15 @@ func (r *Runner) run(ctx context.Context, c harness.Case, trace bool) harness.Ve
 	if !v.HasProblem(harness.ByStall) || v.Outcome != harness.Invalid || ctx.Err() != nil {
 		return v
 	}
+	r.yield(r.alone.Lock)
+	defer r.alone.Unlock()
+	if ctx.Err() != nil {
+		return v
+	}
 	why := v.ProblemsText()
 	if err := discard(v.Evidence); err != nil {
 		why += "; " + err.Error()
 	}
-	r.yield(r.alone.Lock)
-	defer r.alone.Unlock()
 	return r.once(ctx, c, trace, why)
 }
 

@@ -17,11 +17,10 @@ const clockTick, stepLimit = 250 * time.Millisecond, 500 * time.Millisecond
 
 // reading is the time of two clocks, and how long the reading took.
 type reading struct {
-	boot time.Duration // wire.UpTime
-	wall time.Duration // CLOCK_REALTIME
-	took time.Duration
-	// still is the time in which the world's processes stood still.
-	still time.Duration
+	boot  time.Duration // wire.UpTime
+	wall  time.Duration // CLOCK_REALTIME
+	took  time.Duration
+	still time.Duration // in which the world's processes stood still
 }
 
 func readClocks() reading {
@@ -41,14 +40,17 @@ func (r reading) since(last reading) error {
 		step.Round(100*time.Millisecond))
 }
 
-// stall returns the time since the last reading, if this program or the world's processes
-// stood still for three quarters of it. The world may report a longer time when it runs
-// again.
+// stall returns how long this program or the world's processes stood still since the last
+// reading. A delay of less than a tick does not count, nor a world that ran for a quarter
+// of the time. The world may report a longer time when it runs again.
 func (r reading) stall(last reading) (harness.Stall, bool) {
 	took := r.boot - last.boot
-	still := max(took-clockTick, r.still-last.still)
-	all := max(took, still)
-	return harness.Stall{From: time.Unix(0, int64(r.wall-all)), For: all}, 4*still >= 3*took
+	all := took - clockTick
+	is := all >= clockTick
+	if still := r.still - last.still; 4*still >= 3*took {
+		all, is = max(took, still), true
+	}
+	return harness.Stall{From: time.Unix(0, int64(r.wall-all)), For: all}, is
 }
 
 // canOpen returns an error if this program cannot open a file. The reasons are too many

@@ -40,19 +40,21 @@ func TestStall(t *testing.T) {
 	last := reading{boot: 100 * time.Second, wall: 5000 * time.Second, still: time.Hour}
 	for name, tc := range map[string]struct {
 		late, starved time.Duration // since last
-		want          bool
+		want          time.Duration
 	}{
-		"in time":               {0, 0, false},
-		"a little late":         {clockTick, 0, false},
-		"SIGSTOP":               {12 * time.Second, 0, true},
-		"busy beside others":    {0, clockTick / 2, false},
-		"starved":               {0, 9 * clockTick / 10, true},
-		"starved and then late": {12 * time.Second, time.Second, true},
+		"in time":               {0, 0, 0},
+		"a little late":         {clockTick / 2, 0, 0},
+		"late":                  {2 * clockTick, 0, 2 * clockTick},
+		"SIGSTOP":               {12 * time.Second, 0, 12 * time.Second},
+		"busy beside others":    {0, clockTick / 2, 0},
+		"starved":               {0, 9 * clockTick / 10, clockTick},
+		"starved and then late": {12 * time.Second, time.Second, 12 * time.Second},
+		"thawed":                {0, 3 * time.Second, 3 * time.Second},
 	} {
 		took := clockTick + tc.late
 		now := reading{boot: last.boot + took, wall: last.wall + took, still: last.still + tc.starved}
 		s, got := now.stall(last)
-		if got != tc.want || s.For != took || !s.From.Equal(time.Unix(5000, 0)) {
+		if got != (tc.want > 0) || got && (s.For != tc.want || !s.From.Equal(time.Unix(5000, 0).Add(took-tc.want))) {
 			t.Errorf("%s: %v, %v", name, s, got)
 		}
 	}
