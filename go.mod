@@ -5,6 +5,7 @@ go 1.26.6
 require (
 	github.com/Masterminds/semver/v3 v3.4.0
 	github.com/agext/levenshtein v1.2.3
+	github.com/bluekeyes/go-gitdiff v0.9.0
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.23.0
 	github.com/containerd/cgroups/v3 v3.1.3

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/shimquake/shimquake/fixes"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/affected"
 	"github.com/shimquake/shimquake/oracle/finding"
@@ -164,8 +165,20 @@ func (b Bug) Case() (c harness.Case, ok bool) {
 	return b.Cases[0], true
 }
 
-// Applies reports whether a release is known to have the bug.
-func (b Bug) Applies(release string) bool { return b.Releases.Applies(release) }
+// StateOf returns the state of a containerd's version: a release, perhaps with fixes
+// (v2.4.2+NAME). A fix ends the bugs that it closes.
+func (b Bug) StateOf(version string) affected.State {
+	if slices.Contains(fixes.Closed(version), b.ID) {
+		return affected.Free
+	}
+	return b.Releases.StateOf(version)
+}
+
+// Applies reports whether a containerd of this version is known to have the bug.
+func (b Bug) Applies(version string) bool { return b.StateOf(version) == affected.Bad }
+
+// MayApply reports whether it may have the bug.
+func (b Bug) MayApply(version string) bool { return b.StateOf(version) != affected.Free }
 
 // Means explains a severity to a person.
 func (s Severity) Means() string {

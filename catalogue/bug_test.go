@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/shimquake/shimquake/catalogue/bugs"
+	"github.com/shimquake/shimquake/fixes"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/spelling"
 )
@@ -189,6 +190,24 @@ func TestBesidesAreBugs(t *testing.T) {
 		for _, id := range b.Beside {
 			if other, err := FindBug(id); err != nil || other.ID != id || id == b.ID {
 				t.Errorf("%s: beside %s: another bug's id is needed: %v", b.ID, id, err)
+			}
+		}
+	}
+}
+
+// Each fix closes bugs of the catalogue that its releases have.
+func TestFixesCloseBugs(t *testing.T) {
+	for _, fix := range fixes.List() {
+		for _, id := range fix.Closes {
+			b, err := FindBug(id)
+			if err != nil || b.ID != id || len(b.Cases) == 0 {
+				t.Errorf("%s closes %s: %v; want the id of a bug with a case", fix.Name, id, err)
+				continue
+			}
+			for _, release := range fix.Releases {
+				if !b.Applies(release) || b.MayApply(release+"+"+fix.Name) || b.MayApply(release+"+fixes") {
+					t.Errorf("%s closes %s: want it bad on %s, and free with the fix", fix.Name, id, release)
+				}
 			}
 		}
 	}

@@ -139,7 +139,9 @@ func (e Excuse) problems(b Bug) (all []keyError) {
 
 // Applies reports whether a release is known to have the bug. On an untested release the
 // bug explains no finding.
-func (e Excuse) Applies(release string) bool { return e.Releases.Applies(release) }
+func (e Excuse) Applies(release string) bool {
+	return Bug{ID: e.ID, Releases: e.Releases}.Applies(release)
+}
 
 // MaxCases returns the largest number of cases in a default sweep of a release, or 0 if
 // it was not measured.

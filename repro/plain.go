@@ -79,7 +79,7 @@ func (a *Answer) plainOf(v harness.Verdict, r read.Report) Plain {
 	p.Left = texts(found)
 	for id, b := range a.bugs {
 		faultless := len(b.Cases) > 0 && b.Cases[0].Faultless()
-		if faultless && b.Releases.MayApply(a.Release) && slices.ContainsFunc(found, func(f finding.Finding) bool {
+		if faultless && b.MayApply(a.Release) && slices.ContainsFunc(found, func(f finding.Finding) bool {
 			return finding.AnyMatches(b.Left, f)
 		}) {
 			p.Known = append(p.Known, id)

@@ -59,7 +59,7 @@ func bugsOf(s audit.Suspect, fits []rank.Fit, state affected.State) []string {
 	found := finding.Finding{Class: finding.Class(s.Kind), Facts: facts}
 	for _, f := range fits {
 		leaves := slices.ContainsFunc(f.Bug.Matches(), func(m finding.Match) bool { return fitting(m, found) })
-		if leaves && f.Bug.Releases.StateOf(s.Version) == state {
+		if leaves && f.Bug.StateOf(s.Version) == state {
 			ids = append(ids, f.ID)
 		}
 	}

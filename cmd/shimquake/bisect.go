@@ -28,6 +28,7 @@ type bisectFlags struct {
 	by         []string
 	confidence float64
 	runs       int // of --here
+	patches    patches
 	parallel   int
 	out        string
 	json       bool
@@ -80,6 +81,7 @@ With --here it tries the checkout in the working directory, as the command of gi
 	fs.StringVar(&f.good, "good", "", "a release (with --source, a commit) at which the case holds")
 	fs.StringVar(&f.bad, "bad", "", "a release (with --source, a commit) at which it is violated")
 	fs.StringVar(&f.source, "source", "", "search the commits of the git checkout in this folder")
+	f.patches.register(fs)
 	fs.BoolVar(&f.here, "here", false, "try the checkout in the working directory, for git bisect run")
 	fs.BoolVar(&f.pre, "pre", false, "search pre-releases, too")
 	fs.StringArrayVar(

@@ -22,7 +22,8 @@ func (f *bisectFlags) tryHere(ctx context.Context, word string, out io.Writer) e
 	if err != nil {
 		return err
 	}
-	const spec = "src:."
+	spec := "src:."
+	f.patches.on(&spec)
 	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: f.evidence(), Log: stderr}
 	if err := r.Prepare(ctx, spec); err != nil {
 		if err = passedBy(ctx, err); errors.As(err, new(*bisect.SkipError)) {

@@ -90,6 +90,7 @@ func (t *trials) prepare(ctx context.Context, rev int) error {
 	if err != nil {
 		return err
 	}
+	t.flags.patches.on(&spec)
 	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: t.flags.evidence(), Log: stderr}
 	if err := r.Prepare(ctx, spec); err != nil {
 		return passedBy(ctx, err)
@@ -102,9 +103,9 @@ func (t *trials) prepare(ctx context.Context, rev int) error {
 // returns other errors unchanged: something that the machine lacks is missing for all
 // revisions.
 func passedBy(ctx context.Context, err error) error {
-	var unknown *spelling.UnknownError
-	var build *containerd.BuildError
-	if ctx.Err() == nil && (errors.As(err, &unknown) || errors.As(err, &build)) && !runner.IsUnsupported(err) {
+	unbuilt := errors.As(err, new(*spelling.UnknownError)) || errors.As(err, new(*containerd.BuildError)) ||
+		errors.As(err, new(*containerd.PatchError))
+	if ctx.Err() == nil && unbuilt && !runner.IsUnsupported(err) {
 		return &bisect.SkipError{Err: err}
 	}
 	return err

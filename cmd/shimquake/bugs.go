@@ -26,7 +26,7 @@ func listBugs(out io.Writer, release string) error {
 		return fmt.Errorf("%q is not a release: name one such as v2.4.2", release)
 	}
 	in := func(s affected.State) []catalogue.Bug {
-		return slices.DeleteFunc(slices.Clone(bugs), func(b catalogue.Bug) bool { return b.Releases.StateOf(release) != s })
+		return slices.DeleteFunc(slices.Clone(bugs), func(b catalogue.Bug) bool { return b.StateOf(release) != s })
 	}
 	text := page.List(in(affected.Bad))
 	if may := in(affected.Unknown); len(may) > 0 {

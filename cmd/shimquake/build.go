@@ -16,12 +16,14 @@ import (
 
 func buildCommand() *cobra.Command {
 	var stock, binaries bool
+	var patched patches
 	c := &cobra.Command{
 		Use:   "build VERSION...",
 		Short: "Build a containerd under test, and print its folder",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, specs []string) error {
 			for _, spec := range specs {
+				patched.on(&spec)
 				s, err := containerd.Resolve(cmd.Context(), spec, containerd.Options{Stock: stock, Log: stderr})
 				if err != nil {
 					return prepareError(err)
@@ -38,6 +40,7 @@ func buildCommand() *cobra.Command {
 			return nil
 		},
 	}
+	patched.register(c.Flags())
 	c.Flags().BoolVar(&stock, "stock", false, "build without probes")
 	c.Flags().BoolVar(&binaries, "binaries", false,
 		"build only the binaries, if no world can run here, such as in the build of an image")

@@ -27,6 +27,7 @@ import (
 
 type matrixFlags struct {
 	releases       []string
+	patches        patches
 	parallel, runs int
 	out            string
 	markdown, json bool
@@ -49,6 +50,7 @@ Exit status: 0 all cells match the catalogue, 1 a cell differs, 2 wrong usage, 3
 		RunE: func(cmd *cobra.Command, words []string) error { return f.run(cmd.Context(), words, cmd.OutOrStdout()) },
 	}
 	c.Flags().StringSliceVar(&f.releases, "releases", newest(), "the releases, or bin:DIR and src:DIR")
+	f.patches.register(c.Flags())
 	c.Flags().BoolVar(&f.ends, "ends", false, "use each bug's own releases: the last bad and the first fixed one")
 	c.Flags().IntVar(&f.parallel, "parallel", runtime.NumCPU(), "the number of cases that run at once")
 	tellDefault(c, "parallel", "one per CPU")
@@ -59,6 +61,7 @@ Exit status: 0 all cells match the catalogue, 1 a cell differs, 2 wrong usage, 3
 		"also write the log statements of each shown bug into this file (catalogue/signatures.jsonl)")
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object per cell")
 	c.MarkFlagsMutuallyExclusive("ends", "releases")
+	c.MarkFlagsMutuallyExclusive("ends", "patch")
 	c.MarkFlagsMutuallyExclusive("ends", "markdown") // The page has one column for each release.
 	return c
 }
@@ -83,6 +86,9 @@ func (f *matrixFlags) run(ctx context.Context, words []string, out io.Writer) er
 		}
 		slices.SortFunc(f.releases, semver.Compare)
 		f.releases = slices.Compact(f.releases)
+	}
+	for i := range f.releases {
+		f.patches.on(&f.releases[i])
 	}
 	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: filepath.Join(f.out, "evidence"), Log: stderr}
 	for _, release := range f.releases { // Builds run one by one, and do not count in the duration.

@@ -90,7 +90,7 @@ func afterRun(v harness.Verdict, word, out string, count int) []step {
 	steps := []step{openReport(out, "where it diverges from the fault-free run")}
 	if b, ok := shownBug(v); ok {
 		is := "known bug: "
-		if !b.Releases.MayApply(v.Version) {
+		if !b.MayApply(v.Version) {
 			is = "REGRESSION: " + v.Version + " should not have this bug: "
 		}
 		return append(steps, step{self() + " show " + b.ID, is + b.Title})
@@ -122,7 +122,7 @@ func shownBug(v harness.Verdict) (catalogue.Bug, bool) {
 // upstream threads.
 func tellBug(b catalogue.Bug, version string) []string {
 	head := "the known bug " + b.ID + ": " + b.Title
-	if !b.Releases.MayApply(version) {
+	if !b.MayApply(version) {
 		head = "a REGRESSION of " + head + "; containerd " + version + " should be without it"
 	}
 	lines := []string{head, "cause: " + strings.ReplaceAll(b.Why, "`", ""), "affected: " + b.Releases.String()}

@@ -27,6 +27,7 @@ import (
 // reproFlags are the flags of `shimquake repro`.
 type reproFlags struct {
 	containerd string
+	patches    patches
 	runs       int
 	fixedRuns  int
 	parallel   int
@@ -62,6 +63,10 @@ input, 3 no bug fits, or its runs show nothing, and the search found nothing.`,
 					"and the others must not be negative",
 					f.runs, f.fixedRuns, f.parallel, f.limit)
 			}
+			if f.patches != "" && f.containerd == "" {
+				return errors.New("--patch needs the containerd to patch: add --containerd")
+			}
+			f.patches.on(&f.containerd)
 			if err := repro.CheckWithout(catalogue.Bugs(), f.without); err != nil {
 				return err
 			}
@@ -71,6 +76,7 @@ input, 3 no bug fits, or its runs show nothing, and the search found nothing.`,
 	fl := c.Flags()
 	fl.StringVar(&f.containerd, "containerd", "",
 		"the containerd to run: a release, bin:DIR or src:DIR (default: the report's, or the last that has the bug)")
+	f.patches.register(fl)
 	fl.IntVar(&f.runs, "runs", 5, "the number of runs of a bug's case")
 	fl.IntVar(&f.fixedRuns, "fixed-runs", 2, "the number of runs on the first fixed release; 0: none")
 	fl.IntVar(&f.parallel, "parallel", 3, "the number of worlds that run at once")

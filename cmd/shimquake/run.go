@@ -31,6 +31,7 @@ const outDir = "out"
 // runFlags are the flags of commands that run cases.
 type runFlags struct {
 	containerd string
+	patches    patches
 	count      int
 	parallel   int
 	out        string
@@ -54,6 +55,7 @@ func (f *runFlags) register(c *cobra.Command) {
 		"the containerd under test: a release (v1.7.2), bin:DIR or src:DIR "+
 			"(default: the case's own, else the newest release)",
 	)
+	f.patches.register(c.Flags())
 	c.Flags().IntVar(&f.count, "count", 1, "the number of runs of each case")
 	c.Flags().IntVar(&f.parallel, "parallel", 2, "the number of worlds that run at once")
 	c.Flags().StringVar(&f.out, "out", "",
@@ -136,6 +138,7 @@ machine cannot run it). The worst of all cases counts.`,
 				if f.containerd != "" {
 					cases[i].Containerd = f.containerd
 				}
+				f.patches.on(&cases[i].Containerd)
 			}
 			return f.run(cmd.Context(), cases, words, cmd.OutOrStdout())
 		},

@@ -29,6 +29,7 @@ import (
 // sweepFlags are the flags of `shimquake sweep`.
 type sweepFlags struct {
 	plan.Options
+	patches  patches
 	points   string
 	parallel int
 	out      string
@@ -102,6 +103,7 @@ func (f *sweepFlags) planning() *pflag.FlagSet {
 	fl := pflag.NewFlagSet("planning", pflag.ContinueOnError)
 	fl.StringVar(&f.Containerd, "containerd", "",
 		"the containerd under test: a release (v1.7.2), bin:DIR or src:DIR (default: the newest release)")
+	f.patches.register(fl)
 	fl.AddFlagSet(f.cutting())
 	fl.StringVar(&f.Hits, "hits", "first",
 		"the hits of a point: first (of all), path (the first on each path), all, or a number for each path")
@@ -193,6 +195,7 @@ func (f *sweepFlags) check() error {
 }
 
 func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
+	f.patches.on(&f.Containerd)
 	if err := f.check(); err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // containerds matches the name of a containerd in a step: a release, bin:DIR or src:DIR.
-var containerds = regexp.MustCompile(`^(v?\d+\.\d+\.\d+(-[\w.]+)?|(bin|src):\S+)$`)
+var containerds = regexp.MustCompile(`^(v?\d+\.\d+\.\d+(-[\w.]+)?(\+\S+)?|(bin|src):\S+)$`)
 
 // elsewhere is the word of an `install` step that sets Installation.Elsewhere.
 const elsewhere = "elsewhere"

@@ -147,7 +147,7 @@ func boolean(b bool) int {
 
 func fit(r read.Report, release string, b catalogue.Bug) Fit {
 	f := Fit{Bug: b, ID: b.ID}
-	switch state := b.Releases.StateOf(release); {
+	switch state := b.StateOf(release); {
 	case release == "" || state == affected.Bad:
 	case state == affected.Unknown:
 		f.add(NotLooked, "", nil, b.Releases.String())

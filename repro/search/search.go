@@ -258,7 +258,7 @@ func (s Search) take(p plan.Plan, q *queue, i int, v harness.Verdict, res *Resul
 // this way.
 func (s Search) knownAs(spec plan.Spec, found []finding.Finding) (id string, unconfirmed bool) {
 	for _, b := range s.Known {
-		if b.Sweep != nil && b.Releases.MayApply(s.Release) && slices.ContainsFunc(found, func(f finding.Finding) bool {
+		if b.Sweep != nil && b.MayApply(s.Release) && slices.ContainsFunc(found, func(f finding.Finding) bool {
 			return finding.AnyMatches(b.Sweep.Match, f)
 		}) && triage.AppliesTo(*b.Sweep, spec) {
 			return b.ID, b.Kind == catalogue.Unconfirmed

@@ -103,7 +103,7 @@ func Expect(b catalogue.Bug, release string) Expected {
 	}
 	return map[affected.State]Expected{
 		affected.Bad: Bad, affected.Free: Good, affected.Unknown: Unknown,
-	}[b.Releases.StateOf(release)]
+	}[b.StateOf(release)]
 }
 
 // digest returns the Digest of a cell. It does not cover the affected releases, because
@@ -170,7 +170,7 @@ func (w work) judge(v harness.Verdict) (Seen, string) {
 func (w work) withoutBesides(all []finding.Finding) []finding.Finding {
 	var others []finding.Match
 	for _, id := range w.bug.Beside {
-		if b, err := catalogue.FindBug(id); err == nil && b.Releases.MayApply(w.release) {
+		if b, err := catalogue.FindBug(id); err == nil && b.MayApply(w.release) {
 			others = append(others, b.Matches()...)
 		}
 	}
