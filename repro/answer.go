@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/repro/rank"
 	"github.com/shimquake/shimquake/repro/read"
@@ -146,12 +144,11 @@ func ForBug(ctx context.Context, b catalogue.Bug, o Options) (Answer, error) {
 		a.Unable = []string{b.ID}
 		return a, nil
 	}
-	t, err := o.Try(ctx, b, a.Release, o.Runs, nil)
-	if err != nil {
+	var err error
+	if a.Trials, err = o.Try(ctx, a.Release, o.Runs, nil, b); err != nil {
 		return a, err
 	}
-	a.Trials = []Trial{t}
-	if t.Reproduced() {
+	if a.Trials[0].Reproduced() {
 		a.Best = 0
 		a.tryFixed(ctx, o)
 	}
@@ -182,12 +179,12 @@ func (a *Answer) tryBest(ctx context.Context, r read.Report, o Options) error {
 		if a.Best >= 0 && f.Score < fit[a.Best].Score {
 			return nil // only bugs with the same score are also run, because nothing else tells them apart
 		}
-		t, err := o.Try(ctx, f.Bug, a.Release, o.Runs, &r)
+		trials, err := o.Try(ctx, a.Release, o.Runs, &r, f.Bug)
 		if err != nil {
 			return err
 		}
-		a.Trials = append(a.Trials, t)
-		if t.Reproduced() && a.Best < 0 {
+		a.Trials = append(a.Trials, trials...)
+		if trials[0].Reproduced() && a.Best < 0 {
 			a.Best = i
 		}
 	}
@@ -208,30 +205,24 @@ func (a *Answer) runnable() (fit []rank.Fit) {
 // runs o.Runs times in all, because many bugs are races. The bugs that fit better do,
 // too.
 func (a *Answer) tournament(ctx context.Context, o Options, fit []rank.Fit, r read.Report) error {
-	a.Trials = make([]Trial, len(fit))
-	each := func(runs int, which func(int) bool) error {
-		g, running := errgroup.WithContext(ctx)
-		g.SetLimit(max(o.Parallel/runs, 1))
-		for i, f := range fit {
-			if which(i) {
-				g.Go(func() error {
-					t, err := o.Try(running, f.Bug, a.Release, runs, &r)
-					if err == nil {
-						a.Trials[i] = a.Trials[i].with(t)
-					}
-					return err
-				})
-			}
-		}
-		return g.Wait()
+	var bugs []catalogue.Bug
+	for _, f := range fit {
+		bugs = append(bugs, f.Bug)
 	}
-	if err := each(1, func(int) bool { return true }); err != nil {
+	var err error
+	if a.Trials, err = o.Try(ctx, a.Release, 1, &r, bugs...); err != nil {
 		return err
 	}
-	leader := a.maxAlike()
-	if o.Runs > 1 { // and the bugs that fit better: one run may not show them
-		if err := each(o.Runs-1, func(i int) bool { return leader < 0 || i <= leader }); err != nil {
+	if leader := a.maxAlike(); leader >= 0 {
+		bugs = bugs[:leader+1] // and the bugs that fit better: one run may not show them
+	}
+	if o.Runs > 1 {
+		more, err := o.Try(ctx, a.Release, o.Runs-1, &r, bugs...)
+		if err != nil {
 			return err
+		}
+		for i, t := range more {
+			a.Trials[i] = a.Trials[i].with(t)
 		}
 	}
 	a.Best = a.maxAlike()
@@ -272,11 +263,12 @@ func (a *Answer) tryFixed(ctx context.Context, o Options) {
 	fmt.Fprintf(o.Log, "%s: shown in %d of %d runs; now on %s, the first release without it (Ctrl-C skips this) ...\n",
 		b.ID,
 		t.Shown, t.Runs, fixed)
-	done, err := o.Try(ctx, b, fixed, o.FixedRuns, nil)
-	if err != nil {
-		done = Trial{Bug: b.ID, Case: t.Case, Release: fixed, Why: err.Error()}
+	a.Fixed = &Trial{Bug: b.ID, Case: t.Case, Release: fixed}
+	if done, err := o.Try(ctx, fixed, o.FixedRuns, nil, b); err != nil {
+		a.Fixed.Why = err.Error()
+	} else {
+		a.Fixed = &done[0]
 	}
-	a.Fixed = &done
 }
 
 // guess returns the release to try if the report names none. It is the newest release

@@ -6,14 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/plain"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/repro/rank"
 	"github.com/shimquake/shimquake/repro/read"
+	"github.com/shimquake/shimquake/sweep/engine"
 )
 
 // plainCases have no faults: a task, execs, a pod, and a pod with a network of its own,
@@ -49,17 +48,16 @@ func (a *Answer) tryPlain(ctx context.Context, r read.Report, o Options) error {
 	w := progress.Begin(ctx, "without a fault on "+a.Release, len(cases), "cases")
 	defer w.End()
 	a.Plain = make([]Plain, len(cases))
-	var g errgroup.Group
-	g.SetLimit(max(o.Parallel, 1))
-	for i, c := range cases {
-		g.Go(func() error {
-			c.Containerd = a.Release
-			a.Plain[i] = a.plainOf(o.Runner.Run(ctx, c), r)
-			w.Step("")
-			return ctx.Err()
-		})
-	}
-	return g.Wait()
+	return engine.Each(ctx, o.Engine, engine.Indexes(len(cases)), func(t *engine.Task, i int) (int, error) {
+		cases[i].Containerd = a.Release
+		v, err := t.Run(cases[i])
+		t.Keep(v.Evidence)
+		a.Plain[i] = a.plainOf(v, r)
+		return i, err
+	}, func(*engine.Task, int) error {
+		w.Step("")
+		return nil
+	})
 }
 
 // plainOf compares the findings of a run without a fault with the report.

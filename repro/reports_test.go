@@ -17,6 +17,7 @@ import (
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/repro/read"
+	"github.com/shimquake/shimquake/sweep/engine"
 )
 
 // -reports runs the sample reports to their results (root, minutes each). Without it
@@ -112,9 +113,10 @@ func TestSampleReports(t *testing.T) {
 	for name, want := range samples(t) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			out := t.TempDir()
-			o := Options{Trier: Trier{Runner: &runner.Runner{Residues: catalogue.Residues(), Evidence: out, KeepAll: true,
-				Log: os.Stderr}, Runs: 5,
-				Parallel: 3 * runtime.NumCPU(), Log: io.Discard}, Bugs: catalogue.BySeverity(), Without: want.Without,
+			r := &runner.Runner{Residues: catalogue.Residues(), Evidence: out, KeepAll: true,
+				Log: os.Stderr}
+			o := Options{Trier: Trier{Runner: r, Engine: engine.New(r, 3*runtime.NumCPU()), Runs: 5, Log: io.Discard},
+				Bugs: catalogue.BySeverity(), Without: want.Without,
 				For: foundIn, Out: out}
 			if err := o.Runner.Prepare(t.Context(), want.Containerd); err != nil { // a build is not timed
 				t.Fatal(err)

@@ -16,7 +16,6 @@ import (
 	"github.com/shimquake/shimquake/repro/rank"
 	"github.com/shimquake/shimquake/repro/read"
 	"github.com/shimquake/shimquake/repro/search"
-	"github.com/shimquake/shimquake/sweep"
 )
 
 func TestFirstFixedIsOfTheOwnBranchOrTheNext(t *testing.T) {
@@ -272,11 +271,11 @@ func foundSearch() *search.Result { return &search.Result{Found: &search.Found{}
 // A runner keeps its settings across a search.
 func TestASearchPutsTheRunnerBack(t *testing.T) {
 	r := &runner.Runner{Residues: catalogue.Residues(), KeepAll: true}
-	back := asSearch(r, sweep.NewSlots(1))
-	if r.KeepAll || !r.Brief || r.Yield == nil {
+	back := asSearch(r)
+	if r.KeepAll || !r.Brief {
 		t.Errorf("KeepAll %v, Brief %v while it searches", r.KeepAll, r.Brief)
 	}
-	if back(); !r.KeepAll || r.Brief || r.Yield != nil {
+	if back(); !r.KeepAll || r.Brief {
 		t.Errorf("KeepAll %v, Brief %v after it", r.KeepAll, r.Brief)
 	}
 }

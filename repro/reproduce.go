@@ -9,8 +9,6 @@ import (
 	"io"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
@@ -20,6 +18,7 @@ import (
 	"github.com/shimquake/shimquake/repro/rank"
 	"github.com/shimquake/shimquake/repro/read"
 	"github.com/shimquake/shimquake/repro/statement"
+	"github.com/shimquake/shimquake/sweep/engine"
 )
 
 // Trial is a bug's case, run on a release several times.
@@ -60,67 +59,75 @@ func (t Trial) Missing() []int {
 
 // Trier runs the cases of bugs.
 type Trier struct {
+	// Runner is the Engine's.
 	Runner *runner.Runner
-	// Runs is the number of runs of a case, and Parallel the number of concurrent runs.
-	Runs     int
-	Parallel int
+	Engine *engine.Engine
+	// Runs is the number of runs of a case.
+	Runs int
 	// Log receives the progress.
 	Log io.Writer
-	// Keep, if not nil, is called with each verdict, for a report. Calls may be concurrent.
+	// Keep, if not nil, is called with each verdict, for a report.
 	Keep func(harness.Verdict)
 }
 
-// Try runs the first case of a bug that this machine can run. It compares the findings
-// and the messages of the runs with the report, if there is one.
-func (t Trier) Try(ctx context.Context, b catalogue.Bug, release string, runs int, r *read.Report) (Trial, error) {
-	var last Trial
-	for _, c := range b.Cases {
-		c.Containerd = release
-		if err := t.Runner.Prepare(ctx, release); err != nil {
-			return Trial{}, err
-		}
-		fmt.Fprintf(t.Log, "running %s on containerd %s, %s ...\n", c.Name, release, count(runs, "time"))
-		trial, unable := t.run(ctx, b, c, runs, r)
-		if err := ctx.Err(); err != nil {
-			return trial, err
-		}
-		last = trial
-		if !unable {
-			return trial, nil
-		}
+// Try runs each bug's first case that this machine can run, so many times, and returns
+// the trials in the order of the bugs. It compares the findings and the messages of the
+// runs with the report, if there is one.
+func (t Trier) Try(ctx context.Context, release string, runs int, r *read.Report, bugs ...catalogue.Bug) (
+	[]Trial, error) {
+	if err := t.Runner.Prepare(ctx, release); err != nil {
+		return nil, err
 	}
-	return last, nil
+	for _, b := range bugs {
+		fmt.Fprintf(t.Log, "running %s on containerd %s, %s ...\n", b.Cases[0].Name, release, count(runs, "time"))
+	}
+	reported := progress.Begin(ctx, "cases of known bugs on "+release, len(bugs)*runs, "runs")
+	defer reported.End()
+	type run struct {
+		bug     int
+		verdict harness.Verdict
+	}
+	verdicts := make([][]harness.Verdict, len(bugs))
+	all := engine.Indexes(len(bugs) * runs)
+	err := engine.Each(ctx, t.Engine, all, func(task *engine.Task, i int) (run, error) {
+		var v harness.Verdict
+		i /= runs
+		for _, c := range bugs[i].Cases {
+			c.Containerd = release
+			var err error
+			if v, err = task.Run(c); err != nil || !v.UnableHere() {
+				return run{i, v}, err
+			}
+		}
+		return run{i, v}, nil
+	}, func(task *engine.Task, r run) error {
+		task.Keep(r.verdict.Evidence)
+		if t.Keep != nil {
+			t.Keep(r.verdict)
+		}
+		verdicts[r.bug] = append(verdicts[r.bug], r.verdict)
+		reported.Step("")
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	trials := make([]Trial, len(bugs))
+	for i, b := range bugs {
+		trials[i] = trialOf(b, release, verdicts[i], r)
+	}
+	return trials, nil
 }
 
-// run runs a case several times, and counts the results. It also reports whether this
-// machine cannot run the case.
-func (t Trier) run(ctx context.Context, b catalogue.Bug, c harness.Case, runs int, r *read.Report) (Trial, bool) {
-	trial := Trial{Bug: b.ID, Case: c.Name, Release: c.Containerd, Runs: runs}
-	verdicts := make([]harness.Verdict, runs)
-	reported := progress.Begin(ctx, c.Name+" on "+c.Containerd, runs, "runs")
-	defer reported.End()
-	var g errgroup.Group
-	g.SetLimit(max(t.Parallel, 1))
-	for i := range verdicts {
-		g.Go(func() error {
-			verdicts[i] = t.Runner.Run(ctx, c)
-			if t.Keep != nil && ctx.Err() == nil {
-				t.Keep(verdicts[i])
-			}
-			reported.Step("")
-			return nil
-		})
-	}
-	_ = g.Wait() // the functions return no errors
-	unable := false
+func trialOf(b catalogue.Bug, release string, verdicts []harness.Verdict, r *read.Report) Trial {
+	trial := Trial{Bug: b.ID, Case: verdicts[0].Case.Name, Release: release, Runs: len(verdicts)}
 	for _, v := range verdicts {
-		unable = unable || v.UnableHere()
 		trial.add(b, v, r)
 	}
 	if r != nil {
 		trial.compare(verdicts, Quoted(*r))
 	}
-	return trial, unable
+	return trial
 }
 
 // add counts the result of a run.

@@ -10,7 +10,6 @@ import (
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/repro/read"
 	"github.com/shimquake/shimquake/repro/search"
-	"github.com/shimquake/shimquake/sweep"
 )
 
 // replays is how often the found case runs in the end.
@@ -31,16 +30,15 @@ func (a *Answer) search(ctx context.Context, r read.Report, o Options) error {
 		return err
 	}
 	quoted := Quoted(r)
-	slots := sweep.NewSlots(o.Parallel)
-	defer asSearch(o.Runner, slots)()
+	defer asSearch(o.Runner)()
 	why := "no known bug shows the symptoms"
 	if a.Best >= 0 {
 		why = a.Trials[a.Best].Bug + ": same leak, but not the quoted log"
 	}
 	fmt.Fprintf(o.Log, "%s: searching %s for %s ...\n", why, a.Release, o.For)
 	res, err := search.Search{
-		Engine: o.Runner, Release: a.Release, Report: r, Quoted: quoted, Known: without(o.Bugs, o.Without), For: o.For,
-		Parallel: o.Parallel, Slots: slots, Out: o.Out, Replays: replays,
+		Engine: o.Engine, Release: a.Release, Report: r, Quoted: quoted, Known: without(o.Bugs, o.Without), For: o.For,
+		Out: o.Out, Replays: replays,
 		Logged: func(v harness.Verdict) (logged, alike int) {
 			var t Trial
 			t.compare([]harness.Verdict{v}, quoted)
@@ -55,10 +53,10 @@ func (a *Answer) search(ctx context.Context, r read.Report, o Options) error {
 }
 
 // asSearch sets a runner up for a search, until back is called.
-func asSearch(r *runner.Runner, slots *sweep.Slots) (back func()) {
-	yield, brief, keep := r.Yield, r.Brief, r.KeepAll
-	r.Yield, r.Brief, r.KeepAll = slots.Yield, true, false
-	return func() { r.Yield, r.Brief, r.KeepAll = yield, brief, keep }
+func asSearch(r *runner.Runner) (back func()) {
+	brief, keep := r.Brief, r.KeepAll
+	r.Brief, r.KeepAll = true, false
+	return func() { r.Brief, r.KeepAll = brief, keep }
 }
 
 // searchParts returns the found case, and a summary of the search.

@@ -10,6 +10,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
@@ -19,13 +20,13 @@ import (
 // crashes at statements of the task's lifecycle, and the longer plan repeats them.
 func BenchmarkSweep(b *testing.B) {
 	parallel := 3 * runtime.NumCPU()
-	slots := NewSlots(parallel)
-	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: b.TempDir(), Brief: true, Yield: slots.Yield}
+	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: b.TempDir(), Brief: true}
 	if err := r.Prepare(b.Context(), ""); err != nil {
 		b.Skip(err)
 	}
-	p, err := plan.Make(b.Context(), r, plan.Options{
-		Who: []string{"daemon"}, Actions: []string{"crash"}, Workloads: []string{"task"}}, parallel)
+	e := engine.New(r, parallel)
+	p, err := plan.Make(b.Context(), e, plan.Options{
+		Who: []string{"daemon"}, Actions: []string{"crash"}, Workloads: []string{"task"}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -47,7 +48,7 @@ func BenchmarkSweep(b *testing.B) {
 					b.Fatal(err)
 				}
 				begun := time.Now()
-				results, err := Schedule{Engine: r, Head: h, Journal: j, Parallel: parallel, Slots: slots}.Run(b.Context())
+				results, err := Schedule{Engine: e, Head: h, Journal: j}.Run(b.Context())
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -7,8 +7,9 @@
 //
 // The packages, each of which imports only packages of the lines above it:
 //
+//	engine   runs cases
 //	plan     what a sweep runs        pairs   pairs of faults, which single ones cannot reach
 //	journal  the results              triage  signatures, clusters, known findings, the report
-//	sweep    schedule, slots, minimiser
+//	sweep    schedule, minimiser
 //	random   random plans             mutation  does the sweep find bugs?
 package sweep

@@ -7,16 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
-	"sync/atomic"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/model"
 	"github.com/shimquake/shimquake/progress"
+	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/plan"
 	"github.com/shimquake/shimquake/sweep/triage"
 )
@@ -24,7 +21,7 @@ import (
 // Minimiser finds the simplest case of a cluster and replays it. A replay is a further
 // run of the case.
 type Minimiser struct {
-	Engine plan.Engine
+	Engine *engine.Engine
 	// Out is the sweep's folder. The cases go to the folder "findings" in it.
 	Out string
 	// Replays is the number of runs of each case. With 0, nothing is minimised.
@@ -32,10 +29,6 @@ type Minimiser struct {
 	// Once ends all replays as soon as one has shown a new cluster, because the sweep's
 	// exit status is then 1 whatever the others show.
 	Once bool
-	// Parallel is how many cases work concurrently. Slots must be the same as the
-	// Engine's, or nil if the Engine has none.
-	Parallel int
-	Slots    *Slots
 	// Origin, if not nil, returns a sentence about a case of the plan, for the file of
 	// its minimised form.
 	Origin func(spec int) string
@@ -156,30 +149,23 @@ func (m Minimiser) replay(ctx context.Context, k harness.Case, shown *triage.Sho
 	if err := m.write(k); err != nil {
 		return fmt.Errorf("write the replayed case: %w", err)
 	}
-	verdicts := m.runs(ctx, k, m.Replays, k.Name+": replay", shows)
-	shown.Replays = len(verdicts)
-	for _, v := range verdicts {
-		same := shows(v)
-		if same {
-			shown.Same++
+	shown.Replays = 0
+	_, err := m.runs(ctx, k, m.Replays, k.Name+": replays", shows, func(t *engine.Task, v harness.Verdict) error {
+		shown.Replays++
+		if !shows(v) {
+			return nil
 		}
-		if v.Evidence == "" {
-			continue
+		shown.Same++
+		if v.Evidence == "" || shown.Evidence != "" {
+			return nil
 		}
-		var err error
-		if same && shown.Evidence == "" {
-			shown.Evidence = filepath.Join(dir, k.Name)
-			if err = os.RemoveAll(shown.Evidence); err == nil {
-				err = os.Rename(v.Evidence, shown.Evidence)
-			}
-		} else {
-			err = os.RemoveAll(v.Evidence)
-		}
-		if err != nil {
+		shown.Evidence = filepath.Join(dir, k.Name)
+		if err := errors.Join(os.RemoveAll(shown.Evidence), os.Rename(v.Evidence, shown.Evidence)); err != nil {
 			return fmt.Errorf("keep the cluster's evidence: %w", err)
 		}
-	}
-	return ctx.Err()
+		return nil
+	})
+	return err
 }
 
 // findings is the name of the folder of minimised cases, in the folder of a sweep.
@@ -198,44 +184,18 @@ func (m Minimiser) write(k harness.Case) error {
 	)
 }
 
-// shows runs a case and reports whether it shows the cluster. It removes the evidence of
-// these runs.
+// shows runs a case and reports whether it shows the cluster.
 func (m Minimiser) shows(ctx context.Context, k harness.Case, c *triage.Cluster) (bool, error) {
-	verdicts := m.runs(ctx, k, shrinkTries, c.Name+": minimise, run", c.ShownBy)
-	for _, v := range verdicts {
-		if err := os.RemoveAll(v.Evidence); err != nil { // "" removes nothing
-			return false, err
-		}
-	}
-	return slices.ContainsFunc(verdicts, c.ShownBy), ctx.Err()
+	verdicts, err := m.runs(ctx, k, shrinkTries, c.Name+": minimise, runs", c.ShownBy, nil)
+	return slices.ContainsFunc(verdicts, c.ShownBy), err
 }
 
 // runs runs a case n times. If one run that shows the finding is enough, runs stops
 // there. The text `what` describes the runs to the user.
-func (m Minimiser) runs(ctx context.Context, c harness.Case, n int, what string,
-	shows func(harness.Verdict) bool) (all []harness.Verdict) {
-	var begun, shown atomic.Int64
-	var mu sync.Mutex
-	var g errgroup.Group
-	g.SetLimit(m.Slots.Worlds(m.Parallel))
-	for range n {
-		g.Go(func() error {
-			if m.Once && shown.Load() > 0 {
-				return nil
-			}
-			m.reported.SetStep(fmt.Sprintf("%s %d of %d", what, begun.Add(1), n))
-			v := m.Slots.Run(ctx, m.Engine, c)
-			if shows(v) {
-				shown.Add(1)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			all = append(all, v)
-			return nil
-		})
-	}
-	_ = g.Wait() // no function of the group returns an error: the verdicts have the results
-	return all
+func (m Minimiser) runs(ctx context.Context, c harness.Case, n int, what string, shows func(harness.Verdict) bool,
+	visit func(*engine.Task, harness.Verdict) error) ([]harness.Verdict, error) {
+	m.reported.SetStep(fmt.Sprintf("%s of %d", what, n))
+	return m.Engine.Repeat(ctx, c, n, func(v harness.Verdict) bool { return m.Once && shows(v) }, visit)
 }
 
 // minimise removes faults of a case while it still shows the same. Without any one fault

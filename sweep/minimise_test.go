@@ -13,6 +13,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 	"github.com/shimquake/shimquake/sweep/triage"
@@ -28,9 +29,9 @@ func faultsAt(workload string, points ...string) plan.Spec {
 	return s
 }
 
-// leaksAt returns an engine that leaks a shim if the plan has all of these words.
-func leaksAt(words ...string) *engine {
-	return &engine{verdict: func(c harness.Case, _ int) harness.Verdict {
+// leaksAt returns a fake that leaks a shim if the plan has all of these words.
+func leaksAt(words ...string) *fake {
+	return &fake{verdict: func(c harness.Case, _ int) harness.Verdict {
 		for _, w := range words {
 			if !strings.Contains(c.Plan.String(), w) {
 				return harness.Verdict{Case: c, Outcome: harness.Held}
@@ -107,7 +108,7 @@ func TestAClusterIsShown(t *testing.T) {
 		return v
 	}
 	m := Minimiser{
-		Engine: e, Out: out, Replays: 5, Parallel: 2,
+		Engine: engine.New(e, 2), Out: out, Replays: 5,
 		Origin: func(i int) string { return "From " + p.Specs[i].Workload + "." },
 	}
 	if err := m.ShowAll(t.Context(), p, &rep); err != nil {
@@ -146,7 +147,7 @@ func TestAClusterIsReplayedByMoreThanItsSimplestCase(t *testing.T) {
 		"Kill": {Replays: 20, Same: 20}, "nothing": {Replays: 60, Same: 0},
 	} {
 		rep := triage.NewReport(journal.Head{Plan: p}, results, nil)
-		m := Minimiser{Engine: leaksAt(word), Out: t.TempDir(), Replays: 20}
+		m := Minimiser{Engine: engine.New(leaksAt(word), 1), Out: t.TempDir(), Replays: 20}
 		if err := m.ShowAll(t.Context(), p, &rep); err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +168,7 @@ func TestOneReplayThatShowsItIsEnough(t *testing.T) {
 	results := []journal.Result{{I: 0, Outcome: harness.Violated, Found: leakedShim()}}
 	for word, want := range map[string]triage.Shown{"Delete": {Replays: 1, Same: 1}, "nothing": {Replays: 20, Same: 0}} {
 		rep := triage.NewReport(journal.Head{Plan: p}, results, nil)
-		m := Minimiser{Engine: leaksAt(word), Out: t.TempDir(), Replays: 20, Once: true, Parallel: 1}
+		m := Minimiser{Engine: engine.New(leaksAt(word), 1), Out: t.TempDir(), Replays: 20, Once: true}
 		if err := m.ShowAll(t.Context(), p, &rep); err != nil {
 			t.Fatal(err)
 		}
@@ -204,13 +205,13 @@ func TestAKnownFindingIsGoneForGood(t *testing.T) {
 		if len(rep.Gone()) != 1 {
 			t.Fatalf("%s: gone before the replays: %v", name, rep.Gone())
 		}
-		e := &engine{verdict: func(k harness.Case, run int) harness.Verdict {
+		e := &fake{verdict: func(k harness.Case, run int) harness.Verdict {
 			if k.Name != b.ID || run > c.shows {
 				return harness.Verdict{Case: k, Outcome: harness.Held}
 			}
 			return harness.Verdict{Case: k, Outcome: harness.Violated, Findings: c.found}
 		}}
-		m := Minimiser{Engine: e, Out: t.TempDir(), Replays: 20}
+		m := Minimiser{Engine: engine.New(e, 1), Out: t.TempDir(), Replays: 20}
 		if err := m.ShowAll(t.Context(), p, &rep); err != nil {
 			t.Fatal(err)
 		}

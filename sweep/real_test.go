@@ -11,6 +11,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/pairs"
 	"github.com/shimquake/shimquake/sweep/plan"
@@ -32,8 +33,8 @@ const worlds = 6
 // swept runs a real sweep.
 func swept(t *testing.T, o plan.Options) (plan.Plan, triage.Report) {
 	t.Helper()
-	return sweptPlan(t, func(ctx context.Context, e plan.Engine) (plan.Plan, error) {
-		return plan.Make(ctx, e, o, worlds)
+	return sweptPlan(t, func(ctx context.Context, e *engine.Engine) (plan.Plan, error) {
+		return plan.Make(ctx, e, o)
 	}, o.Containerd)
 }
 
@@ -51,11 +52,11 @@ func prepared(t *testing.T, containerd string) *runner.Runner {
 }
 
 // sweptPlan makes a plan and runs it.
-func sweptPlan(t *testing.T, making func(context.Context, plan.Engine) (plan.Plan, error),
+func sweptPlan(t *testing.T, making func(context.Context, *engine.Engine) (plan.Plan, error),
 	containerd string) (plan.Plan, triage.Report) {
 	t.Helper()
 	dir, r := t.TempDir(), prepared(t, containerd)
-	p, err := making(t.Context(), r)
+	p, err := making(t.Context(), engine.New(r, worlds))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +65,7 @@ func sweptPlan(t *testing.T, making func(context.Context, plan.Engine) (plan.Pla
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (Schedule{Engine: hasty{r}, Head: h, Journal: j, Parallel: worlds}).Run(t.Context()); err != nil {
+	if _, err := (Schedule{Engine: engine.New(hasty{r}, worlds), Head: h, Journal: j}).Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := j.Close(); err != nil {
@@ -128,9 +129,9 @@ func TestNotFoundIsTakenForSuccess(t *testing.T) {
 
 // A client of the newest release cancels its delete and retries.
 func TestRetriesOfTheNewestRelease(t *testing.T) {
-	_, r := sweptPlan(t, func(ctx context.Context, e plan.Engine) (plan.Plan, error) {
+	_, r := sweptPlan(t, func(ctx context.Context, e *engine.Engine) (plan.Plan, error) {
 		points := regexp.MustCompile("^rpc:shim:Task.(Delete|Shutdown):entry$")
-		return pairs.Make(ctx, e, plan.Options{Points: points}, []string{"retry"}, worlds)
+		return pairs.Make(ctx, e, plan.Options{Points: points}, []string{"retry"})
 	}, "")
 	if r.Planned != 4 || r.Fired != r.Planned || r.Violated != 0 {
 		t.Errorf("a cancelled delete is retried until it is done:\n%s", r)

@@ -1,12 +1,13 @@
 package sweep
 
 import (
-	"sync"
+	"context"
 	"testing"
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/script"
+	"github.com/shimquake/shimquake/sweep/engine"
 )
 
 // Cases that fail together need the same reference run. The case that runs it yields its
@@ -17,25 +18,19 @@ func TestCasesThatFailTogetherEnd(t *testing.T) {
 		t.Skip("runs containerd")
 	}
 	const atOnce = 2
-	r, slots := prepared(t, ""), NewSlots(atOnce)
-	r.Yield = slots.Yield
+	e := engine.New(prepared(t, ""), atOnce)
 	c := harness.Case{Name: "fails", Workload: harness.Workload{Settle: time.Second, // the shim ends by it
 		Containers: []harness.Container{{Exit: 7, Execs: []harness.ExecSpec{{NoSuchCommand: true}}}},
 		Script:     script.WithRunning("add c0/e0", "start c0/e0", "start c0/e0", "delete c0/e0")}}
-	verdicts := make(chan harness.Verdict, 3*atOnce)
-	var all sync.WaitGroup
-	for range cap(verdicts) {
-		all.Go(func() { verdicts <- slots.Run(t.Context(), r, c) })
+	ctx, end := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer end()
+	verdicts, err := e.Repeat(ctx, c, 3*atOnce, nil, nil)
+	if err != nil {
+		t.Fatalf("they wait for each other: %v", err)
 	}
-	for range cap(verdicts) {
-		select {
-		case v := <-verdicts:
-			if v.Outcome != harness.Violated {
-				t.Errorf("%v", v)
-			}
-		case <-time.After(3 * time.Minute):
-			t.Fatal("they wait for each other")
+	for _, v := range verdicts {
+		if v.Outcome != harness.Violated {
+			t.Errorf("%v", v)
 		}
 	}
-	all.Wait()
 }

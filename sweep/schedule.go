@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"os"
 	"slices"
-	"sync"
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 	"github.com/shimquake/shimquake/sweep/triage"
@@ -18,17 +17,12 @@ import (
 
 // Schedule runs the cases of a plan.
 type Schedule struct {
-	Engine plan.Engine
+	Engine *engine.Engine
 	Head   journal.Head
 	// Journal is where Run writes each result.
 	Journal *journal.Journal
 	// Done has the results of an earlier run, whose cases are not run again.
 	Done []journal.Result
-	// Parallel is how many cases work concurrently. Default: 1.
-	Parallel int
-	// Slots, if not nil, are the slots that the Engine's cases yield while they only
-	// wait. More cases than Parallel then exist at a time.
-	Slots *Slots
 	// Known are findings whose cases run first. Such a case waits for its leak to vanish,
 	// and at the end of a sweep no other case could use that time.
 	Known []catalogue.Excuse
@@ -36,69 +30,26 @@ type Schedule struct {
 	OnResult func(journal.Result)
 }
 
-// ErrInterrupted is the error of a sweep that was interrupted. The journal has the
-// finished cases.
-var ErrInterrupted = errors.New("the sweep was interrupted")
-
 // Run runs the cases that have no result yet, and returns all results. When ctx ends, it
-// returns the finished ones with ErrInterrupted.
+// returns the finished ones with [engine.ErrInterrupted].
 func (s Schedule) Run(ctx context.Context) ([]journal.Result, error) {
-	running, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
 	todo := s.todo()
 	results, evidence := slices.Clone(s.Done), newKeeper(s.Head.Plan, s.Done)
-	for r := range s.start(running, stop, todo) { // also after a failure: no worker may block for ever
-		if err := errors.Join(evidence.keep(s.Head.Plan.Specs[r.I], &r), s.Journal.Add(&r)); err != nil {
-			stop(err)
-			continue
+	err := engine.Each(ctx, s.Engine, slices.Values(todo), s.one, func(t *engine.Task, r journal.Result) error {
+		evidence.keep(t, s.Head.Plan.Specs[r.I], &r)
+		if err := s.Journal.Add(&r); err != nil {
+			return err
 		}
 		results = append(results, r)
 		if s.OnResult != nil {
 			s.OnResult(r)
 		}
-	}
-	switch cause := context.Cause(running); {
-	case len(results) == len(s.Done)+len(todo):
-		return results, nil
-	case ctx.Err() != nil:
-		return results, ErrInterrupted
-	default:
-		return results, cause
-	}
-}
-
-// start starts workers, and returns the channel of their results. If one worker fails,
-// start stops the others.
-func (s Schedule) start(ctx context.Context, stop context.CancelCauseFunc, todo []int) <-chan journal.Result {
-	work, ended := make(chan int), make(chan journal.Result)
-	var workers sync.WaitGroup
-	workers.Go(func() { // feeds the other workers
-		defer close(work)
-		for _, i := range todo {
-			select {
-			case work <- i:
-			case <-ctx.Done():
-				return
-			}
-		}
+		return nil
 	})
-	for range s.Slots.Worlds(s.Parallel) {
-		workers.Go(func() {
-			for i := range work {
-				r, err := s.one(ctx, i)
-				if err != nil {
-					stop(err)
-					return
-				}
-				ended <- r
-			}
-		})
+	if len(results) == len(s.Done)+len(todo) && errors.Is(err, engine.ErrInterrupted) {
+		err = nil
 	}
-	go func() {
-		workers.Wait()
-		close(ended)
-	}()
-	return ended
+	return results, err
 }
 
 // todo returns the cases without a result: first the cases of known findings, then the
@@ -130,19 +81,16 @@ func (s Schedule) todo() []int {
 }
 
 // one runs a case until its fault has fired, at most Spec.MaxRuns times.
-func (s Schedule) one(ctx context.Context, i int) (journal.Result, error) {
+func (s Schedule) one(t *engine.Task, i int) (journal.Result, error) {
 	spec := s.Head.Plan.Specs[i]
 	c, err := spec.Case(s.Head.Plan.Containerd)
 	if err != nil {
 		return journal.Result{}, err
 	}
 	for n := 1; ; n++ {
-		if ctx.Err() != nil {
-			return journal.Result{}, ErrInterrupted
-		}
-		v := s.Slots.Run(ctx, s.Engine, c)
-		if ctx.Err() != nil { // the run was interrupted
-			return journal.Result{}, errors.Join(ErrInterrupted, os.RemoveAll(v.Evidence))
+		v, err := t.Run(c)
+		if err != nil {
+			return journal.Result{}, err
 		}
 		r, err := journal.ResultOf(i, v)
 		if err != nil {
@@ -153,9 +101,6 @@ func (s Schedule) one(ctx context.Context, i int) (journal.Result, error) {
 		}
 		if v.Outcome != harness.Invalid || n == spec.MaxRuns() || !mayFire(v) {
 			return r, r.Keep(v)
-		}
-		if err := os.RemoveAll(v.Evidence); err != nil {
-			return r, err
 		}
 	}
 }
@@ -187,15 +132,15 @@ func newKeeper(p plan.Plan, done []journal.Result) keeper {
 	return k
 }
 
-func (k keeper) keep(s plan.Spec, r *journal.Result) error {
+// keep keeps the evidence of a result, or removes its name from the result.
+func (k keeper) keep(t *engine.Task, s plan.Spec, r *journal.Result) {
 	if r.Evidence == "" {
-		return nil
+		return
 	}
 	if kind := triage.Kind(s, *r); k[kind] < keptOf {
 		k[kind]++
-		return nil
+		t.Keep(r.Evidence)
+		return
 	}
-	err := os.RemoveAll(r.Evidence)
 	r.Evidence = ""
-	return err
 }

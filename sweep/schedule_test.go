@@ -6,29 +6,28 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// engine returns verdicts without running cases. These tests check the order of the
+// fake returns verdicts without running cases. These tests check the order of the
 // cases, and which results are kept. Real cases run in real_test.go.
-type engine struct {
+type fake struct {
 	verdict func(c harness.Case, run int) harness.Verdict
 
 	mu   sync.Mutex
 	runs map[string]int
 }
 
-func (e *engine) Run(_ context.Context, c harness.Case) harness.Verdict {
+func (e *fake) Run(_ context.Context, c harness.Case) harness.Verdict {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.runs == nil {
@@ -38,7 +37,7 @@ func (e *engine) Run(_ context.Context, c harness.Case) harness.Verdict {
 	return e.verdict(c, e.runs[c.Name])
 }
 
-func (e *engine) Trace(context.Context, harness.Case) (harness.Trace, error) {
+func (e *fake) Trace(context.Context, harness.Case) (harness.Trace, error) {
 	return harness.Trace{}, errors.New("not traced here")
 }
 
@@ -81,8 +80,8 @@ func allHeld(harness.Case, int) harness.Verdict { return harness.Verdict{Outcome
 
 func TestScheduleRunsEachCaseOnce(t *testing.T) {
 	dir, j, h := begun(t, 40, plan.Shard{I: 2, Of: 3})
-	e := &engine{verdict: allHeld}
-	results, err := Schedule{Engine: e, Head: h, Journal: j, Parallel: 4}.Run(t.Context())
+	e := &fake{verdict: allHeld}
+	results, err := Schedule{Engine: engine.New(e, 4), Head: h, Journal: j}.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,14 +95,14 @@ func TestAnEndedSweepContinues(t *testing.T) {
 	dir, j, h := begun(t, 30, whole)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	e := &engine{verdict: allHeld}
+	e := &fake{verdict: allHeld}
 	n := 0
-	results, err := Schedule{Engine: e, Head: h, Journal: j, Parallel: 3, OnResult: func(journal.Result) {
+	results, err := Schedule{Engine: engine.New(e, 3), Head: h, Journal: j, OnResult: func(journal.Result) {
 		if n++; n == 10 {
 			cancel()
 		}
 	}}.Run(ctx)
-	if !errors.Is(err, ErrInterrupted) || len(results) < 10 || len(results) == 30 {
+	if !errors.Is(err, engine.ErrInterrupted) || len(results) < 10 || len(results) == 30 {
 		t.Fatalf("%d results, %v", len(results), err)
 	}
 	if err := j.Close(); err != nil {
@@ -113,7 +112,7 @@ func TestAnEndedSweepContinues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	results, err = Schedule{Engine: e, Head: h, Journal: j, Done: done, Parallel: 3}.Run(t.Context())
+	results, err = Schedule{Engine: engine.New(e, 3), Head: h, Journal: j, Done: done}.Run(t.Context())
 	if err != nil || len(results) != 30 {
 		t.Fatalf("%d results, %v", len(results), err)
 	}
@@ -143,7 +142,7 @@ func TestACaseWhoseFaultDoesNotFireIsTriedAgain(t *testing.T) {
 		"fired, and nobody could look": {"list tasks: deadline exceeded", false, 2, 1, harness.Invalid},
 	} {
 		_, j, h := begun(t, 1, whole)
-		e := &engine{verdict: func(k harness.Case, run int) harness.Verdict {
+		e := &fake{verdict: func(k harness.Case, run int) harness.Verdict {
 			if run < c.firesAt {
 				v := harness.Verdict{
 					Outcome:  harness.Invalid,
@@ -163,7 +162,7 @@ func TestACaseWhoseFaultDoesNotFireIsTriedAgain(t *testing.T) {
 			}
 			return allHeld(k, run)
 		}}
-		results, err := Schedule{Engine: e, Head: h, Journal: j}.Run(t.Context())
+		results, err := Schedule{Engine: engine.New(e, 1), Head: h, Journal: j}.Run(t.Context())
 		if err != nil || len(results) != 1 || results[0].Outcome != c.outcome || !maps.Equal(e.runs, only(h, c.runs)) {
 			t.Errorf("%s: %+v after %v runs, %v", name, results, e.runs, err)
 		}
@@ -172,14 +171,14 @@ func TestACaseWhoseFaultDoesNotFireIsTriedAgain(t *testing.T) {
 
 func TestAnUnfitMachineEndsTheSweep(t *testing.T) {
 	_, j, h := begun(t, 50, whole)
-	e := &engine{verdict: func(harness.Case, int) harness.Verdict {
+	e := &fake{verdict: func(harness.Case, int) harness.Verdict {
 		return harness.Verdict{
 			Outcome:  harness.Invalid,
 			Problems: []harness.Problem{{Kind: harness.ByMachine, Text: "not root"}},
 		}
 	}}
-	_, err := Schedule{Engine: e, Head: h, Journal: j, Parallel: 2}.Run(t.Context())
-	if err == nil || errors.Is(err, ErrInterrupted) || !strings.Contains(err.Error(), "not root") {
+	_, err := Schedule{Engine: engine.New(e, 2), Head: h, Journal: j}.Run(t.Context())
+	if err == nil || errors.Is(err, engine.ErrInterrupted) || !strings.Contains(err.Error(), "not root") {
 		t.Errorf("%v", err)
 	}
 }
@@ -187,14 +186,14 @@ func TestAnUnfitMachineEndsTheSweep(t *testing.T) {
 func TestEvidenceOfTheFirstFewIsKept(t *testing.T) {
 	_, j, h := begun(t, 12, whole)
 	kept := t.TempDir()
-	e := &engine{verdict: func(c harness.Case, _ int) harness.Verdict {
+	e := &fake{verdict: func(c harness.Case, _ int) harness.Verdict {
 		dir := filepath.Join(kept, c.Name)
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Error(err)
 		}
 		return harness.Verdict{Outcome: harness.Violated, Findings: leakedShim(), Evidence: dir}
 	}}
-	results, err := Schedule{Engine: e, Head: h, Journal: j, Parallel: 4}.Run(t.Context())
+	results, err := Schedule{Engine: engine.New(e, 4), Head: h, Journal: j}.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,63 +207,4 @@ func TestEvidenceOfTheFirstFewIsKept(t *testing.T) {
 	if err != nil || len(dirs) != keptOf || named != keptOf {
 		t.Errorf("%d folders, %d named, want %d: %v", len(dirs), named, keptOf, err)
 	}
-}
-
-// Cases that only wait yield their slot: with one slot, and a wait that ends when the
-// second case has begun, both end.
-func TestACaseThatWaitsGivesItsSlotAway(t *testing.T) {
-	_, j, h := begun(t, 2, whole)
-	slots := NewSlots(1)
-	slots.cpu = func() cpuUse { return cpuUse{at: time.Now()} } // never idle
-	begun := make(chan struct{}, 2)
-	e := yielding{slots, begun}
-	results, err := Schedule{Engine: e, Head: h, Journal: j, Parallel: 1, Slots: slots}.Run(t.Context())
-	if err != nil || len(results) != 2 || len(slots.free) != 1 {
-		t.Errorf("%d results, %d slots: %v", len(results), len(slots.free), err)
-	}
-}
-
-// A case starts without a free slot while the processors are idle, and not while they
-// are busy. The end of a case gives back the extra slot first.
-func TestACaseStartsWhileTheProcessorsAreIdle(t *testing.T) {
-	for idle, want := range map[float64]int{0: 0, enoughIdle / 2: 0, enoughIdle: 1, 1: 1} {
-		s, now := NewSlots(1), cpuUse{whole: 1}
-		s.cpu = func() cpuUse {
-			now.idle += idle
-			now.whole++
-			return cpuUse{idle: now.idle, whole: now.whole} // at the zero time, so each sample is new
-		}
-		s.take()
-		s.idle() // the first sample has nothing to compare with
-		extra := 0
-		if s.idle() {
-			extra++
-			s.give()
-		}
-		s.give()
-		if extra != want || len(s.free) != 1 || s.extra != 0 {
-			t.Errorf("%.2f idle: %d extra cases, then %d free and %d extra; want %d, 1 and 0", idle, extra,
-				len(s.free), s.extra, want)
-		}
-	}
-}
-
-// yielding is an engine whose cases wait until two have begun.
-type yielding struct {
-	slots *Slots
-	begun chan struct{}
-}
-
-func (y yielding) Run(ctx context.Context, _ harness.Case) harness.Verdict {
-	y.begun <- struct{}{}
-	y.slots.Yield(func() {
-		for len(y.begun) < 2 && ctx.Err() == nil {
-			runtime.Gosched()
-		}
-	})
-	return harness.Verdict{Outcome: harness.Held}
-}
-
-func (y yielding) Trace(context.Context, harness.Case) (harness.Trace, error) {
-	return harness.Trace{}, errors.New("not traced here")
 }

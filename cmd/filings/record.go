@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,16 +15,15 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/catalogue/filing"
-	"github.com/shimquake/shimquake/child"
 	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/plain"
 	"github.com/shimquake/shimquake/harness/runner"
-	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/wording"
 	"github.com/shimquake/shimquake/report"
 	"github.com/shimquake/shimquake/repro"
 	"github.com/shimquake/shimquake/repro/signature"
+	"github.com/shimquake/shimquake/sweep/engine"
 )
 
 // tries is how often a case runs until it shows all findings of its bug. Some bugs are
@@ -53,10 +53,11 @@ func record(ctx context.Context, f filing.Filing) (r filing.Recorded, err error)
 	}
 	c.Containerd, without.Containerd = r.Release, r.Release
 	if f.Patch != "" {
-		if err := patched(ctx, source, filepath.Join(dir, "src"), f.Patch); err != nil {
+		name := filepath.Join(dir, "filing.patch")
+		if err := os.WriteFile(name, []byte(f.Patch), 0o644); err != nil {
 			return r, err
 		}
-		c.Containerd = "src:" + filepath.Join(dir, "src")
+		c.Containerd += "+" + name
 	}
 	run := &runner.Runner{
 		Residues: catalogue.Residues(), Evidence: filepath.Join(dir, "evidence"), KeepAll: true, Log: os.Stderr,
@@ -66,18 +67,24 @@ func record(ctx context.Context, f filing.Filing) (r filing.Recorded, err error)
 			return r, err
 		}
 	}
-	var v harness.Verdict
-	var left []finding.Finding
 	wanted := len(f.Bug.Left)
 	if f.Bug.OneOf {
 		wanted = 1
 	}
-	for i := 0; i < tries && len(left) < wanted && ctx.Err() == nil; i++ {
-		last := run.Run(ctx, c)
-		if some := repro.Shows(f.Bug, last); i == 0 || len(some) > len(left) {
-			v, left = last, some
-		}
+	e := engine.New(run, 1)
+	enough := func(v harness.Verdict) bool { return len(repro.Shows(f.Bug, v)) >= wanted }
+	verdicts, err := e.Repeat(ctx, c, tries, enough, engine.KeepAll)
+	if err != nil {
+		return r, err
 	}
+	plain, err := e.Repeat(ctx, without, 1, nil, engine.KeepAll)
+	if err != nil {
+		return r, err
+	}
+	v := slices.MaxFunc(verdicts, func(a, b harness.Verdict) int {
+		return cmp.Compare(len(repro.Shows(f.Bug, a)), len(repro.Shows(f.Bug, b)))
+	})
+	left := repro.Shows(f.Bug, v)
 	if len(left) == 0 {
 		return r, fmt.Errorf("none of %d runs shows the bug; the first run is %s: %s", tries, v.Outcome, v.ProblemsText())
 	}
@@ -86,20 +93,7 @@ func record(ctx context.Context, f filing.Filing) (r filing.Recorded, err error)
 		r.Left = append(r.Left, shown(is))
 	}
 	r.Left = slices.Compact(r.Left)
-	return r, read(&r, v.Evidence, run.Run(ctx, without).Evidence, f)
-}
-
-// patched copies a release's source, and changes it by a patch.
-func patched(ctx context.Context, source, to, patch string) error {
-	if err := os.CopyFS(to, os.DirFS(source)); err != nil {
-		return err
-	}
-	cmd := child.Command(ctx, "git", "apply", "--verbose", "-")
-	cmd.Dir, cmd.Stdin = to, strings.NewReader(patch)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("the patch of the issue does not apply to the source: %w: %s", err, out)
-	}
-	return nil
+	return r, read(&r, v.Evidence, plain[0].Evidence, f)
 }
 
 // read notes the log lines and errors that are in the evidence of a run, and not in

@@ -92,7 +92,7 @@ With --here it tries the checkout in the working directory, as the command of gi
 	)
 	fs.Float64Var(&f.confidence, "confidence", 0.99, "the required confidence")
 	fs.IntVar(&f.runs, "runs", 8, "with --here: the number of runs that must hold")
-	fs.IntVar(&f.parallel, "parallel", 2, "the number of worlds that run at once")
+	fs.IntVar(&f.parallel, "parallel", 2, "the number of concurrent cases, without cases that only wait for clean-up")
 	fs.StringVar(&f.out, "out", "out/bisect", "folder for evidence")
 	fs.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/progress"
+	"github.com/shimquake/shimquake/sweep/engine"
 )
 
 // tryHere runs the case on the checkout in the working directory, and returns a status
@@ -31,12 +32,14 @@ func (f *bisectFlags) tryHere(ctx context.Context, word string, out io.Writer) e
 		}
 		return err
 	}
+	e := engine.New(r, f.parallel)
+	c.Containerd = spec
 	reported := progress.Begin(ctx, c.Name+" here", f.runs, "runs")
 	defer reported.End()
 	tally, mark := bisect.Tally{}, bisect.Mark("")
 	for mark == "" {
-		verdicts := runCase(ctx, r, c, spec, min(f.parallel, f.runs))
-		if err := ctx.Err(); err != nil {
+		verdicts, err := e.Repeat(ctx, c, min(f.parallel, f.runs), nil, engine.KeepAll)
+		if err != nil {
 			return err
 		}
 		for _, v := range verdicts {

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/shimquake/shimquake/bisect"
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/fixtures/containerd"
@@ -20,6 +18,7 @@ import (
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/quote"
 	"github.com/shimquake/shimquake/spelling"
+	"github.com/shimquake/shimquake/sweep/engine"
 )
 
 // trials runs a case at revisions.
@@ -30,7 +29,7 @@ type trials struct {
 	flags    *bisectFlags
 	rev      int // The prepared revision, or -1.
 	spec     string
-	runner   *runner.Runner
+	engine   *engine.Engine
 	measured []harness.Verdict // The verdicts at the bad end, until learn has chosen the findings.
 	reported *progress.Work
 	runs     int // The runs of the prepared revision.
@@ -50,8 +49,9 @@ func (t *trials) run(ctx context.Context, rev, runs int) ([]bisect.Outcome, erro
 	}
 	t.reported.SetStep(fmt.Sprintf("%s, runs %d to %d", t.row.names[rev], t.runs+1, t.runs+runs))
 	t.runs += runs
-	verdicts := runCase(ctx, t.runner, t.c, t.spec, runs)
-	if err := ctx.Err(); err != nil {
+	t.c.Containerd = t.spec
+	verdicts, err := t.engine.Repeat(ctx, t.c, runs, nil, engine.KeepAll)
+	if err != nil {
 		return nil, err
 	}
 	out := make([]bisect.Outcome, len(verdicts))
@@ -70,18 +70,6 @@ func (t *trials) run(ctx context.Context, rev, runs int) ([]bisect.Outcome, erro
 	return out, nil
 }
 
-// runCase runs a case several times concurrently.
-func runCase(ctx context.Context, r *runner.Runner, c harness.Case, spec string, runs int) []harness.Verdict {
-	c.Containerd = spec
-	verdicts := make([]harness.Verdict, runs)
-	var g errgroup.Group
-	for i := range runs {
-		g.Go(func() error { verdicts[i] = r.Run(ctx, c); return nil })
-	}
-	_ = g.Wait() // No run returns an error.
-	return verdicts
-}
-
 // prepare prepares the containerd of a revision. Each revision gets a new runner, because
 // a runner caches containerds by name, and all commits have the same name.
 func (t *trials) prepare(ctx context.Context, rev int) error {
@@ -95,7 +83,7 @@ func (t *trials) prepare(ctx context.Context, rev int) error {
 	if err := r.Prepare(ctx, spec); err != nil {
 		return passedBy(ctx, err)
 	}
-	t.rev, t.spec, t.runner, t.runs = rev, spec, r, 0
+	t.rev, t.spec, t.engine, t.runs = rev, spec, engine.New(r, t.flags.parallel), 0
 	return nil
 }
 

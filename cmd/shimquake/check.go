@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/spf13/cobra"
+
+	"github.com/shimquake/shimquake/harness/runner"
 )
 
 func checkCommand() *cobra.Command {

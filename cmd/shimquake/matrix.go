@@ -21,7 +21,7 @@ import (
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/quote"
 	"github.com/shimquake/shimquake/report"
-	"github.com/shimquake/shimquake/sweep"
+	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/matrix"
 )
 
@@ -52,7 +52,7 @@ Exit status: 0 all cells match the catalogue, 1 a cell differs, 2 wrong usage, 3
 	c.Flags().StringSliceVar(&f.releases, "releases", newest(), "the releases, or bin:DIR and src:DIR")
 	f.patches.register(c.Flags())
 	c.Flags().BoolVar(&f.ends, "ends", false, "use each bug's own releases: the last bad and the first fixed one")
-	c.Flags().IntVar(&f.parallel, "parallel", runtime.NumCPU(), "the number of cases that run at once")
+	c.Flags().IntVar(&f.parallel, "parallel", runtime.NumCPU(), "the number of concurrent cases, without cases that only wait for clean-up")
 	tellDefault(c, "parallel", "one per CPU")
 	c.Flags().IntVar(&f.runs, "runs", 0, "the number of runs of each cell (default: by the odds of the bug)")
 	c.Flags().StringVar(&f.out, "out", "out/matrix", "folder for the journal and the evidence")
@@ -97,10 +97,9 @@ func (f *matrixFlags) run(ctx context.Context, words []string, out io.Writer) er
 		}
 	}
 	r.KeepAll = f.signatures != ""
-	slots := sweep.NewSlots(f.parallel)
-	r.Yield = slots.Yield
+	e := engine.New(r, f.parallel)
 	m := matrix.Matrix{
-		Bugs: bugs, Releases: f.releases, Of: of, Engine: r, Dir: f.out, Parallel: f.parallel, Slots: slots, Runs: f.runs,
+		Bugs: bugs, Releases: f.releases, Of: of, Engine: e, Dir: f.out, Runs: f.runs,
 	}
 	if err := os.MkdirAll(f.out, 0o755); err != nil {
 		return fmt.Errorf("matrix: %w", err)
@@ -113,15 +112,15 @@ func (f *matrixFlags) run(ctx context.Context, words []string, out io.Writer) er
 	m.OnCell = func(c matrix.Cell) { tellCell(ctx, c) }
 	began := time.Now()
 	t, err := m.Run(ctx)
-	ended := errors.Is(err, matrix.ErrInterrupted)
+	ended := errors.Is(err, engine.ErrInterrupted)
 	if ended {
 		err = nil
 	}
 	if err = errors.Join(err, histories.Close()); err == nil && !ended {
 		if f.signatures != "" {
-			err = f.record(ctx, t, func(ctx context.Context, c harness.Case) harness.Verdict { return slots.Run(ctx, r, c) })
+			err = f.record(ctx, t, e)
 		}
-		err = errors.Join(err, f.write(ctx, r, t))
+		err = errors.Join(err, f.write(ctx, e, t))
 	}
 	if err != nil {
 		return statusError{statusInvalid, err}
@@ -131,7 +130,7 @@ func (f *matrixFlags) run(ctx context.Context, words []string, out io.Writer) er
 	}
 	if ended {
 		return statusError{statusInvalid, fmt.Errorf("%w after %d of %d cells; the same command continues with %s",
-			matrix.ErrInterrupted, len(t.Cells), m.Cells(), f.out)}
+			engine.ErrInterrupted, len(t.Cells), m.Cells(), f.out)}
 	}
 	if status := t.Status(); status != statusHeld {
 		return statusError{status: status}
@@ -164,8 +163,8 @@ func (f *matrixFlags) bugs(words []string) (bugs []catalogue.Bug, err error) {
 }
 
 // write writes the report's files.
-func (f *matrixFlags) write(ctx context.Context, r *runner.Runner, t matrix.Table) error {
-	without, err := runWithout(ctx, r, violatedCells(t), f.out)
+func (f *matrixFlags) write(ctx context.Context, e *engine.Engine, t matrix.Table) error {
+	without, err := runWithout(ctx, e, violatedCells(t), f.out)
 	if err != nil {
 		return err
 	}

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"sync"
-
-	"golang.org/x/sync/errgroup"
+	"maps"
+	"slices"
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/foreign"
@@ -17,6 +15,7 @@ import (
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/report"
 	"github.com/shimquake/shimquake/repro/signature"
+	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/matrix"
 )
 
@@ -26,7 +25,7 @@ const maxSignatures = 16 << 20
 
 // record writes a signature into f.signatures for each cell that has shown its bug. The
 // file's other signatures stay. It keeps its runs without the fault for the report.
-func (f *matrixFlags) record(ctx context.Context, t matrix.Table, run runs) error {
+func (f *matrixFlags) record(ctx context.Context, t matrix.Table, e *engine.Engine) error {
 	var all []catalogue.Signature
 	text, err := foreign.ReadFile(f.signatures, maxSignatures)
 	if err == nil {
@@ -49,31 +48,31 @@ func (f *matrixFlags) record(ctx context.Context, t matrix.Table, run runs) erro
 	}
 	w := progress.Begin(ctx, "runs without the faults, for the signatures", len(cells), "cases")
 	defer w.End()
-	var mu sync.Mutex
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(max(f.parallel, 1))
-	for name, of := range cells {
-		g.Go(func() error {
-			v := run(ctx, report.WithoutFault(cases[name]))
-			without, err := signature.LogsIn(v.Evidence)
-			err = errors.Join(err, report.KeepWithout(f.out, withoutFile(name), v), os.RemoveAll(v.Evidence))
+	names := slices.Sorted(maps.Keys(cells))
+	err = engine.Each(ctx, e, slices.Values(names), func(t *engine.Task, name string) ([]catalogue.Signature, error) {
+		v, err := t.Run(report.WithoutFault(cases[name]))
+		if err != nil {
+			return nil, err
+		}
+		without, err := signature.LogsIn(v.Evidence)
+		if err = errors.Join(err, report.KeepWithout(f.out, withoutFile(name), v)); err != nil {
+			return nil, fmt.Errorf("%s without its fault on %s: %w", cases[name].Name, v.Version, err)
+		}
+		var of []catalogue.Signature
+		for _, cell := range cells[name] {
+			shown, err := signature.LogsIn(cell.Evidence)
 			if err != nil {
-				return fmt.Errorf("%s without its fault on %s: %w", cases[name].Name, v.Version, err)
+				return nil, err
 			}
-			for _, cell := range of {
-				shown, err := signature.LogsIn(cell.Evidence)
-				if err != nil {
-					return err
-				}
-				mu.Lock()
-				all = append(all, catalogue.Signature{Bug: cell.Bug, Release: cell.Release, Keys: signature.Of(shown, without)})
-				mu.Unlock()
-			}
-			w.Step("")
-			return ctx.Err()
-		})
-	}
-	if err := g.Wait(); err != nil {
+			of = append(of, catalogue.Signature{Bug: cell.Bug, Release: cell.Release, Keys: signature.Of(shown, without)})
+		}
+		return of, nil
+	}, func(_ *engine.Task, of []catalogue.Signature) error {
+		all = append(all, of...)
+		w.Step("")
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	var written bytes.Buffer
@@ -82,9 +81,6 @@ func (f *matrixFlags) record(ctx context.Context, t matrix.Table, run runs) erro
 	}
 	return foreign.WriteFile(f.signatures, written.Bytes(), 0o644)
 }
-
-// runs is a function that runs a case.
-type runs func(context.Context, harness.Case) harness.Verdict
 
 // caseOfCell returns the bug's case that ran in a cell, on the cell's release.
 func caseOfCell(b catalogue.Bug, cell matrix.Cell) (harness.Case, bool) {

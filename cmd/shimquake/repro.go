@@ -21,6 +21,7 @@ import (
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/repro"
 	"github.com/shimquake/shimquake/repro/read"
+	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
@@ -79,7 +80,7 @@ input, 3 no bug fits, or its runs show nothing, and the search found nothing.`,
 	f.patches.register(fl)
 	fl.IntVar(&f.runs, "runs", 5, "the number of runs of a bug's case")
 	fl.IntVar(&f.fixedRuns, "fixed-runs", 2, "the number of runs on the first fixed release; 0: none")
-	fl.IntVar(&f.parallel, "parallel", 3, "the number of worlds that run at once")
+	fl.IntVar(&f.parallel, "parallel", 3, "the number of concurrent cases, without cases that only wait for clean-up")
 	fl.DurationVar(&f.limit, "for", 10*time.Minute, "the time for a search if no known bug fits; 0: do not search")
 	fl.StringSliceVar(&f.without, "without", nil, "leave out these bugs, as if they were unknown")
 	fl.StringVar(&f.out, "out", "out/repro", "folder for evidence and for the cases that a search finds")
@@ -89,12 +90,12 @@ input, 3 no bug fits, or its runs show nothing, and the search found nothing.`,
 }
 
 func (f *reproFlags) run(ctx context.Context, word string, in io.Reader, out io.Writer) error {
+	r := &runner.Runner{
+		Residues: catalogue.Residues(), Evidence: filepath.Join(f.out, "evidence"), KeepAll: true, Log: stderr,
+	}
 	o := repro.Options{
 		Trier: repro.Trier{
-			Runner: &runner.Runner{
-				Residues: catalogue.Residues(), Evidence: filepath.Join(f.out, "evidence"), KeepAll: true, Log: stderr,
-			},
-			Runs: f.runs, Parallel: f.parallel, Log: progress.Writer(ctx, stderr),
+			Runner: r, Engine: engine.New(r, f.parallel), Runs: f.runs, Log: progress.Writer(ctx, stderr),
 		},
 		Containerd: f.containerd, Bugs: catalogue.BySeverity(), Without: f.without, FixedRuns: f.fixedRuns,
 		For: f.limit, Out: f.out,
@@ -145,7 +146,7 @@ func (f *reproFlags) answer(ctx context.Context, word string, o repro.Options, o
 	var next []step
 	if len(rep.cases) > 0 {
 		next = append(next, openReport(f.out, "the runs, beside runs without the fault"))
-		if err := rep.write(ctx, o.Runner, word, a); err != nil {
+		if err := rep.write(ctx, o.Engine, word, a); err != nil {
 			return statusError{statusInvalid, err}
 		}
 	}

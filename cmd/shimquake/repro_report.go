@@ -13,9 +13,9 @@ import (
 	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
-	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/report"
 	"github.com/shimquake/shimquake/repro"
+	"github.com/shimquake/shimquake/sweep/engine"
 )
 
 // reproReport collects the runs of bugs and keeps their histories.
@@ -55,7 +55,7 @@ func (r *reproReport) keep(v harness.Verdict) {
 }
 
 // write writes the report for a result.
-func (r *reproReport) write(ctx context.Context, run *runner.Runner, word string, a repro.Answer) error {
+func (r *reproReport) write(ctx context.Context, e *engine.Engine, word string, a repro.Answer) error {
 	if err := errors.Join(r.err, r.file.Close()); err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (r *reproReport) write(ctx context.Context, run *runner.Runner, word string
 			todo[report.WithoutName(v.Case)] = v.Case
 		}
 	}
-	without, err := runWithout(ctx, run, todo, r.dir)
+	without, err := runWithout(ctx, e, todo, r.dir)
 	if err != nil {
 		return err
 	}

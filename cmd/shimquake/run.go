@@ -10,17 +10,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/report"
+	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/plan"
 	"github.com/shimquake/shimquake/sweep/scripts"
 )
@@ -57,7 +56,7 @@ func (f *runFlags) register(c *cobra.Command) {
 	)
 	f.patches.register(c.Flags())
 	c.Flags().IntVar(&f.count, "count", 1, "the number of runs of each case")
-	c.Flags().IntVar(&f.parallel, "parallel", 2, "the number of worlds that run at once")
+	c.Flags().IntVar(&f.parallel, "parallel", 2, "the number of concurrent cases, without cases that only wait for clean-up")
 	c.Flags().StringVar(&f.out, "out", "",
 		"folder for the report and the evidence "+
 			"(default: a new folder in out for the report, out/evidence for the evidence)")
@@ -178,39 +177,46 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, words []string
 	said := &repeats{}
 	var next []step // after the worst
 	var worst harness.Outcome
-	var mu sync.Mutex
-	var g errgroup.Group
-	g.SetLimit(f.parallel)
-	for n := 0; n < f.count && ctx.Err() == nil; n++ {
-		for i, c := range cases {
-			g.Go(func() error {
-				if ctx.Err() != nil {
-					return nil // The running cases report the interrupt.
-				}
-				v := r.Run(ctx, c)
-				plain := rep.without(v)
-				mu.Lock()
-				defer mu.Unlock()
-				outcome := v.Outcome
-				if f.known && outcome == harness.Violated && v.CompareWithKnown() == nil {
-					outcome = harness.Held
-				}
-				tally[outcome]++
-				if worse(outcome, worst) {
-					worst, next = outcome, afterRun(v, wordFor(words, i, v), rep.dir, f.count)
-				}
-				defer p.Step(countOf(tally))
-				if err := rep.add(v, plain); err != nil {
-					return err
-				}
-				if !f.json && said.before(v) {
-					return nil
-				}
-				return progress.Interrupt(ctx, func() error { return f.print(out, v) })
-			})
-		}
+	type ran struct {
+		i        int
+		v, plain harness.Verdict
 	}
-	err = errors.Join(g.Wait(), rep.end())
+	err = engine.Each(ctx, engine.New(r, f.parallel), engine.Indexes(f.count*len(cases)),
+		func(t *engine.Task, i int) (ran, error) {
+			i %= len(cases)
+			v, err := t.Run(cases[i])
+			t.Keep(v.Evidence)
+			if errors.Is(err, engine.ErrInterrupted) && v.Outcome != "" { // the report has the run that was cut off
+				return ran{i: i, v: v}, nil
+			}
+			if err != nil {
+				return ran{}, err
+			}
+			return ran{i, v, rep.without(t, v)}, nil
+		},
+		func(_ *engine.Task, done ran) error {
+			v := done.v
+			outcome := v.Outcome
+			if f.known && outcome == harness.Violated && v.CompareWithKnown() == nil {
+				outcome = harness.Held
+			}
+			tally[outcome]++
+			if worse(outcome, worst) {
+				worst, next = outcome, afterRun(v, wordFor(words, done.i, v), rep.dir, f.count)
+			}
+			defer p.Step(countOf(tally))
+			if err := rep.add(v, done.plain); err != nil {
+				return err
+			}
+			if !f.json && said.before(v) {
+				return nil
+			}
+			return progress.Interrupt(ctx, func() error { return f.print(out, v) })
+		})
+	if errors.Is(err, engine.ErrInterrupted) { // the status says it
+		err = nil
+	}
+	err = errors.Join(err, rep.end())
 	p.End()
 	if err != nil {
 		return err
@@ -269,7 +275,7 @@ func (f *runFlags) begin(ctx context.Context, r *runner.Runner, cases []harness.
 	}
 	d := report.Data{Title: "Run of " + strings.Join(names, ", "), Command: typedCommand(), Made: time.Now(),
 		Evidence: r.Evidence}
-	rep := &runReport{ctx: ctx, runner: r, dir: f.out, plain: map[string]func() harness.Verdict{}}
+	rep := &runReport{ctx: ctx, dir: f.out, plain: map[string]func() harness.Verdict{}}
 	var err error
 	if f.out == "" {
 		rep.list = outDir

@@ -3,22 +3,20 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
 	"sync"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/report"
+	"github.com/shimquake/shimquake/sweep/engine"
 )
 
 // runReport is the report of a run in progress.
 type runReport struct {
 	*report.Writer
-	ctx    context.Context
-	runner *runner.Runner
-	n      int
-	dir    string // the report's
-	list   string // the folder whose reports are listed; "" for none
+	ctx  context.Context
+	n    int
+	dir  string // the report's
+	list string // the folder whose reports are listed; "" for none
 
 	mu    sync.Mutex
 	plain map[string]func() harness.Verdict // by the name of its run
@@ -35,7 +33,7 @@ func (r *runReport) end() error {
 
 // without runs the workload of a violated case again without the fault, so that the
 // report can show both. Cases with the same workload share this run.
-func (r *runReport) without(v harness.Verdict) harness.Verdict {
+func (r *runReport) without(t *engine.Task, v harness.Verdict) harness.Verdict {
 	if v.Outcome != harness.Violated || v.Case.Faultless() || v.Evidence == "" {
 		return harness.Verdict{}
 	}
@@ -43,7 +41,10 @@ func (r *runReport) without(v harness.Verdict) harness.Verdict {
 	r.mu.Lock()
 	run := r.plain[key]
 	if run == nil {
-		run = sync.OnceValue(func() harness.Verdict { return r.runner.Run(r.ctx, c) })
+		run = sync.OnceValue(func() harness.Verdict {
+			v, _ := t.Run(c) // add skips an interrupted run
+			return v
+		})
 		r.plain[key] = run
 	}
 	r.mu.Unlock()
@@ -59,6 +60,5 @@ func (r *runReport) add(v, plain harness.Verdict) error {
 	}
 	c.Without = report.WithoutName(v.Case)
 	r.Without(c.Without, plain)
-	err := report.KeepWithout(v.Evidence, report.WithoutFile, plain)
-	return errors.Join(err, os.RemoveAll(plain.Evidence), r.Add(c))
+	return errors.Join(report.KeepWithout(v.Evidence, report.WithoutFile, plain), r.Add(c))
 }

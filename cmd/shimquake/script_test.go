@@ -17,7 +17,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
-	"github.com/shimquake/shimquake/sweep"
+	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/matrix"
 	"github.com/shimquake/shimquake/sweep/plan"
@@ -193,8 +193,7 @@ func tabledHere(dir string, histories []harness.Kept) error {
 	if err != nil {
 		return err
 	}
-	m := matrix.Matrix{Bugs: []catalogue.Bug{b}, Engine: played(histories), Dir: dir, Parallel: 1,
-		Slots: sweep.NewSlots(1), Histories: kept}
+	m := matrix.Matrix{Bugs: []catalogue.Bug{b}, Engine: engine.New(played(histories), 1), Dir: dir, Histories: kept}
 	for _, k := range histories {
 		m.Releases = append(m.Releases, k.History.Version)
 	}

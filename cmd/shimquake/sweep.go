@@ -20,6 +20,7 @@ import (
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/report"
 	"github.com/shimquake/shimquake/sweep"
+	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/pairs"
 	"github.com/shimquake/shimquake/sweep/plan"
@@ -206,9 +207,8 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 		f.out = f.resume
 	}
 	r := f.runner()
-	slots := sweep.NewSlots(f.parallel)
-	s := sweep.Schedule{Engine: r, Parallel: f.parallel, Slots: slots, Known: catalogue.Excuses()}
-	r.Yield = slots.Yield
+	e := engine.New(r, f.parallel)
+	s := sweep.Schedule{Engine: e, Known: catalogue.Excuses()}
 	if err := f.open(ctx, r, &s, out); err != nil || f.planOnly {
 		return err
 	}
@@ -233,13 +233,13 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 		err = cerr
 	}
 	switch {
-	case errors.Is(err, sweep.ErrInterrupted):
+	case errors.Is(err, engine.ErrInterrupted):
 		return statusError{statusInvalid,
 			fmt.Errorf("%w after %d cases; continue with: shimquake sweep --resume %s", err, len(results), f.out)}
 	case err != nil:
 		return statusError{statusInvalid, err}
 	}
-	return f.report(ctx, r, slots, s.Head, results, out)
+	return f.report(ctx, r, e, s.Head, results, out)
 }
 
 // runner returns the runner of a sweep and its replays.
@@ -276,7 +276,7 @@ func (f *sweepFlags) open(ctx context.Context, r *runner.Runner, s *sweep.Schedu
 		if err = r.Prepare(ctx, f.Containerd); err != nil {
 			return prepareError(err)
 		}
-		s.Head.Plan, err = f.make(ctx, r)
+		s.Head.Plan, err = f.make(ctx, s.Engine)
 	}
 	if err != nil {
 		return sweepError(err)
@@ -290,7 +290,7 @@ func (f *sweepFlags) open(ctx context.Context, r *runner.Runner, s *sweep.Schedu
 
 // report prints the findings, with the case of each new cluster, and returns the exit
 // status as an error.
-func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, slots *sweep.Slots, h journal.Head,
+func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, e *engine.Engine, h journal.Head,
 	results []journal.Result, out io.Writer) error {
 	rep := triage.NewReport(h, results, catalogue.Excuses())
 	if len(f.shards) > 0 && f.replay > 0 && len(rep.New)+len(rep.Gone()) > 0 {
@@ -300,7 +300,7 @@ func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, slots *sweep.
 		}
 	}
 	if h.Shard.Whole() {
-		if err := f.minimiser(r, slots).ShowAll(ctx, h.Plan, &rep); err != nil {
+		if err := f.minimiser(e).ShowAll(ctx, h.Plan, &rep); err != nil {
 			return statusError{statusInvalid, fmt.Errorf("%w; the cases are done: shimquake sweep --resume %s", err, f.out)}
 		}
 	}
@@ -312,7 +312,7 @@ func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, slots *sweep.
 		}
 		says, cuts = all, all.Says()
 	}
-	if err := f.write(ctx, r, h, results, rep, cuts); err != nil {
+	if err := f.write(ctx, e, h, results, rep, cuts); err != nil {
 		return statusError{statusInvalid, err}
 	}
 	dir := f.out
@@ -328,20 +328,20 @@ func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, slots *sweep.
 
 // write writes the files of the report, and the results of the cuts, into the folder of
 // the finished sweep.
-func (f *sweepFlags) write(ctx context.Context, r *runner.Runner, h journal.Head, results []journal.Result,
+func (f *sweepFlags) write(ctx context.Context, e *engine.Engine, h journal.Head, results []journal.Result,
 	rep triage.Report, cuts []string) error {
 	dirs := f.shards
 	if len(dirs) == 0 {
 		dirs = []string{f.out}
 	}
-	if r == nil { // "shimquake report" writes the page
+	if e == nil { // "shimquake report" writes the page
 		return nil
 	}
 	todo, err := violatedWorkloads(h.Plan, results)
 	if err != nil {
 		return err
 	}
-	without, err := runWithout(ctx, r, todo, f.out)
+	without, err := runWithout(ctx, e, todo, f.out)
 	if err != nil {
 		return err
 	}
@@ -350,8 +350,8 @@ func (f *sweepFlags) write(ctx context.Context, r *runner.Runner, h journal.Head
 	return writeReport(ctx, f.out, d, len(results))
 }
 
-func (f *sweepFlags) minimiser(r *runner.Runner, slots *sweep.Slots) sweep.Minimiser {
-	return sweep.Minimiser{Engine: r, Out: f.out, Replays: f.replay, Parallel: f.parallel, Slots: slots}
+func (f *sweepFlags) minimiser(e *engine.Engine) sweep.Minimiser {
+	return sweep.Minimiser{Engine: e, Out: f.out, Replays: f.replay}
 }
 
 // reported is a report of a sweep, or of random plans, for a terminal.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/journal"
 )
 
@@ -27,7 +28,8 @@ Exit status: that of the whole sweep; 2 folders that are not shards of one plan,
 			if err != nil {
 				return mergeError(err)
 			}
-			return f.report(cmd.Context(), f.runner(), nil, h, results, cmd.OutOrStdout())
+			r := f.runner()
+			return f.report(cmd.Context(), r, engine.New(r, f.parallel), h, results, cmd.OutOrStdout())
 		},
 	}
 	f.registerCommon(c)

@@ -12,20 +12,21 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/quote"
+	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/pairs"
 	"github.com/shimquake/shimquake/sweep/plan"
 	"github.com/shimquake/shimquake/sweep/scripts"
 )
 
 // make traces the workloads, and returns a plan of single faults or of pairs.
-func (f *sweepFlags) make(ctx context.Context, r *runner.Runner) (plan.Plan, error) {
-	if err := f.holdPlain(ctx, r, f.Options); err != nil {
+func (f *sweepFlags) make(ctx context.Context, e *engine.Engine) (plan.Plan, error) {
+	if err := f.holdPlain(ctx, e, f.Options); err != nil {
 		return plan.Plan{}, err
 	}
 	if len(f.pairs) > 0 {
-		return pairs.Make(ctx, r, f.Options, f.pairs, f.parallel)
+		return pairs.Make(ctx, e, f.Options, f.pairs)
 	}
-	return plan.Make(ctx, r, f.Options, f.parallel)
+	return plan.Make(ctx, e, f.Options)
 }
 
 // The lengths of the scripts that run before a sweep, without and with a kill. They are
@@ -36,12 +37,12 @@ const sweptScripts, sweptKills = 3, 2
 // scripts for a sweep of some points, because the scripts would take longer. It also runs
 // none for a plan that several machines share. It prints the cases that this machine
 // cannot run.
-func (f *sweepFlags) holdPlain(ctx context.Context, r *runner.Runner, o plan.Options) error {
+func (f *sweepFlags) holdPlain(ctx context.Context, e *engine.Engine, o plan.Options) error {
 	var all []harness.Case
 	if o.WithDefaults().Narrowed() == "" && !f.planOnly {
 		all = slices.Concat(scripts.All(sweptScripts), scripts.EnumerateKills(sweptKills))
 	}
-	unable, err := plan.CheckPlain(ctx, r, o, all, f.parallel)
+	unable, err := plan.CheckPlain(ctx, e, o, all)
 	for _, v := range unable {
 		fmt.Fprintf(stderr, "not run without a fault: %s: %s\n", v.Case.Name, quote.Line(v.ProblemsText()))
 	}
@@ -71,7 +72,7 @@ func prepare(ctx context.Context, r *runner.Runner, p plan.Plan) error {
 func sweepError(err error) error {
 	var trace *plan.TraceError
 	switch {
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, engine.ErrInterrupted):
 		return statusError{statusInvalid, errors.New("interrupted before the plan was made: start again")}
 	case errors.As(err, &trace) && trace.Verdict.Outcome == harness.Violated:
 		return statusError{statusViolated, err}

@@ -20,7 +20,7 @@ import (
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/report"
-	"github.com/shimquake/shimquake/sweep"
+	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 	"github.com/shimquake/shimquake/sweep/random"
@@ -67,20 +67,17 @@ func randomPlans(o plan.Options) plan.Options {
 
 // random draws random plans, runs them and reports the results.
 func (f *sweepFlags) random(ctx context.Context, out io.Writer) (err error) {
-	r := &runner.Runner{
-		Residues: catalogue.Residues(), Evidence: filepath.Join(f.out, "evidence"), Log: stderr, Brief: true,
-	}
-	slots := sweep.NewSlots(f.parallel)
-	r.Yield = slots.Yield
+	r := f.runner()
+	e := engine.New(r, f.parallel)
 	base := filepath.Join(f.out, "plan.json")
 	d := &random.Random{
-		Engine: r, Seed: cmp.Or(f.randoms.seed, rand.Uint64()>>16|1), // Short enough to type.
-		For: f.randoms.length, Plans: f.randoms.plans, Parallel: f.parallel, Slots: slots,
+		Engine: e, Seed: cmp.Or(f.randoms.seed, rand.Uint64()>>16|1), // Short enough to type.
+		For: f.randoms.length, Plans: f.randoms.plans,
 	}
 	if err := os.MkdirAll(f.out, 0o755); err != nil {
 		return fmt.Errorf("random plans: %w", err)
 	}
-	if d.Base, err = f.randomBase(ctx, r, base); err != nil {
+	if d.Base, err = f.randomBase(ctx, r, e, base); err != nil {
 		return sweepError(err)
 	}
 	draws, err := foreign.OpenFile(filepath.Join(f.out, "draws.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
@@ -109,9 +106,9 @@ func (f *sweepFlags) random(ctx context.Context, out io.Writer) (err error) {
 		return statusError{statusInvalid,
 			fmt.Errorf("%w after %d random plans; they are in %s", err, len(drawn), draws.Name())}
 	}
-	rep, err := random.NewReport(ctx, drawn, d.Base, base, f.minimiser(r, slots), catalogue.Excuses())
+	rep, err := random.NewReport(ctx, drawn, d.Base, base, f.minimiser(e), catalogue.Excuses())
 	if err == nil {
-		err = f.writeRandom(ctx, r, rep, drawn)
+		err = f.writeRandom(ctx, e, rep, drawn)
 	}
 	if err != nil {
 		return statusError{statusInvalid, err}
@@ -120,7 +117,7 @@ func (f *sweepFlags) random(ctx context.Context, out io.Writer) (err error) {
 }
 
 // writeRandom writes the report's files into the folder of random plans.
-func (f *sweepFlags) writeRandom(ctx context.Context, r *runner.Runner, rep random.Report, drawn []random.Draw) error {
+func (f *sweepFlags) writeRandom(ctx context.Context, e *engine.Engine, rep random.Report, drawn []random.Draw) error {
 	results := make([]journal.Result, len(drawn))
 	for i, d := range drawn {
 		results[i] = d.Result
@@ -129,7 +126,7 @@ func (f *sweepFlags) writeRandom(ctx context.Context, r *runner.Runner, rep rand
 	if err != nil {
 		return err
 	}
-	without, err := runWithout(ctx, r, todo, f.out)
+	without, err := runWithout(ctx, e, todo, f.out)
 	if err != nil {
 		return err
 	}
@@ -141,7 +138,8 @@ func (f *sweepFlags) writeRandom(ctx context.Context, r *runner.Runner, rep rand
 // randomBase returns the plan of single faults from which the random plans are drawn. It
 // keeps that plan in a file, because a seed gives the same random plans only with the
 // same points.
-func (f *sweepFlags) randomBase(ctx context.Context, r *runner.Runner, file string) (plan.Plan, error) {
+func (f *sweepFlags) randomBase(ctx context.Context, r *runner.Runner, e *engine.Engine, file string) (
+	plan.Plan, error) {
 	if f.plan != "" {
 		p, err := plan.Read(f.plan)
 		if err == nil {
@@ -156,10 +154,10 @@ func (f *sweepFlags) randomBase(ctx context.Context, r *runner.Runner, file stri
 		return plan.Plan{}, prepareError(err)
 	}
 	o := randomPlans(f.Options)
-	if err := f.holdPlain(ctx, r, o); err != nil {
+	if err := f.holdPlain(ctx, e, o); err != nil {
 		return plan.Plan{}, err
 	}
-	p, err := plan.Make(ctx, r, o, f.parallel)
+	p, err := plan.Make(ctx, e, o)
 	if err != nil {
 		return p, err
 	}

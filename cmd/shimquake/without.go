@@ -9,19 +9,22 @@ import (
 	"slices"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/report"
+	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/matrix"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
+// errUnable ends the runs without the faults on a machine that cannot run one of them.
+var errUnable = errors.New("this machine cannot run the case")
+
 // runWithout runs cases without their faults. The keys of todo are the names of the runs.
 // It skips runs that the folder already has, and returns all runs of the folder for the
 // report. An interrupt, or a machine that cannot run a case, is no error: the report then
 // lacks that run.
-func runWithout(ctx context.Context, r *runner.Runner, todo map[string]harness.Case,
+func runWithout(ctx context.Context, e *engine.Engine, todo map[string]harness.Case,
 	dir string) (map[string]harness.Verdict, error) {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(todo)), func(name string) bool {
 		_, err := os.Lstat(filepath.Join(dir, withoutFile(name)))
@@ -29,20 +32,21 @@ func runWithout(ctx context.Context, r *runner.Runner, todo map[string]harness.C
 	})
 	w := progress.Begin(ctx, "runs without the faults, for the report", len(names), "cases")
 	defer w.End()
-	for _, name := range names {
-		if ctx.Err() != nil {
-			break
+	err := engine.Each(ctx, e, slices.Values(names), func(t *engine.Task, name string) (string, error) {
+		v, err := t.Run(report.WithoutFault(todo[name]))
+		if err == nil && v.UnableHere() {
+			err = errUnable
 		}
-		w.SetStep(name)
-		v := r.Run(ctx, report.WithoutFault(todo[name]))
-		if ctx.Err() != nil || v.UnableHere() {
-			_ = os.RemoveAll(v.Evidence) // The run shows nothing.
-			break
+		if err == nil {
+			err = report.KeepWithout(dir, withoutFile(name), v)
 		}
-		if err := errors.Join(report.KeepWithout(dir, withoutFile(name), v), os.RemoveAll(v.Evidence)); err != nil {
-			return nil, err
-		}
-		w.Step("")
+		return name, err
+	}, func(_ *engine.Task, name string) error {
+		w.Step(name)
+		return nil
+	})
+	if err != nil && !errors.Is(err, engine.ErrInterrupted) && !errors.Is(err, errUnable) {
+		return nil, err
 	}
 	return report.SweptWithout(dir)
 }

@@ -5,12 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
-	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/foreign"
@@ -19,6 +15,7 @@ import (
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/repro/read"
 	"github.com/shimquake/shimquake/sweep"
+	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 	"github.com/shimquake/shimquake/sweep/triage"
@@ -27,16 +24,14 @@ import (
 // Search runs cases on a release until one shows the symptoms of a report. Each case
 // has one fault at one point, as in a sweep.
 type Search struct {
-	Engine   plan.Engine
-	Release  string
-	Report   read.Report
-	Quoted   []read.Observation
-	Known    []catalogue.Bug
-	For      time.Duration
-	Parallel int
-	Slots    *sweep.Slots
-	Out      string
-	Replays  int
+	Engine  *engine.Engine
+	Release string
+	Report  read.Report
+	Quoted  []read.Observation
+	Known   []catalogue.Bug
+	For     time.Duration
+	Out     string
+	Replays int
 	// Logged returns how many of the quoted messages a run has logged, and how similar its
 	// messages are to them, in hundredths of a message.
 	Logged func(harness.Verdict) (logged, alike int)
@@ -133,7 +128,7 @@ func (s Search) trace(ctx context.Context, o plan.Options) (p plan.Plan, err err
 	o.AsItIs = true
 	var failed *plan.TraceError
 	for range traceTries {
-		if p, err = plan.Make(ctx, s.Engine, o, s.Parallel); !errors.As(err, &failed) {
+		if p, err = plan.Make(ctx, s.Engine, o); !errors.As(err, &failed) {
 			return p, err
 		}
 	}
@@ -173,50 +168,39 @@ func (s Search) sweep(ctx context.Context, p plan.Plan, q *queue, until time.Tim
 	reported := progress.Begin(ctx, "searching "+s.Release, len(p.Specs), "cases")
 	defer reported.End()
 	reported.Until(until)
-	var mu sync.Mutex
 	var best *candidate
 	timer := time.NewTimer(0) // replaced at the first candidate
 	defer func() { timer.Stop() }()
-	g, running := errgroup.WithContext(running)
-	for range s.Slots.Worlds(s.Parallel) {
-		g.Go(func() error {
-			for {
-				mu.Lock()
-				i, ok := q.next()
-				mu.Unlock()
-				if !ok || running.Err() != nil {
-					return nil
-				}
-				c, err := p.Specs[i].Case(p.Containerd)
-				if err != nil {
-					return err
-				}
-				v := s.Slots.Run(running, s.Engine, c)
-				if running.Err() != nil { // the case was interrupted
-					return os.RemoveAll(v.Evidence)
-				}
-				mu.Lock()
-				found, err := s.take(p, q, i, v, res)
-				reported.Step(fmt.Sprintf("%d near; %s", res.Near, p.Specs[i].Last().Place()))
-				if found != nil && better(found, best, p) {
-					if best == nil { // a better candidate may come soon
-						timer = time.AfterFunc(betterWithin, stop)
-					}
-					best = found
-					if s.sure(found, res) {
-						stop()
-					}
-				}
-				mu.Unlock()
-				if err != nil {
-					return err
-				}
-			}
-		})
+	likeliest := func(yield func(int) bool) {
+		for i, ok := q.next(); ok && yield(i); i, ok = q.next() {
+		}
 	}
-	err := g.Wait()
-	if ctx.Err() != nil {
-		return best, ctx.Err()
+	type ran struct {
+		i       int
+		verdict harness.Verdict
+	}
+	err := engine.Each(running, s.Engine, likeliest, func(t *engine.Task, i int) (ran, error) {
+		c, err := p.Specs[i].Case(p.Containerd)
+		if err != nil {
+			return ran{}, err
+		}
+		v, err := t.Run(c)
+		return ran{i, v}, err
+	}, func(_ *engine.Task, r ran) error {
+		found, err := s.take(p, q, r.i, r.verdict, res)
+		reported.Step(fmt.Sprintf("%d near; %s", res.Near, p.Specs[r.i].Last().Place()))
+		if found != nil && better(found, best, p) {
+			if best == nil { // a better candidate may come soon
+				timer = time.AfterFunc(betterWithin, stop)
+			}
+			if best = found; s.sure(found, res) {
+				stop()
+			}
+		}
+		return err
+	})
+	if ctx.Err() == nil && errors.Is(err, engine.ErrInterrupted) { // the search has ended itself
+		err = nil
 	}
 	return best, err
 }
@@ -246,9 +230,6 @@ func (s Search) take(p plan.Plan, q *queue, i int, v harness.Verdict, res *Resul
 	}
 	if f.has > 0 {
 		res.Near++
-	}
-	if err := os.RemoveAll(v.Evidence); err != nil { // the best case runs again
-		return nil, fmt.Errorf("remove a case's evidence: %w", err)
 	}
 	return c, nil
 }
@@ -282,7 +263,7 @@ func (s Search) show(ctx context.Context, p plan.Plan, c *candidate, res *Result
 		return nil
 	}
 	report.New = report.New[:1]
-	m := sweep.Minimiser{Engine: s.Engine, Out: s.Out, Replays: s.Replays, Parallel: s.Parallel, Slots: s.Slots}
+	m := sweep.Minimiser{Engine: s.Engine, Out: s.Out, Replays: s.Replays}
 	if err := m.ShowAll(ctx, p, &report); err != nil {
 		return err
 	}

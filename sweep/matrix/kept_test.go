@@ -17,7 +17,7 @@ func journaled(t *testing.T, b catalogue.Bug, releases ...string) (dir, text str
 	t.Helper()
 	dir = t.TempDir()
 	run(t, Matrix{Bugs: []catalogue.Bug{b}, Dir: dir, Releases: releases,
-		Engine: engine(func(harness.Case) harness.Verdict { return held })})
+		Engine: faked(func(harness.Case) harness.Verdict { return held })})
 	b2, err := os.ReadFile(filepath.Join(dir, fileName))
 	if err != nil {
 		t.Fatal(err)

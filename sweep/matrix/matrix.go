@@ -5,20 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/progress"
-	"github.com/shimquake/shimquake/sweep"
+	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/journal"
-	"github.com/shimquake/shimquake/sweep/plan"
 )
-
-// ErrInterrupted reports that the run was interrupted before all cells had run.
-var ErrInterrupted = errors.New("interrupted")
 
 // Matrix describes a run of a matrix: bugs on releases.
 type Matrix struct {
@@ -27,12 +20,9 @@ type Matrix struct {
 	// Of has the releases for each bug, by the bug's id, if they differ from bug to bug.
 	// Default: Releases.
 	Of     map[string][]string
-	Engine plan.Engine
+	Engine *engine.Engine
 	// Dir is the folder of the journal, with which a killed run continues.
 	Dir string
-	// Parallel is how many cases work concurrently. Slots assigns processors to them.
-	Parallel int
-	Slots    *sweep.Slots
 	// Runs is the number of runs of each cell. With 0, it depends on how often the bug
 	// shows.
 	Runs int
@@ -57,7 +47,8 @@ func (m Matrix) works() (all []work) {
 }
 
 // Run runs the cells that the journal in Dir lacks. Kept counts the others. If the
-// context ends, Run returns ErrInterrupted, and the journal has the finished cells.
+// context ends, Run returns [engine.ErrInterrupted], and the journal has the finished
+// cells.
 func (m Matrix) Run(ctx context.Context) (t Table, err error) {
 	j, done, end, err := open(m.Dir)
 	if err != nil {
@@ -74,9 +65,6 @@ func (m Matrix) Run(ctx context.Context) (t Table, err error) {
 		return t, err
 	}
 	t = Table{Releases: m.Releases, Bugs: m.Bugs, Of: m.Of, Cells: map[Key]Cell{}, Build: build}
-	var mu sync.Mutex
-	g, running := errgroup.WithContext(ctx)
-	g.SetLimit(m.Slots.Worlds(m.Parallel))
 	var left []work
 	for _, w := range m.works() {
 		if c, ok := done[Key{w.bug.ID, w.release}]; ok && c.Digest == w.digest() {
@@ -92,43 +80,35 @@ func (m Matrix) Run(ctx context.Context) (t Table, err error) {
 	}
 	reported, differ := progress.Begin(ctx, "matrix", len(left), "cells"), 0
 	defer reported.End()
-	for _, w := range left {
-		g.Go(func() error {
-			c, err := m.cell(running, w)
-			if err != nil {
-				return err // this first error has ended the other cells
-			}
-			c.Build = build
-			mu.Lock()
-			defer mu.Unlock()
-			t.Cells[Key{w.bug.ID, w.release}] = c
-			if m.OnCell != nil {
-				m.OnCell(c)
-			}
-			if c.Differs() {
-				differ++
-			}
-			reported.Step(fmt.Sprintf("%d differ from the catalogue", differ))
-			return j.add(c)
-		})
-	}
-	return t, g.Wait()
+	return t, engine.Each(ctx, m.Engine, slices.Values(left), m.cell, func(_ *engine.Task, c Cell) error {
+		c.Build = build
+		t.Cells[c.Key()] = c
+		if m.OnCell != nil {
+			m.OnCell(c)
+		}
+		if c.Differs() {
+			differ++
+		}
+		reported.Step(fmt.Sprintf("%d differ from the catalogue", differ))
+		return j.add(c)
+	})
 }
 
 // cell runs one cell with the first case of the bug whose point the release has.
-func (m Matrix) cell(ctx context.Context, w work) (c Cell, err error) {
+func (m Matrix) cell(t *engine.Task, w work) (c Cell, err error) {
 	for _, w.c = range w.bug.Cases {
 		w.c.Containerd = w.release
-		if c, err = m.try(ctx, w, c); err != nil || c.Seen != NoPoint {
+		if c, err = m.try(t, w, c); err != nil || c.Seen != NoPoint {
 			break
 		}
 	}
+	t.Keep(c.Evidence)
 	return c, err
 }
 
 // try runs one case as often as needed. The cell before has the runs and histories of the
 // bug's earlier cases, and try keeps them.
-func (m Matrix) try(ctx context.Context, w work, before Cell) (Cell, error) {
+func (m Matrix) try(t *engine.Task, w work, before Cell) (Cell, error) {
 	c := Cell{Bug: w.bug.ID, Case: w.c.Name, Release: w.release, Expect: Expect(w.bug, w.release), Digest: w.digest(),
 		Took: before.Took, Histories: before.Histories}
 	want := m.Runs
@@ -136,12 +116,9 @@ func (m Matrix) try(ctx context.Context, w work, before Cell) (Cell, error) {
 		want = w.runs()
 	}
 	for !c.done(want) {
-		if ctx.Err() != nil {
-			return c, ErrInterrupted
-		}
-		v := m.Slots.Run(ctx, m.Engine, w.c)
-		if ctx.Err() != nil {
-			return c, ErrInterrupted // the run was interrupted, so its verdict has no meaning
+		v, err := t.Run(w.c)
+		if err != nil {
+			return c, err
 		}
 		s, why := w.judge(v)
 		c.add(s, why, v)

@@ -15,20 +15,24 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/sweep/engine"
 )
 
-// engine replaces a runner.
-type engine func(harness.Case) harness.Verdict
+// fake replaces a runner.
+type fake func(harness.Case) harness.Verdict
 
-func (e engine) Run(_ context.Context, c harness.Case) harness.Verdict {
+func (e fake) Run(_ context.Context, c harness.Case) harness.Verdict {
 	v := e(c)
 	v.Case, v.Version = c, c.Containerd
 	return v
 }
 
-func (e engine) Trace(context.Context, harness.Case) (harness.Trace, error) {
+func (e fake) Trace(context.Context, harness.Case) (harness.Trace, error) {
 	return harness.Trace{}, errors.New("a matrix traces nothing")
 }
+
+// faked returns an engine whose runs return the verdicts of a function.
+func faked(f func(harness.Case) harness.Verdict) *engine.Engine { return engine.New(fake(f), 2) }
 
 func left(facts ...string) harness.Verdict {
 	parsed, err := fact.ParseAll(facts)
@@ -79,7 +83,6 @@ func run(t *testing.T, m Matrix) Table {
 	if len(m.Releases) == 0 {
 		m.Releases = []string{"v2.3.7", "v2.4.2"}
 	}
-	m.Parallel = 2
 	tab, err := m.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +114,7 @@ func TestCells(t *testing.T) {
 		"a machine that cannot do it": {problem(harness.ByMachine), held, "bad, INVALID | ok, held", 3},
 	} {
 		b := bug(t)
-		tab := run(t, Matrix{Bugs: []catalogue.Bug{b}, Engine: engine(func(k harness.Case) harness.Verdict {
+		tab := run(t, Matrix{Bugs: []catalogue.Bug{b}, Engine: faked(func(k harness.Case) harness.Verdict {
 			if k.Containerd == "v2.3.7" {
 				return c.old
 			}
@@ -143,7 +146,7 @@ func TestAnUntestedRelease(t *testing.T) {
 		"a fault that did not fire": {seen, problem(harness.ByMiss), "?, INVALID", 0, 3},
 	} {
 		tab := run(t, Matrix{Bugs: []catalogue.Bug{c.bug}, Releases: []string{"v2.3.7"},
-			Engine: engine(func(harness.Case) harness.Verdict { return c.v })})
+			Engine: faked(func(harness.Case) harness.Verdict { return c.v })})
 		if got := tab.word(c.bug, "v2.3.7"); got != c.want || tab.Status() != c.status ||
 			strings.Count(tab.String(), "NOT KNOWN: ") != c.news {
 			t.Errorf("%s: %q, status %d; want %q, %d\n%s", name, got, tab.Status(), c.want, c.status, tab)
@@ -166,7 +169,7 @@ func TestTheNextCaseIsTried(t *testing.T) {
 	})
 	tab := run(t, Matrix{Bugs: []catalogue.Bug{b}, Releases: []string{"v2.3.7"},
 		Histories: kept,
-		Engine: engine(func(k harness.Case) harness.Verdict {
+		Engine: faked(func(k harness.Case) harness.Verdict {
 			if k.Name == "first" {
 				return problem(harness.ByInput)
 			}
@@ -183,7 +186,7 @@ func TestWhatComesBesidesIsNotTheBug(t *testing.T) {
 	b := bug(t, "left: [shim task=none]", "left: [shim task=none]\nmay: [shim task=RUNNING]")
 	for alone, want := range map[bool]string{true: "bad, HELD", false: "bad, shown"} {
 		tab := run(t, Matrix{Bugs: []catalogue.Bug{b}, Releases: []string{"v2.3.7"},
-			Engine: engine(func(harness.Case) harness.Verdict {
+			Engine: faked(func(harness.Case) harness.Verdict {
 				v := left("task=RUNNING")
 				if !alone {
 					v.Findings = append(v.Findings, left("task=none").Findings...)
@@ -200,7 +203,7 @@ func TestWhatComesBesidesIsNotTheBug(t *testing.T) {
 func TestARaceRunsMoreThanOnce(t *testing.T) {
 	var n atomic.Int64
 	b := bug(t, "20 of 20", "10 of 20")
-	tab := run(t, Matrix{Bugs: []catalogue.Bug{b}, Engine: engine(func(k harness.Case) harness.Verdict {
+	tab := run(t, Matrix{Bugs: []catalogue.Bug{b}, Engine: faked(func(k harness.Case) harness.Verdict {
 		if k.Containerd == "v2.3.7" && n.Add(1) == 3 {
 			return left("task=none")
 		}
@@ -218,7 +221,7 @@ func TestARaceRunsMoreThanOnce(t *testing.T) {
 func TestResume(t *testing.T) {
 	dir, b := t.TempDir(), bug(t)
 	var ran atomic.Int64
-	e := engine(func(k harness.Case) harness.Verdict {
+	e := faked(func(k harness.Case) harness.Verdict {
 		ran.Add(1)
 		if k.Containerd == "v2.3.7" {
 			return left("task=none")
@@ -259,7 +262,7 @@ func TestInvalidCellsAreRunAgain(t *testing.T) {
 	dir, b := t.TempDir(), bug(t)
 	var ran atomic.Int64
 	m := Matrix{Bugs: []catalogue.Bug{b}, Dir: dir, Releases: []string{"v2.4.2"},
-		Engine: engine(func(harness.Case) harness.Verdict {
+		Engine: faked(func(harness.Case) harness.Verdict {
 			if ran.Add(1) == 1 {
 				return problem(harness.ByMiss)
 			}
@@ -293,10 +296,10 @@ func TestTwoOfOneFolder(t *testing.T) {
 
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	m := Matrix{Bugs: []catalogue.Bug{bug(t)}, Releases: []string{"v2.3.7"}, Dir: t.TempDir(), Parallel: 1,
-		Engine: engine(func(harness.Case) harness.Verdict { cancel(); return held })}
+	m := Matrix{Bugs: []catalogue.Bug{bug(t)}, Releases: []string{"v2.3.7"}, Dir: t.TempDir(),
+		Engine: faked(func(harness.Case) harness.Verdict { cancel(); return held })}
 	tab, err := m.Run(ctx)
-	if !errors.Is(err, ErrInterrupted) || len(tab.Cells) != 0 {
+	if !errors.Is(err, engine.ErrInterrupted) || len(tab.Cells) != 0 {
 		t.Errorf("%v, %d cells: what a run showed that was ended is nothing", err, len(tab.Cells))
 	}
 }
@@ -304,7 +307,7 @@ func TestInterrupted(t *testing.T) {
 func TestTableFits(t *testing.T) {
 	tab := run(
 		t,
-		Matrix{Bugs: []catalogue.Bug{bug(t)}, Engine: engine(func(harness.Case) harness.Verdict { return held }),
+		Matrix{Bugs: []catalogue.Bug{bug(t)}, Engine: faked(func(harness.Case) harness.Verdict { return held }),
 			Releases: []string{"v1.6.36", "v1.7.35", "v2.0.14", "v2.1.9", "v2.2.9", "v2.3.7", "v2.4.0", "v2.4.2"}},
 	)
 	for line := range strings.Lines(tab.String()) {
@@ -324,7 +327,7 @@ func TestEachBugOnItsOwnReleases(t *testing.T) {
 	one, two := bug(t), bug(t, "id: b", "id: c", "name: b", "name: c", "v2.4.0", "v2.4.1")
 	of := map[string][]string{"b": one.Releases.Ends(), "c": two.Releases.Ends()}
 	table := run(t, Matrix{Bugs: []catalogue.Bug{one, two}, Releases: []string{"v2.3.7", "v2.4.0", "v2.4.1"}, Of: of,
-		Engine: engine(func(c harness.Case) harness.Verdict {
+		Engine: faked(func(c harness.Case) harness.Verdict {
 			if c.Containerd == "v2.3.7" {
 				return left("task=none")
 			}
@@ -349,9 +352,9 @@ func TestAFailedCellEndsTheOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	var ran atomic.Int64
-	m := Matrix{Bugs: []catalogue.Bug{bug(t)}, Dir: t.TempDir(), Parallel: 1, Histories: histories,
+	m := Matrix{Bugs: []catalogue.Bug{bug(t)}, Dir: t.TempDir(), Histories: histories,
 		Releases: []string{"v1.7.35", "v2.0.14", "v2.1.9", "v2.2.9", "v2.3.7", "v2.4.2"},
-		Engine: engine(func(harness.Case) harness.Verdict {
+		Engine: engine.New(fake(func(harness.Case) harness.Verdict {
 			if ran.Add(1) == 1 {
 				if err := histories.Close(); err != nil { // no history can be kept any more
 					t.Error(err)
@@ -360,8 +363,8 @@ func TestAFailedCellEndsTheOthers(t *testing.T) {
 			v := held
 			v.History = &harness.History{}
 			return v
-		})}
-	if _, err := m.Run(t.Context()); err == nil || errors.Is(err, ErrInterrupted) || ran.Load() != 1 {
+		}), 1)}
+	if _, err := m.Run(t.Context()); err == nil || errors.Is(err, engine.ErrInterrupted) || ran.Load() != 1 {
 		t.Errorf("%d cells ran; %v", ran.Load(), err)
 	}
 }
@@ -379,7 +382,7 @@ func TestATornHistoryIsCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(t, Matrix{Bugs: []catalogue.Bug{bug(t)}, Dir: dir, Releases: []string{"v2.4.2"}, Histories: histories,
-		Engine: engine(func(harness.Case) harness.Verdict { return held })})
+		Engine: faked(func(harness.Case) harness.Verdict { return held })})
 	if text, err := os.ReadFile(name); err != nil || strings.Contains(string(text), "torn") {
 		t.Errorf("%q, %v", text, err)
 	}

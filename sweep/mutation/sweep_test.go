@@ -15,6 +15,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/sweep"
+	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 	"github.com/shimquake/shimquake/sweep/triage"
@@ -99,10 +100,11 @@ func (t *Tester) sweep(ctx context.Context, m Mutation, s Scope) (Swept, error) 
 	if err := t.Runner.Prepare(ctx, o.Containerd); err != nil {
 		return Swept{}, err
 	}
-	_, err = plan.CheckPlain(ctx, t.Runner, o, nil, cmp.Or(t.Parallel, worlds))
+	e := engine.New(t.Runner, cmp.Or(t.Parallel, worlds))
+	_, err = plan.CheckPlain(ctx, e, o, nil)
 	var p plan.Plan
 	if err == nil {
-		p, err = plan.Make(ctx, t.Runner, o, cmp.Or(t.Parallel, worlds))
+		p, err = plan.Make(ctx, e, o)
 	}
 	var trace *plan.TraceError
 	if errors.As(err, &trace) {
@@ -121,7 +123,7 @@ func (t *Tester) sweep(ctx context.Context, m Mutation, s Scope) (Swept, error) 
 	defer end()
 	fresh := 0
 	results, err := sweep.Schedule{
-		Engine: t.Runner, Head: head, Journal: j, Parallel: cmp.Or(t.Parallel, worlds),
+		Engine: e, Head: head, Journal: j,
 		OnResult: func(r journal.Result) {
 			if alone := triage.NewReport(head, []journal.Result{r}, catalogue.Excuses()); len(alone.New) > 0 {
 				if fresh++; fresh >= cmp.Or(t.Enough, 5) && m.ID != Untouched.ID {
@@ -131,15 +133,14 @@ func (t *Tester) sweep(ctx context.Context, m Mutation, s Scope) (Swept, error) 
 		},
 	}.Run(until)
 	swept := Swept{Report: triage.NewReport(head, results, catalogue.Excuses())}
-	if errors.Is(err, sweep.ErrInterrupted) && ctx.Err() == nil {
+	if errors.Is(err, engine.ErrInterrupted) && ctx.Err() == nil {
 		swept.Cut, err = true, nil
 	}
 	if err := errors.Join(err, j.Close()); err != nil {
 		return Swept{}, err
 	}
 	if !swept.Cut {
-		show := sweep.Minimiser{Engine: t.Runner, Out: out, Replays: replays, Once: m.ID != Untouched.ID,
-			Parallel: cmp.Or(t.Parallel, worlds)}
+		show := sweep.Minimiser{Engine: e, Out: out, Replays: replays, Once: m.ID != Untouched.ID}
 		if err := show.ShowAll(ctx, p, &swept.Report); err != nil {
 			return Swept{}, err
 		}

@@ -11,11 +11,10 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/spelling"
+	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
@@ -40,8 +39,7 @@ func Kinds() (names []string) {
 
 // Make plans pairs of some kinds, or of "all". Of the options it uses only Containerd and
 // Points, which must match the point of the last fault.
-func Make(ctx context.Context, e plan.Engine, o plan.Options, names []string,
-	parallel int) (plan.Plan, error) {
+func Make(ctx context.Context, e *engine.Engine, o plan.Options, names []string) (plan.Plan, error) {
 	o = o.WithDefaults()
 	if slices.Contains(names, "all") {
 		names = Kinds()
@@ -55,7 +53,7 @@ func Make(ctx context.Context, e plan.Engine, o plan.Options, names []string,
 	p.Options = strings.TrimSpace("--pairs " + strings.Join(names, ",") + " " + o.Narrowed())
 	reported := progress.Begin(ctx, "planning pairs", 0, "traces")
 	defer reported.End()
-	w := &pairing{ctx: ctx, engine: e, containerd: o.Containerd, parallel: max(parallel, 1), reported: reported}
+	w := &pairing{ctx: ctx, engine: e, containerd: o.Containerd, reported: reported}
 	before := 0
 	for _, kind := range kinds {
 		if !slices.Contains(names, kind.name) {
@@ -85,9 +83,8 @@ const runs = 3
 // pairing has what the kinds of pairs need to plan their cases.
 type pairing struct {
 	ctx        context.Context
-	engine     plan.Engine
+	engine     *engine.Engine
 	containerd string
-	parallel   int // the number of concurrent traces
 	reported   *progress.Work
 }
 
@@ -103,16 +100,11 @@ type after struct {
 // all runs have a hit.
 func (w *pairing) faultless(workload string) (passes []plan.Hit, steady func(plan.Hit) bool, err error) {
 	all := make([][]plan.Hit, runs)
-	var g errgroup.Group
-	g.SetLimit(w.parallel)
-	for i := range all {
-		g.Go(func() (err error) {
-			all[i], err = plan.Trace(w.ctx, w.engine, plan.Options{Containerd: w.containerd}, workload)
-			w.reported.Step("without a fault")
-			return err
-		})
-	}
-	if err := g.Wait(); err != nil {
+	err = plan.TraceAll(w.ctx, w.engine, w.reported, runs, func(t *engine.Task, i int) (err error) {
+		all[i], err = plan.Trace(t, plan.Options{Containerd: w.containerd}, workload)
+		return err
+	})
+	if err != nil {
 		return nil, nil, err
 	}
 	passes = common(all)
@@ -148,30 +140,18 @@ func common(all [][]plan.Hit) []plan.Hit {
 // list of a run that does not reach the first fault is nil.
 func (w *pairing) follow(firsts []plan.Spec, n int) ([]after, error) {
 	out := make([]after, len(firsts))
-	w.reported.SetRemaining(len(firsts) * n)
-	var g errgroup.Group
-	g.SetLimit(w.parallel)
 	for i, first := range firsts {
 		out[i] = after{first, make([][]plan.Hit, n)}
-		for k := range n {
-			g.Go(func() error {
-				var err error
-				out[i].later[k], err = w.later(first)
-				w.reported.Step("after a first fault")
-				return err
-			})
+	}
+	err := plan.TraceAll(w.ctx, w.engine, w.reported, len(firsts)*n, func(t *engine.Task, i int) error {
+		a := out[i/n]
+		all, at, err := plan.TraceAfter(t, w.containerd, a.first)
+		if err == nil && all != nil {
+			a.later[i%n] = all[at+1:]
 		}
-	}
-	return out, g.Wait()
-}
-
-// later returns the hits of a case after its fault, or nil if the fault does not fire.
-func (w *pairing) later(first plan.Spec) ([]plan.Hit, error) {
-	all, at, err := plan.TraceAfter(w.ctx, w.engine, w.containerd, first)
-	if err != nil || all == nil {
-		return nil, err
-	}
-	return all[at+1:], nil
+		return err
+	})
+	return out, err
 }
 
 // spot is a point on a path.

@@ -12,6 +12,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/spelling"
+	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
@@ -69,7 +70,7 @@ func TestRecoveryCrashesEachPointOfARecovery(t *testing.T) {
 		parses + " 1*crash": append(plain[:3:3], went(boot, 2, "load"), went(loads, 1, "load")),
 		// removes is not reached again: it is planned alone, if at all.
 	}}
-	got, err := (&pairing{ctx: t.Context(), engine: e, parallel: 2}).recovery()
+	got, err := (&pairing{ctx: t.Context(), engine: engine.New(e, 2)}).recovery()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func TestShimPairsGoInEitherOrder(t *testing.T) {
 		serves + " 1*crash": {plain[0], plain[1],
 			went(removes, 1, "create"), went(removed, 1, "create"), went(deletes, 1, "delete")},
 	}}
-	got, err := (&pairing{ctx: t.Context(), engine: e, parallel: 2}).shim()
+	got, err := (&pairing{ctx: t.Context(), engine: engine.New(e, 2)}).shim()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +112,7 @@ func TestClientsPairs(t *testing.T) {
 		went(boot, 1, "load"), went(creates, 1, "create"), went(deletes, 1, "delete"), went(held, 1, "delete"),
 		went(deletes, 2, "delete"), went(held, 2, "delete"), went(loads, 1, "delete"),
 		went(answers, 1, "delete"), went(removes, 1, "delete")}}}
-	w := &pairing{ctx: t.Context(), engine: e, parallel: 2}
+	w := &pairing{ctx: t.Context(), engine: engine.New(e, 2)}
 	retry, err := w.retry()
 	deleters, err2 := w.concurrentDeletes()
 	if err := errors.Join(err, err2); err != nil {
@@ -155,7 +156,7 @@ func TestAPointIsPairedWithAFewFirstsOnly(t *testing.T) {
 }
 
 func TestUnknownPairs(t *testing.T) {
-	_, err := Make(t.Context(), &tracer{}, plan.Options{}, []string{"recover"}, 2)
+	_, err := Make(t.Context(), engine.New(&tracer{}, 2), plan.Options{}, []string{"recover"})
 	var u *spelling.UnknownError
 	if !errors.As(err, &u) || u.Nearest != "recovery" {
 		t.Errorf("%v", err)

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"context"
 	"fmt"
 	"os"
 
@@ -9,6 +8,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/quote"
+	"github.com/shimquake/shimquake/sweep/engine"
 )
 
 // again is the number of further runs after a finding that may be a race.
@@ -18,28 +18,28 @@ const again = 4
 // verdict that decided it. A run is acceptable if it held. It is also acceptable if it
 // shows only a known race of its release on a busy machine, and each further run holds.
 // orLostByChance reports such a race on stderr.
-func orLostByChance(ctx context.Context, v harness.Verdict, workload []string,
-	run func() harness.Verdict) (harness.Verdict, bool) {
+func orLostByChance(t *engine.Task, v harness.Verdict, workload []string,
+	run func() (harness.Verdict, error)) (harness.Verdict, bool, error) {
 	if v.Outcome != harness.Violated {
-		return v, v.Outcome == harness.Held
+		return v, v.Outcome == harness.Held, nil
 	}
 	id := catalogue.ByChance(catalogue.Excuses(), v.Version, workload, v.Violations())
 	if id == "" {
-		return v, false
+		return v, false, nil
 	}
 	for range again {
-		switch next := run(); {
-		case ctx.Err() != nil:
-			return v, true // the caller reports the end of ctx
+		switch next, err := run(); {
+		case err != nil:
+			return v, false, err
 		case next.Outcome == harness.Violated:
-			return next, false
+			return next, false, nil
 		case next.Outcome != harness.Held:
-			return v, false
+			return v, false, nil
 		}
 	}
 	var b quote.Text
 	b.Line("shimquake: %s: shows %s without a fault, a known race of %s on a busy machine; "+
 		"it held in %d of %d further runs", v.Case.Name, id, v.Version, again, again)
-	fmt.Fprint(progress.Writer(ctx, os.Stderr), b.String())
-	return v, true
+	fmt.Fprint(progress.Writer(t.Context(), os.Stderr), b.String())
+	return v, true, nil
 }

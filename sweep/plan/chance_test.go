@@ -7,9 +7,10 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/sweep/engine"
 )
 
-// inTurn is an engine that returns the given verdicts, one in each run.
+// inTurn is a Runner that returns the given verdicts, one in each run.
 type inTurn struct {
 	verdicts []harness.Verdict
 	runs     int
@@ -30,11 +31,32 @@ func (e *inTurn) Trace(ctx context.Context, c harness.Case) (harness.Trace, erro
 	return harness.Trace{Verdict: v}, nil
 }
 
+// task calls a function with a task of a runner.
+func task(t *testing.T, r engine.Runner, work func(*engine.Task) error) error {
+	t.Helper()
+	return engine.Each(t.Context(), engine.New(r, 1), engine.Indexes(1),
+		func(task *engine.Task, _ int) (int, error) { return 0, work(task) }, func(*engine.Task, int) error { return nil })
+}
+
+// held checks that the workload holds without a fault, and hitsOf traces it.
+func held(t *testing.T, r engine.Runner, workload string) error {
+	return task(t, r, func(task *engine.Task) error { return CheckFaultless(task, "v2.4.2", workload) })
+}
+
+func hitsOf(t *testing.T, r engine.Runner, workload string) (hits []Hit, err error) {
+	err = task(t, r, func(task *engine.Task) (err error) {
+		hits, err = Trace(task, Options{Containerd: "v2.4.2"}, workload)
+		return err
+	})
+	return hits, err
+}
+
 // A run without a fault may show a known race of a busy machine, and nothing else.
 func TestWhatIsLostByChance(t *testing.T) {
 	const late = "event event=late topic=/tasks/exit after=/tasks/delete"
 	type turns = []harness.Verdict
-	held, unproven := harness.Verdict{Outcome: harness.Held}, harness.Verdict{Outcome: harness.Invalid, Version: "v2.4.2"}
+	holds := harness.Verdict{Outcome: harness.Held}
+	unproven := harness.Verdict{Outcome: harness.Invalid, Version: "v2.4.2"}
 	violated := func(release string, found ...string) harness.Verdict {
 		v := harness.Verdict{Outcome: harness.Violated, Version: release}
 		for _, m := range finding.MustMatches(found...) {
@@ -42,13 +64,13 @@ func TestWhatIsLostByChance(t *testing.T) {
 		}
 		return v
 	}
-	task := &inTurn{verdicts: turns{violated("v2.4.2", late), held}}
-	if err := CheckFaultless(t.Context(), task, "v2.4.2", "task"); err == nil || task.runs != 1 {
-		t.Errorf("a task's client waits for the event: %v after %d runs", err, task.runs)
+	once := &inTurn{verdicts: turns{violated("v2.4.2", late), holds}}
+	if err := held(t, once, "task"); err == nil || once.runs != 1 {
+		t.Errorf("a task's client waits for the event: %v after %d runs", err, once.runs)
 	}
 	other := &inTurn{verdicts: turns{violated("v2.4.2", late), violated("v2.4.2", "shim task=none")}}
 	var says *TraceError
-	_, err := Trace(t.Context(), other, Options{Containerd: "v2.4.2"}, "cri")
+	_, err := hitsOf(t, other, "cri")
 	if !errors.As(err, &says) || !says.Verdict.Has(finding.ClassShim) {
 		t.Errorf("the second finding is not reported: %v", err)
 	}
@@ -57,21 +79,21 @@ func TestWhatIsLostByChance(t *testing.T) {
 		runs     int
 		fails    bool
 	}{
-		"it holds":                       {turns{held}, 1, false},
-		"a race that does not come back": {turns{violated("v2.4.2", late), held}, 1 + again, false},
+		"it holds":                       {turns{holds}, 1, false},
+		"a race that does not come back": {turns{violated("v2.4.2", late), holds}, 1 + again, false},
 		"it comes each time":             {turns{violated("v2.4.2", late)}, 2, true},
-		"it comes again later": {turns{violated("v2.4.2", late), held, held, held, violated("v2.4.2", late)},
+		"it comes again later": {turns{violated("v2.4.2", late), holds, holds, holds, violated("v2.4.2", late)},
 			1 + again, true},
 		"then nothing is proven":                 {turns{violated("v2.4.2", late), unproven}, 2, true},
-		"a release that is not known to have it": {turns{violated("v2.3.7", late), held}, 1, true},
-		"something else beside it":               {turns{violated("v2.4.2", late, "shim task=none"), held}, 1, true},
-		"any late event":                         {turns{violated("v2.4.2", "event event=late"), held}, 1, true},
-		"nothing was proven":                     {turns{unproven, held}, 1, true},
+		"a release that is not known to have it": {turns{violated("v2.3.7", late), holds}, 1, true},
+		"something else beside it":               {turns{violated("v2.4.2", late, "shim task=none"), holds}, 1, true},
+		"any late event":                         {turns{violated("v2.4.2", "event event=late"), holds}, 1, true},
+		"nothing was proven":                     {turns{unproven, holds}, 1, true},
 	} {
-		for how, run := range map[string]func(Engine) error{
-			"hold": func(e Engine) error { return CheckFaultless(t.Context(), e, "v2.4.2", "cri") },
-			"trace": func(e Engine) error {
-				_, err := Trace(t.Context(), e, Options{Containerd: "v2.4.2"}, "cri")
+		for how, run := range map[string]func(engine.Runner) error{
+			"hold": func(e engine.Runner) error { return held(t, e, "cri") },
+			"trace": func(e engine.Runner) error {
+				_, err := hitsOf(t, e, "cri")
 				return err
 			},
 		} {
@@ -99,9 +121,16 @@ func TestAGroupOfASlowMachine(t *testing.T) {
 	for _, grouped := range []bool{true, false} {
 		e := &inTurn{verdicts: []harness.Verdict{lost, {Outcome: harness.Held}}}
 		c := harness.Case{Name: "x", Workload: harness.Workload{Grouped: grouped}}
-		run := func() harness.Verdict { return e.Run(t.Context(), c) }
-		if v, ok := orLostByChance(t.Context(), run(), plainLike(c.Workload), run); ok != grouped {
-			t.Errorf("grouped %v: %v, %v", grouped, ok, v)
+		err := task(t, e, func(task *engine.Task) error {
+			run := func() (harness.Verdict, error) { return task.Run(c) }
+			first, _ := run()
+			if v, ok, err := orLostByChance(task, first, plainLike(c.Workload), run); ok != grouped || err != nil {
+				t.Errorf("grouped %v: %v, %v, %v", grouped, ok, v, err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -8,61 +8,50 @@ import (
 	"io"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/weave"
 	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/progress"
+	"github.com/shimquake/shimquake/sweep/engine"
 )
 
 // traceRuns is the number of traces of each workload. Goroutines race, and the plan marks
 // the hits that only some runs have.
 const traceRuns = 6
 
-// Make runs and traces the workloads on the subject, at most parallel at once, and makes
-// the plan.
-func Make(ctx context.Context, e Engine, o Options, parallel int) (Plan, error) {
+// Make runs and traces the workloads on the subject, and makes the plan.
+func Make(ctx context.Context, e *engine.Engine, o Options) (Plan, error) {
 	o = o.WithDefaults()
 	if err := o.Check(); err != nil {
 		return Plan{}, err
 	}
 	names := append(slices.Clone(o.Workloads), o.further()...)
 	traces := make([]Traces, len(names))
-	total := len(o.Workloads)*(1+traceRuns) + (len(names)-len(o.Workloads))*furtherRuns
-	w := progress.Begin(ctx, "tracing the workloads of the plan", total, "runs")
-	defer w.End()
-	var g errgroup.Group
-	g.SetLimit(max(parallel, 1))
+	var runs []func(*engine.Task) error
 	for i, name := range names {
-		further := i >= len(o.Workloads)
-		runs := traceRuns
-		if further {
-			runs = furtherRuns
+		n := furtherRuns
+		if i < len(o.Workloads) {
+			n = traceRuns
+			if !o.AsItIs {
+				runs = append(runs, func(t *engine.Task) error { return CheckFaultless(t, o.Containerd, name) })
+			}
 		}
-		traces[i] = Traces{Workload: name, Runs: make([][]Hit, runs)}
-		if !further {
-			g.Go(func() error {
-				defer w.Step("")
-				if o.AsItIs {
-					return nil
-				}
-				return CheckFaultless(ctx, e, o.Containerd, name)
-			})
-		}
-		for n := range runs {
-			g.Go(func() (err error) {
-				traces[i].Runs[n], err = Trace(ctx, e, o, name)
-				w.Step("")
+		traces[i] = Traces{Workload: name, Runs: make([][]Hit, n)}
+		for k := range n {
+			runs = append(runs, func(t *engine.Task) (err error) {
+				traces[i].Runs[k], err = Trace(t, o, name)
 				return err
 			})
 		}
 	}
-	if err := g.Wait(); err != nil {
+	w := progress.Begin(ctx, "tracing the workloads of the plan", 0, "runs")
+	defer w.End()
+	err := TraceAll(ctx, e, w, len(runs), func(t *engine.Task, i int) error { return runs[i](t) })
+	if err != nil {
 		return Plan{}, err
 	}
-	after, err := traceDeaths(ctx, e, o.Containerd, o.deaths(traces[:len(o.Workloads)]), parallel, w)
+	after, err := traceDeaths(ctx, e, o.Containerd, o.deaths(traces[:len(o.Workloads)]), w)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -77,26 +66,28 @@ func Make(ctx context.Context, e Engine, o Options, parallel int) (Plan, error) 
 	return p.Complete(ctx)
 }
 
+// TraceAll calls a function n times, to trace n cases.
+func TraceAll(ctx context.Context, e *engine.Engine, w *progress.Work, n int,
+	trace func(t *engine.Task, i int) error) error {
+	w.SetRemaining(n)
+	return engine.Each(ctx, e, engine.Indexes(n), func(t *engine.Task, i int) (int, error) { return i, trace(t, i) },
+		func(*engine.Task, int) error { w.Step(""); return nil })
+}
+
 // traceDeaths traces each of these cases furtherRuns times. It omits a case whose fault
 // does not fire in each run.
-func traceDeaths(ctx context.Context, e Engine, containerd string, cases []Spec, parallel int,
+func traceDeaths(ctx context.Context, e *engine.Engine, containerd string, cases []Spec,
 	w *progress.Work) ([]Traces, error) {
 	all := make([]Traces, len(cases))
-	w.SetRemaining(len(cases) * furtherRuns)
-	var g errgroup.Group
-	g.SetLimit(max(parallel, 1))
 	for i, s := range cases {
 		fault := s.Last()
 		all[i] = Traces{Workload: s.Workload, Runs: make([][]Hit, furtherRuns), After: &fault}
-		for n := range furtherRuns {
-			g.Go(func() (err error) {
-				all[i].Runs[n], _, err = TraceAfter(ctx, e, containerd, s)
-				w.Step("")
-				return err
-			})
-		}
 	}
-	err := g.Wait()
+	err := TraceAll(ctx, e, w, len(cases)*furtherRuns, func(t *engine.Task, i int) (err error) {
+		of := all[i/furtherRuns].Runs
+		of[i%furtherRuns], _, err = TraceAfter(t, containerd, cases[i/furtherRuns])
+		return err
+	})
 	return slices.DeleteFunc(all, func(t Traces) bool {
 		return slices.ContainsFunc(t.Runs, func(run []Hit) bool { return run == nil })
 	}), err

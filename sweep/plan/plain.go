@@ -4,11 +4,10 @@ import (
 	"context"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/plain"
 	"github.com/shimquake/shimquake/progress"
+	"github.com/shimquake/shimquake/sweep/engine"
 )
 
 // plainLike returns the workloads of sweeps whose known findings may also show in this
@@ -22,12 +21,11 @@ func plainLike(w harness.Workload) []string {
 }
 
 // CheckPlain runs the plain cases and the cases of `more`, which have no fault. It runs
-// only cases with an API that the options' workloads use, and at most parallel at once.
-// Each case must hold, or show only known bugs of the release. If one does not, the error
-// is a *TraceError. CheckPlain returns the verdicts of the cases that this machine cannot
-// run.
-func CheckPlain(ctx context.Context, e Engine, o Options, more []harness.Case, parallel int) (
-	[]harness.Verdict, error) {
+// only cases with an API that the options' workloads use. Each case must hold, or show
+// only known bugs of the release. If one does not, the error is a *TraceError. CheckPlain
+// returns the verdicts of the cases that this machine cannot run.
+func CheckPlain(ctx context.Context, e *engine.Engine, o Options, more []harness.Case) (
+	unable []harness.Verdict, err error) {
 	o = o.WithDefaults()
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -38,31 +36,24 @@ func CheckPlain(ctx context.Context, e Engine, o Options, more []harness.Case, p
 	})
 	w := progress.Begin(ctx, "cases without a fault", len(cases), "cases")
 	defer w.End()
-	verdicts := make([]harness.Verdict, len(cases))
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(max(parallel, 1))
-	for i, c := range cases {
-		g.Go(func() error {
-			if err := ctx.Err(); err != nil { // the context ended while the case waited for its turn
-				return err
-			}
-			c.Containerd = o.Containerd
-			v := e.Run(ctx, c)
-			if ended := ctx.Err(); ended != nil {
-				return ended // the verdict of an interrupted run has no meaning
-			}
-			if verdicts[i] = v; v.UnableHere() || v.Outcome != harness.Held && v.CompareWithKnown() == nil {
-				w.Step("")
-				return nil
-			}
-			rerun := func() harness.Verdict { return e.Run(ctx, c) }
-			if v, ok := orLostByChance(ctx, v, plainLike(c.Workload), rerun); !ok {
-				return &TraceError{c.Name, v}
-			}
-			w.Step("")
-			return ctx.Err()
-		})
-	}
-	err := g.Wait()
-	return slices.DeleteFunc(verdicts, func(v harness.Verdict) bool { return !v.UnableHere() }), err
+	err = engine.Each(ctx, e, slices.Values(cases), func(t *engine.Task, c harness.Case) (harness.Verdict, error) {
+		c.Containerd = o.Containerd
+		v, err := t.Run(c)
+		if err != nil || v.UnableHere() || v.Outcome != harness.Held && v.CompareWithKnown() == nil {
+			return v, err
+		}
+		v, ok, err := orLostByChance(t, v, plainLike(c.Workload), func() (harness.Verdict, error) { return t.Run(c) })
+		if err == nil && !ok {
+			t.Keep(v.Evidence)
+			err = &TraceError{c.Name, v}
+		}
+		return v, err
+	}, func(_ *engine.Task, v harness.Verdict) error {
+		if v.UnableHere() {
+			unable = append(unable, v)
+		}
+		w.Step("")
+		return nil
+	})
+	return unable, err
 }

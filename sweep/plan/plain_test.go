@@ -8,12 +8,13 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/plain"
+	"github.com/shimquake/shimquake/sweep/engine"
 )
 
-// verdicts is an engine that returns the verdict of each case by its name, and held if it
+// verdicts is a Runner that returns the verdict of each case by its name, and held if it
 // has none.
 type verdicts struct {
-	Engine
+	engine.Runner
 	by   map[string]harness.Verdict
 	mu   sync.Mutex
 	apis map[harness.API]int // how many cases of each API were run
@@ -53,7 +54,7 @@ func TestHoldPlain(t *testing.T) {
 			if tt.verdict != nil {
 				e.by[name] = *tt.verdict
 			}
-			unable, err := CheckPlain(t.Context(), e, tt.options, nil, 1)
+			unable, err := CheckPlain(t.Context(), engine.New(e, 1), tt.options, nil)
 			if (err != nil) != tt.fails || len(unable) != tt.unable {
 				t.Errorf("%v, %d that the machine cannot run", err, len(unable))
 			}
@@ -75,9 +76,9 @@ func TestHoldPlain(t *testing.T) {
 func TestHoldPlainIsEnded(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	end()
-	_, err := CheckPlain(ctx, &verdicts{apis: map[harness.API]int{}}, Options{}, nil, 2)
+	_, err := CheckPlain(ctx, engine.New(&verdicts{apis: map[harness.API]int{}}, 2), Options{}, nil)
 	var trace *TraceError
-	if !errors.Is(err, context.Canceled) || errors.As(err, &trace) {
+	if !errors.Is(err, engine.ErrInterrupted) || errors.As(err, &trace) {
 		t.Error(err)
 	}
 }
@@ -86,7 +87,7 @@ func TestHoldPlainIsEnded(t *testing.T) {
 func TestHoldPlainRunsMore(t *testing.T) {
 	for outcome, fails := range map[harness.Outcome]bool{harness.Held: false, harness.Violated: true} {
 		e := &verdicts{by: map[string]harness.Verdict{"more": {Outcome: outcome}}, apis: map[harness.API]int{}}
-		_, err := CheckPlain(t.Context(), e, Options{}, []harness.Case{{Name: "more"}}, 1)
+		_, err := CheckPlain(t.Context(), engine.New(e, 1), Options{}, []harness.Case{{Name: "more"}})
 		var trace *TraceError
 		if got := errors.As(err, &trace) && trace.Workload == "more"; got != fails {
 			t.Errorf("%s: %v", outcome, err)

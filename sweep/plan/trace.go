@@ -1,7 +1,7 @@
 package plan
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -10,6 +10,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/failpoints/weave"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/sweep/engine"
 )
 
 // AtMethod is the only moment of a point at a ttrpc method. A statement has several
@@ -44,12 +45,6 @@ type Traces struct {
 	After    *Fault
 }
 
-// Engine runs cases: a [runner.Runner].
-type Engine interface {
-	Run(context.Context, harness.Case) harness.Verdict
-	Trace(context.Context, harness.Case) (harness.Trace, error)
-}
-
 // TraceError reports a workload or a case that is violated even without a fault. A
 // sweep of it would prove nothing.
 type TraceError struct {
@@ -64,65 +59,56 @@ func (e *TraceError) Error() string {
 // CheckFaultless runs a workload without a fault and without a trace, and returns an
 // error if it does not hold. This run checks more than a traced run, which omits the
 // client's extra calls, because their hits would count.
-func CheckFaultless(ctx context.Context, e Engine, containerd, name string) error {
+func CheckFaultless(t *engine.Task, containerd, name string) error {
 	w, err := workloadNamed(name)
 	if err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil { // the context ended while the run waited for its turn
 		return err
 	}
 	c := harness.Case{Name: "plain-" + name, Containerd: containerd, Workload: w.Workload}
-	v := e.Run(ctx, c)
-	if ended := ctx.Err(); ended != nil {
-		return ended
+	return holds(t, name, WithKnownFindingsOf(name), func() (harness.Verdict, error) { return t.Run(c) })
+}
+
+// holds runs a case without a fault, and returns a *TraceError if it does not hold. A
+// race of one of the like workloads may have lost it by chance.
+func holds(t *engine.Task, name string, like []string, run func() (harness.Verdict, error)) error {
+	v, err := run()
+	if err != nil {
+		return err
 	}
-	rerun := func() harness.Verdict { return e.Run(ctx, c) }
-	if v, ok := orLostByChance(ctx, v, WithKnownFindingsOf(name), rerun); !ok {
-		return &TraceError{name, v}
+	v, ok, err := orLostByChance(t, v, like, run)
+	if err == nil && !ok {
+		t.Keep(v.Evidence)
+		err = &TraceError{name, v}
 	}
-	return ctx.Err()
+	return err
 }
 
 // Trace runs a workload without a fault, and returns its hits.
-func Trace(ctx context.Context, e Engine, o Options, name string) ([]Hit, error) {
+func Trace(t *engine.Task, o Options, name string) (hits []Hit, err error) {
 	w, err := workloadNamed(name)
 	if err != nil {
 		return nil, err
 	}
-	if err := ctx.Err(); err != nil { // the context ended while the run waited for its turn
-		return nil, err
-	}
 	c := harness.Case{Name: "trace-" + name, Containerd: o.Containerd, Workload: w.Workload}
-	t, err := e.Trace(ctx, c)
-	if ended := ctx.Err(); ended != nil {
-		return nil, ended // the run was interrupted, and has not failed
-	}
-	if err != nil {
-		return nil, &TraceError{name, t.Verdict}
-	}
-	if o.AsItIs && t.Verdict.Outcome == harness.Violated {
-		return Hits(t), nil
-	}
-	rerun := func() harness.Verdict {
-		next, _ := e.Trace(ctx, c) // the verdict has the reason of a failure
-		if next.Verdict.Outcome == harness.Held {
-			t = next
+	err = holds(t, name, WithKnownFindingsOf(name), func() (harness.Verdict, error) {
+		trace, err := t.Trace(c)
+		if errors.Is(err, engine.ErrInterrupted) {
+			return trace.Verdict, err
 		}
-		return next.Verdict
-	}
-	if v, ok := orLostByChance(ctx, t.Verdict, WithKnownFindingsOf(name), rerun); !ok {
-		return nil, &TraceError{name, v}
-	}
-	if ended := ctx.Err(); ended != nil {
-		return nil, ended
-	}
-	return Hits(t), nil
+		if o.AsItIs && trace.Verdict.Outcome == harness.Violated {
+			trace.Verdict.Outcome = harness.Held
+		}
+		if hits == nil && trace.Verdict.Outcome == harness.Held {
+			hits = Hits(trace)
+		}
+		return trace.Verdict, nil // if it is invalid, it has the reason
+	})
+	return hits, err
 }
 
 // TraceAfter runs a case with one fault, and returns its hits and the index of the
 // fault's hit. The list is nil if the fault does not fire.
-func TraceAfter(ctx context.Context, e Engine, containerd string, s Spec) (all []Hit, at int, err error) {
+func TraceAfter(t *engine.Task, containerd string, s Spec) (all []Hit, at int, err error) {
 	c, err := s.Case(containerd)
 	if err != nil {
 		return nil, 0, err
@@ -130,17 +116,14 @@ func TraceAfter(ctx context.Context, e Engine, containerd string, s Spec) (all [
 	c.Workload.Settle = time.Second // a short wait: the sweep, and not this trace, reports leaks
 	fault := s.Last()
 	for range s.MaxRuns() {
-		t, err := e.Trace(ctx, c)
-		if ctx.Err() != nil {
-			return nil, 0, context.Cause(ctx)
-		}
-		if t.Verdict.UnableHere() {
+		trace, err := t.Trace(c)
+		if errors.Is(err, engine.ErrInterrupted) || trace.Verdict.UnableHere() {
 			return nil, 0, err
 		}
-		if err != nil || t.Verdict.Outcome == harness.Invalid {
+		if err != nil || trace.Verdict.Outcome == harness.Invalid {
 			continue
 		}
-		all := Hits(t)
+		all := Hits(trace)
 		at := slices.IndexFunc(all, func(p Hit) bool {
 			return p.Point == fault.Point && p.Nth == fault.Nth && p.Takes(fault.Action)
 		})

@@ -130,7 +130,7 @@ func TestEachCalleeIsMet(t *testing.T) {
 		missing[f.who] = true
 	}
 	for _, name := range DefaultWorkloads() {
-		passes, err := Trace(t.Context(), &r, Options{}, name)
+		passes, err := hitsOf(t, &r, name)
 		if err != nil {
 			t.Fatal(err)
 		}

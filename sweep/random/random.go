@@ -6,16 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
-	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/progress"
-	"github.com/shimquake/shimquake/sweep"
+	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
@@ -24,7 +20,7 @@ import (
 // seed Seed+n-1 and the faults of Base. So the same seed and the same Base give the same
 // plan.
 type Random struct {
-	Engine plan.Engine
+	Engine *engine.Engine
 	// Base is a plan of single faults. Random plans use only faults at hits that every
 	// trace has.
 	Base plan.Plan
@@ -34,10 +30,6 @@ type Random struct {
 	For time.Duration
 	// Plans is the largest number of plans. Default: unlimited.
 	Plans int
-	// Parallel is how many cases work concurrently. Default: 1. Slots must be the same as
-	// the Engine's, or nil if the Engine has none.
-	Parallel int
-	Slots    *sweep.Slots
 	// Keep, if not nil, stores the history of a plan after its run, for a report, and
 	// returns the place of the history.
 	Keep func(harness.Verdict) (harness.Part, error)
@@ -54,7 +46,7 @@ type Draw struct {
 
 // Run draws and runs plans until For is over or Plans have run. It returns them in the
 // order of their seeds. When ctx ends, it returns the finished ones with
-// sweep.ErrInterrupted.
+// [engine.ErrInterrupted].
 func (r *Random) Run(ctx context.Context) ([]Draw, error) {
 	if r.Seed == 0 || r.For <= 0 && r.Plans <= 0 {
 		return nil, errors.New("random plans need a seed that is not 0, and a limit: a time or a number of plans")
@@ -64,63 +56,56 @@ func (r *Random) Run(ctx context.Context) ([]Draw, error) {
 		return nil, &plan.EmptyError{Filter: "--random", Before: len(r.Base.Specs), Options: r.Base.Options}
 	}
 	generator := faults.specs()
-	var mu sync.Mutex
-	var draws []Draw
-	g, running := errgroup.WithContext(ctx)
-	g.SetLimit(r.Slots.Worlds(r.Parallel))
 	until := time.Now().Add(r.For)
 	reported := progress.Begin(ctx, "random plans", max(r.Plans, 0), "plans")
 	defer reported.End()
 	if r.For > 0 {
 		reported.Until(until)
 	}
-	violated := 0
-	for n := uint64(0); r.Plans <= 0 || n < uint64(r.Plans); n++ {
-		if running.Err() != nil || r.For > 0 && !time.Now().Before(until) {
-			break
+	seeds := func(yield func(uint64) bool) {
+		for n := uint64(0); r.Plans <= 0 || n < uint64(r.Plans); n++ {
+			if r.For > 0 && !time.Now().Before(until) || !yield(r.Seed+n) {
+				return
+			}
 		}
-		g.Go(func() error {
-			seed := r.Seed + n
-			d, err := r.run(running, Draw{Seed: seed, Spec: generator.Example(int(seed))})
-			if err != nil {
-				return err
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			draws = append(draws, d)
-			if d.Outcome == harness.Violated {
-				violated++
-			}
-			reported.Step(fmt.Sprintf("%d violated", violated))
-			if r.OnDraw != nil {
-				return r.OnDraw(d)
-			}
-			return nil
-		})
 	}
-	err := g.Wait()
+	var draws []Draw
+	violated := 0
+	err := engine.Each(ctx, r.Engine, seeds, func(t *engine.Task, seed uint64) (Draw, error) {
+		return r.run(t, Draw{Seed: seed, Spec: generator.Example(int(seed))})
+	}, func(_ *engine.Task, d Draw) error {
+		draws = append(draws, d)
+		if d.Outcome == harness.Violated {
+			violated++
+		}
+		reported.Step(fmt.Sprintf("%d violated", violated))
+		if r.OnDraw != nil {
+			return r.OnDraw(d)
+		}
+		return nil
+	})
 	slices.SortFunc(draws, func(a, b Draw) int { return cmp.Compare(a.Seed, b.Seed) })
 	for i := range draws {
 		draws[i].I = i
-	}
-	if ctx.Err() != nil {
-		err = sweep.ErrInterrupted
 	}
 	return draws, err
 }
 
 // run runs a drawn plan. run does not repeat a plan whose faults did not fire, because
-// other plans follow. It removes the evidence, because a minimised case gets its own.
-func (r *Random) run(ctx context.Context, d Draw) (Draw, error) {
+// other plans follow. It keeps no evidence, because a minimised case gets its own.
+func (r *Random) run(t *engine.Task, d Draw) (Draw, error) {
 	c, err := d.Spec.Case(r.Base.Containerd)
-	if err != nil || ctx.Err() != nil {
-		return d, errors.Join(err, ctx.Err())
+	if err != nil {
+		return d, err
 	}
-	v := r.Slots.Run(ctx, r.Engine, c)
+	v, err := t.Run(c)
+	if err != nil {
+		return d, err
+	}
 	d.Result, err = journal.ResultOf(0, v)
 	d.Evidence = ""
-	if err == nil && ctx.Err() == nil && r.Keep != nil {
+	if err == nil && r.Keep != nil {
 		d.History, err = r.Keep(v)
 	}
-	return d, errors.Join(err, ctx.Err(), os.RemoveAll(v.Evidence)) // ctx.Err: the run was interrupted
+	return d, err
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/affected"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep"
+	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
@@ -43,24 +44,24 @@ func basePlan(t *testing.T) plan.Plan {
 	return p.WithDigest()
 }
 
-// engine returns verdicts without running cases. Real cases run in
+// fake returns verdicts without running cases. Real cases run in
 // TestRandomPlansOnTheNewestRelease.
-type engine func(harness.Case) harness.Verdict
+type fake func(harness.Case) harness.Verdict
 
-func (e engine) Run(_ context.Context, c harness.Case) harness.Verdict {
+func (e fake) Run(_ context.Context, c harness.Case) harness.Verdict {
 	v := e(c)
 	v.Case = c
 	return v
 }
 
-func (engine) Trace(context.Context, harness.Case) (harness.Trace, error) {
+func (fake) Trace(context.Context, harness.Case) (harness.Trace, error) {
 	return harness.Trace{}, errors.New("not traced here")
 }
 
 // leaks returns a verdict with a leaked shim if the plan has all of these words. It is
 // invalid if the plan has the word invalid, and held otherwise.
-func leaks(invalid string, words ...string) engine {
-	return func(c harness.Case) harness.Verdict {
+func leaks(invalid string, words ...string) *engine.Engine {
+	return faked(func(c harness.Case) harness.Verdict {
 		text := c.Plan.String()
 		if invalid != "" && strings.Contains(text, invalid) {
 			return harness.Verdict{
@@ -74,14 +75,17 @@ func leaks(invalid string, words ...string) engine {
 		shim := finding.Finding{Invariant: finding.Leak, Class: finding.ClassShim,
 			Subject: finding.Subject{PID: 7, ID: "c0"}}
 		return harness.Verdict{Outcome: harness.Violated, Findings: []finding.Finding{shim}}
-	}
+	})
 }
+
+// faked returns an engine whose runs return the verdicts of a function.
+func faked(f func(harness.Case) harness.Verdict) *engine.Engine { return engine.New(fake(f), 3) }
 
 // drawn runs random plans.
 func drawn(t *testing.T, r *Random) []Draw {
 	t.Helper()
 	reports := 0
-	r.Parallel, r.OnDraw = 3, func(Draw) error { reports++; return nil }
+	r.OnDraw = func(Draw) error { reports++; return nil }
 	draws, err := r.Run(t.Context())
 	if err != nil || reports != len(draws) {
 		t.Fatalf("%d draws, %d reported: %v", len(draws), reports, err)
@@ -92,7 +96,7 @@ func drawn(t *testing.T, r *Random) []Draw {
 // reported returns the report of draws.
 func reported(t *testing.T, r *Random, draws []Draw, replays int, known ...catalogue.Excuse) Report {
 	t.Helper()
-	m := sweep.Minimiser{Engine: r.Engine, Out: t.TempDir(), Replays: replays, Parallel: 2}
+	m := sweep.Minimiser{Engine: r.Engine, Out: t.TempDir(), Replays: replays}
 	rep, err := NewReport(t.Context(), draws, r.Base, "plan.json", m, known)
 	if err != nil {
 		t.Fatal(err)
@@ -192,9 +196,9 @@ func TestPlansThatWereNotReachedShowNothing(t *testing.T) {
 // A violation that is not reproduced is reported as such.
 func TestAViolationThatDoesNotComeAgainIsKept(t *testing.T) {
 	var n atomic.Int64
-	r := &Random{Base: basePlan(t), Seed: 1, Plans: 20, Engine: engine(func(c harness.Case) harness.Verdict {
+	r := &Random{Base: basePlan(t), Seed: 1, Plans: 20, Engine: faked(func(c harness.Case) harness.Verdict {
 		if n.Add(1) == 5 {
-			return leaks("")(c)
+			return leaks("").Run(t.Context(), c)
 		}
 		return harness.Verdict{Outcome: harness.Held}
 	})}
@@ -223,10 +227,10 @@ func TestRandomPlansEnd(t *testing.T) {
 		}
 		return nil
 	}}
-	if draws, err := r.Run(ctx); !errors.Is(err, sweep.ErrInterrupted) || len(draws) < 9 {
+	if draws, err := r.Run(ctx); !errors.Is(err, engine.ErrInterrupted) || len(draws) < 9 {
 		t.Errorf("%d draws, %v", len(draws), err)
 	}
-	r.Engine = engine(func(harness.Case) harness.Verdict {
+	r.Engine = faked(func(harness.Case) harness.Verdict {
 		return harness.Verdict{
 			Outcome:  harness.Invalid,
 			Problems: []harness.Problem{{Kind: harness.ByMachine, Text: "not root"}},
@@ -257,14 +261,14 @@ func TestRandomPlansOnTheNewestRelease(t *testing.T) {
 	if testing.Short() {
 		plans = 4
 	}
-	base, err := plan.Make(t.Context(), cases, plan.Options{
+	base, err := plan.Make(t.Context(), engine.New(cases, 4), plan.Options{
 		Workloads: []string{"task"}, Actions: []string{"error", "cancel"}, Hits: "path",
 		Paths: []string{"start", "exit", "delete"},
-	}, 4)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &Random{Engine: hasty{cases}, Base: base, Seed: 2026, Plans: plans}
+	r := &Random{Engine: engine.New(hasty{cases}, 4), Base: base, Seed: 2026, Plans: plans}
 	rep := reported(t, r, drawn(t, r), 1, catalogue.Excuses()...)
 	t.Log(rep)
 	if rep.Drawn != plans || rep.Fired == 0 {

@@ -1,20 +1,16 @@
-package sweep
+package engine
 
 import (
-	"context"
 	"sync"
 	"time"
 
 	"github.com/prometheus/procfs"
-
-	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// Slots limit the number of cases that work concurrently, so the processors are not
+// slots limit the number of cases that work concurrently, so the processors are not
 // overloaded. A case that only waits for leftovers to vanish yields its slot meanwhile.
 // While the processors are idle, a case may start without a free slot.
-type Slots struct {
+type slots struct {
 	free chan struct{}
 	cpu  func() cpuUse
 
@@ -23,9 +19,9 @@ type Slots struct {
 	used  cpuUse
 }
 
-// NewSlots returns n slots.
-func NewSlots(n int) *Slots {
-	s := &Slots{free: make(chan struct{}, n), cpu: readCPU}
+// newSlots returns n slots.
+func newSlots(n int) *slots {
+	s := &slots{free: make(chan struct{}, n), cpu: readCPU}
 	for range n {
 		s.free <- struct{}{}
 	}
@@ -35,8 +31,8 @@ func NewSlots(n int) *Slots {
 // sampled is the time over which the use of the processors is measured.
 const sampled = 250 * time.Millisecond
 
-// take waits for a slot, or until the processors are idle. A nil Slots has no limit.
-func (s *Slots) take() {
+// take waits for a slot, or until the processors are idle. A nil slots has no limit.
+func (s *slots) take() {
 	if s == nil {
 		return
 	}
@@ -52,7 +48,7 @@ func (s *Slots) take() {
 	}
 }
 
-func (s *Slots) give() {
+func (s *slots) give() {
 	if s == nil {
 		return
 	}
@@ -71,7 +67,7 @@ const enoughIdle = 0.1
 
 // idle reports whether another case may start because the processors were idle since the
 // last sample. It counts that case.
-func (s *Slots) idle() bool {
+func (s *slots) idle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if time.Since(s.used.at) < sampled {
@@ -118,32 +114,15 @@ func (u cpuUse) share(before cpuUse) float64 {
 	return (u.idle - before.idle) / (u.whole - before.whole)
 }
 
-// Run runs a case in a slot.
-func (s *Slots) Run(ctx context.Context, e plan.Engine, c harness.Case) harness.Verdict {
-	s.take()
-	defer s.give()
-	return e.Run(ctx, c)
-}
-
 // grace is how long a case waits before it yields its slot. Most waits are shorter, and a
 // case that had to queue for a slot again would keep its containerd in memory longer.
 const grace = 300 * time.Millisecond
 
-// Yield yields the slot while wait runs, and takes a slot again afterwards. It is the
-// value of runner.Runner's Yield.
-func (s *Slots) Yield(wait func()) {
+// yield yields the slot while wait runs, and takes a slot again afterwards.
+func (s *slots) yield(wait func()) {
 	given := time.AfterFunc(grace, s.give)
 	wait()
 	if !given.Stop() {
 		s.take()
 	}
-}
-
-// Worlds returns the number of cases that may exist at a time, if `working` of them may
-// work concurrently. The number is limited because each keeps a containerd in memory.
-func (s *Slots) Worlds(working int) int {
-	if s == nil {
-		return max(working, 1)
-	}
-	return 4 * max(working, 1)
 }
