@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"slices"
@@ -54,6 +55,7 @@ type Controller struct {
 	mu         sync.Mutex
 	plan       Plan
 	trace      bool
+	met        map[string]bool // functions, if Cover asks for them
 	received   atomic.Int64    // bytes of all messages
 	bypass     bool            // nothing is armed, counted or remembered
 	ignoredIDs map[string]bool // of containers and their shims
@@ -106,6 +108,22 @@ func (c *Controller) Trace() {
 	c.announce()
 }
 
+// Cover makes the processes report each function with statements that they reach.
+func (c *Controller) Cover() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.met = map[string]bool{}
+	c.announce()
+}
+
+// Met returns the functions that processes have reached since Cover: "containerd
+// runtime.binary.Start".
+func (c *Controller) Met() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Sorted(maps.Keys(c.met))
+}
+
 // Flush returns when all hits of the time before the call have arrived. If a process has
 // ended, Flush waits until its connection has been read to the end. A frozen process
 // (SIGSTOP) never acknowledges, so Flush returns after the timeout.
@@ -155,10 +173,10 @@ func (c *Controller) announce() {
 // arm sends the armed points to a process. c.mu is held.
 func (c *Controller) arm(s *session) {
 	if c.bypass || c.ignoredIDs[s.id()] {
-		s.arm(c.generation, []string{}, false)
+		s.arm(c.generation, []string{}, false, false)
 		return
 	}
-	s.arm(c.generation, c.armed(), c.trace)
+	s.arm(c.generation, c.armed(), c.trace, c.met != nil)
 }
 
 func (c *Controller) armed() []string {
@@ -329,6 +347,14 @@ func (c *Controller) hit(s *session, ph probe.Hit) {
 		if ph.Ask { // the point was armed when the process reached it
 			s.answer(ph.Seq, clause)
 		}
+		return
+	}
+	if c.met != nil {
+		if p, err := ParsePoint(ph.Point); err == nil && p.Kind == Stmt {
+			c.met[p.Who+" "+p.What] = true
+		}
+	}
+	if ph.Met {
 		return
 	}
 	if ph.Ask {

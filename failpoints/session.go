@@ -42,8 +42,8 @@ func (s *session) send(m probe.FromController) {
 	}
 }
 
-func (s *session) arm(generation int64, points []string, trace bool) {
-	s.send(probe.FromController{Armed: points, Generation: generation, Trace: trace})
+func (s *session) arm(generation int64, points []string, trace, cover bool) {
+	s.send(probe.FromController{Armed: points, Generation: generation, Trace: trace, Cover: cover})
 }
 
 func (s *session) answer(seq int64, clause term.Clause) {

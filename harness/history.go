@@ -51,6 +51,9 @@ type History struct {
 	Firings []Firing `json:"firings,omitempty"`
 	// Hits has each execution of a point that a probe reported, in the order of arrival.
 	Hits []failpoints.Hit `json:"hits,omitempty"`
+	// Functions are the functions with probes that its processes have reached, if the
+	// runner records them: "containerd runtime.binary.Start".
+	Functions []string `json:"functions,omitempty"`
 	// Kills are the processes that the harness killed.
 	Kills []Kill `json:"kills,omitempty"`
 	// Reboots are the times at which the harness simulated a reboot of the node, which

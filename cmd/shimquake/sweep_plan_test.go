@@ -1,12 +1,12 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
@@ -22,7 +22,7 @@ func TestSweepErrorHasTheStatusOfTheVerdict(t *testing.T) {
 		"violated":    {failed(harness.Violated), statusViolated},
 		"invalid":     {failed(harness.Invalid), statusInvalid},
 		"no verdict":  {failed(""), statusInvalid},
-		"interrupted": {context.Canceled, statusInvalid},
+		"interrupted": {engine.ErrInterrupted, statusInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got statusError

@@ -16,14 +16,15 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/report"
 	"github.com/shimquake/shimquake/repro"
+	"github.com/shimquake/shimquake/sweep/engine"
 )
 
 // repro prints and writes its findings although its last runs were interrupted.
 func TestAnInterruptLeavesReproItsAnswer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	f := reproFlags{out: t.TempDir()}
-	o := repro.Options{Trier: repro.Trier{Runner: &runner.Runner{Residues: catalogue.Residues(),
-		Evidence: filepath.Join(f.out, "evidence")}}}
+	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: filepath.Join(f.out, "evidence")}
+	o := repro.Options{Trier: repro.Trier{Runner: r, Engine: engine.New(r, 1)}}
 	shown := judge.Judge(harness.History{
 		Case: harness.Case{Name: "x", Containerd: "v2.4.2"}, Reached: harness.Completed, Before: &inventory.Inventory{},
 		After: &harness.Inspection{Inventory: &inventory.Inventory{}},

@@ -17,7 +17,7 @@ import (
 // the statement is armed.
 func Fn[F any](n int, f F) F {
 	t := statements.Load()
-	if t == nil || t.mode(n) == silent {
+	if t == nil || t.mode(n) <= met {
 		return f
 	}
 	wrapped, ok := t.wrap(n, reflect.ValueOf(f)).(F)

@@ -22,6 +22,7 @@ type link struct {
 	ready   bool // it decides the process's hits
 	wanted  map[string]bool
 	trace   bool
+	cover   bool
 }
 
 // dial introduces the process and waits for the list of armed points, so that not even
@@ -76,18 +77,18 @@ func (l *link) receive(r *bufio.Reader) error {
 		points[p] = true
 	}
 	l.points.Store(&points)
-	l.arm(points, m.Trace)
+	l.arm(points, m.Trace, m.Cover)
 	return l.send(FromProcess{Ack: m.Generation})
 }
 
 // arm forwards the armed points to the statements. The first list arrives before the link
 // decides the process's hits.
-func (l *link) arm(points map[string]bool, trace bool) {
+func (l *link) arm(points map[string]bool, trace, cover bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.wanted, l.trace = points, trace
+	l.wanted, l.trace, l.cover = points, trace, cover
 	if l.ready {
-		armStatements(points, trace)
+		armStatements(points, trace, cover)
 	}
 }
 
@@ -96,7 +97,7 @@ func (l *link) begin() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ready = true
-	armStatements(l.wanted, l.trace)
+	armStatements(l.wanted, l.trace, l.cover)
 }
 
 // end releases every call that still waits for a decision: the controller has gone.

@@ -51,7 +51,7 @@ func (l *local) begin() {
 	for p := range l.terms {
 		points[p] = true
 	}
-	armStatements(points, false)
+	armStatements(points, false, false)
 }
 
 func (l *local) armed(point string) bool {

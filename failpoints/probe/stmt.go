@@ -23,12 +23,14 @@ type statementTable struct {
 	decider decider
 	modes   []mode
 	names   []string
+	met     []*atomic.Bool // by number: whether the process has reached the function; nil if that is not asked
 }
 
 type mode uint8
 
 const (
 	silent   mode = iota
+	met           // only the first statement of its function that is reached is reported
 	reported      // another statement of the function is armed, or the controller traces
 	decided       // the controller decides
 )
@@ -57,6 +59,12 @@ func (t *statementTable) mode(n int) mode {
 func (t *statementTable) pass(n int, ctx context.Context) { //nolint:revive // as in AtCtx
 	m := t.mode(n)
 	if m == silent {
+		return
+	}
+	if m == met {
+		if !t.met[n].Load() && t.met[n].CompareAndSwap(false, true) {
+			t.decider.seen(Hit{Point: t.names[n], Met: true})
+		}
 		return
 	}
 	root := rootOf(ctx)
@@ -111,6 +119,8 @@ var registry struct {
 	wanted    map[string]bool
 	functions map[string]bool // of the wanted points of this process
 	trace     bool
+	cover     bool
+	met       map[string]*atomic.Bool // by function, see statementTable
 }
 
 // Register adds the names of a woven package's statements, which are numbered from base.
@@ -126,11 +136,12 @@ func Register(base int, names []string) int {
 	return len(names)
 }
 
-// armStatements sets the armed points; trace reports every statement.
-func armStatements(points map[string]bool, trace bool) {
+// armStatements sets the armed points. trace reports every statement, and cover reports
+// each function once.
+func armStatements(points map[string]bool, trace, cover bool) {
 	registry.Lock()
 	defer registry.Unlock()
-	registry.wanted, registry.trace, registry.functions = points, trace, map[string]bool{}
+	registry.wanted, registry.trace, registry.cover, registry.functions = points, trace, cover, map[string]bool{}
 	for p := range points {
 		if strings.HasPrefix(p, own()) {
 			registry.functions[function(p)] = true
@@ -148,13 +159,15 @@ func own() string { return "stmt:" + self + ":" }
 // to which a point belongs reports it.
 func rebuild(from, to int) {
 	d := current.Load()
-	if d == nil || len(registry.functions) == 0 && !registry.trace {
+	if d == nil || len(registry.functions) == 0 && !registry.trace && !registry.cover {
 		statements.Store(nil)
 		return
 	}
-	t := &statementTable{decider: *d, modes: make([]mode, len(registry.names)), names: registry.names}
+	t := &statementTable{decider: *d, modes: make([]mode, len(registry.names)), names: registry.names,
+		met: make([]*atomic.Bool, len(registry.names))}
 	if old := statements.Load(); old != nil {
 		copy(t.modes, old.modes)
+		copy(t.met, old.met)
 	} else {
 		from, to = 0, len(registry.names)
 	}
@@ -167,9 +180,22 @@ func rebuild(from, to int) {
 			t.modes[from+n] = decided
 		case registry.trace || registry.functions[function(name)]:
 			t.modes[from+n] = reported
+		case registry.cover:
+			t.modes[from+n], t.met[from+n] = met, metFlag(function(name))
 		}
 	}
 	statements.Store(t)
+}
+
+// metFlag returns the flag of a function. registry is locked.
+func metFlag(function string) *atomic.Bool {
+	if registry.met == nil {
+		registry.met = map[string]*atomic.Bool{}
+	}
+	if registry.met[function] == nil {
+		registry.met[function] = new(atomic.Bool)
+	}
+	return registry.met[function]
 }
 
 // function returns a statement point's name without the statement.

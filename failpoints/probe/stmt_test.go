@@ -27,11 +27,12 @@ func weave(t *testing.T, s *script, trace bool) {
 	}
 	registry.names, self = nil, "containerd"
 	Register(0, names[:1])
-	armStatements(points, trace)
+	armStatements(points, trace, false)
 	Register(1, names[1:]) // packages may register after the first points were armed
 	t.Cleanup(func() {
 		registry.names = nil
-		armStatements(nil, false)
+		armStatements(nil, false, false)
+		registry.met = nil
 	})
 }
 
@@ -63,6 +64,27 @@ func TestTraceReportsAllStatements(t *testing.T) {
 	}
 	if !slices.Equal(s.points(), names[:3]) {
 		t.Errorf("reported %q, want %q", s.points(), names[:3])
+	}
+}
+
+// Each function of the process is reported once, also after the points were armed again.
+func TestCoverReportsEachFunctionOnce(t *testing.T) {
+	s := &script{answers: map[string]Decision{names[2]: {Do: "off"}}}
+	weave(t, s, false)
+	armStatements(map[string]bool{names[2]: true}, false, true)
+	for range 2 {
+		for n := range names {
+			At(n)
+		}
+		armStatements(map[string]bool{names[2]: true}, false, true)
+	}
+	// The function of an armed point reports each of its hits as always.
+	if want := []string{names[0], names[2], names[2]}; !slices.Equal(s.points(), want) {
+		t.Errorf("reported %q, want %q", s.points(), want)
+	}
+	called := Fn(1, func() error { return nil })
+	if err := called(); err != nil || len(s.points()) != 3 {
+		t.Errorf("a call is no statement: %q, %v", s.points(), err)
 	}
 }
 

@@ -42,6 +42,9 @@ type Hit struct {
 	// Ended is set in a second hit of a statement at which a request was ended, if the
 	// statement's own context has ended with it.
 	Ended bool `json:"ended,omitempty"`
+	// Met is set if the hit is only the first in the point's function (FromController.Cover).
+	// It has no other field but Point.
+	Met bool `json:"met,omitempty"`
 }
 
 // Decision is the action at a hit: an action of package term with its argument.
@@ -76,6 +79,7 @@ type Profile struct {
 type FromController struct {
 	Armed      []string  `json:"armed,omitempty"`
 	Trace      bool      `json:"trace,omitempty"` // report every statement, too
+	Cover      bool      `json:"cover,omitempty"` // report each function once, too
 	Generation int64     `json:"generation,omitempty"`
 	Decision   *Decision `json:"decision,omitempty"`
 	// Profile, from 1, is the number of a request: the process collects its garbage, and

@@ -35,8 +35,11 @@ type Statement struct {
 // Place returns the place of the statement as editors write it: FILE:LINE in the module.
 func (s Statement) Place() string { return fmt.Sprintf("%s:%d", s.File, s.Line) }
 
-// Table holds the statements of a build, once it is woven.
-type Table struct{ Statements []Statement }
+// Table holds the statements and the functions of a build, once it is woven.
+type Table struct {
+	Statements []Statement
+	Functions  Functions
+}
 
 // registerFile is the file that is added to each woven package.
 const registerFile = "shimquake_statements.go"
@@ -57,6 +60,9 @@ func Statements(module string, table *Table) Step {
 			return err
 		}
 		table.Statements = nil
+		if table.Functions, err = functionsOf(dir); err != nil {
+			return err
+		}
 		for _, pkg := range g.Packages {
 			if err := weavePackage(dir, pkg, table); err != nil {
 				return err

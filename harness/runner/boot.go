@@ -88,6 +88,9 @@ func (x *run) boot() (err error) {
 	if x.trace {
 		x.inject.Controller.Trace()
 	}
+	if x.runner.Cover {
+		x.inject.Controller.Cover()
+	}
 	err = x.daemon.Boot(x.ctx) // last, because a fault may happen during the first boot
 	var failed *daemon.BootError
 	if errors.As(err, &failed) {

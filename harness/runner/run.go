@@ -180,6 +180,7 @@ func (x *run) history() harness.History {
 	if x.inject != nil && x.inject.Controller != nil {
 		h.Hits = slices.DeleteFunc(x.inject.Controller.Hits(), // drop a bystander's hits from before its id was known
 			func(hit failpoints.Hit) bool { return x.isBystander(hit.ID) })
+		h.Functions = x.inject.Controller.Met()
 	}
 	if x.daemon != nil {
 		h.Deaths = x.daemon.Deaths()

@@ -42,6 +42,8 @@ type Runner struct {
 	// the container and its snapshot are made, if containerd was started after the last
 	// fault. This saves a fourth of the case's time. Default: a whole lifecycle.
 	Brief bool
+	// Cover records the functions with probes that each case reaches (History.Functions).
+	Cover bool
 	// Yield, if not nil, is called for each wait that needs no CPU time, of up to
 	// Workload.Settle. The caller can run another case meanwhile. Yield must call wait once,
 	// and return when the case may continue.

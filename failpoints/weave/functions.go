@@ -1,0 +1,92 @@
+package weave
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"hash"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// Functions has a digest for each function of a module, by "FOLDER.FUNCTION". The digest
+// covers the tokens of its source without comments. "FOLDER." is the digest of a
+// package's other declarations.
+type Functions map[string]string
+
+// Key returns the key of a statement's function.
+func (s Statement) Key() string {
+	_, name, _ := strings.Cut(s.Function, ".") // without the package's alias
+	return s.Package + "." + name
+}
+
+// functionsOf returns the functions of the source of a module that a Linux build reads.
+func functionsOf(dir string) (Functions, error) {
+	sums := map[string]hash.Hash{}
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, name)
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (UnreadFolders[rel] || d.Name() == "testdata"):
+			return filepath.SkipDir
+		case d.IsDir() || !IsSource(d.Name()):
+			return nil
+		}
+		if built, err := isBuilt(filepath.Dir(name), d.Name()); err != nil || !built {
+			return nil // a file that no build reads, or that is no Go
+		}
+		src, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		return addFunctions(sums, path.Dir(filepath.ToSlash(rel)), name, src)
+	})
+	all := Functions{}
+	for key, sum := range sums {
+		all[key] = hex.EncodeToString(sum.Sum(nil)[:6])
+	}
+	return all, err
+}
+
+// addFunctions adds the tokens of a file to the digests of its functions.
+func addFunctions(sums map[string]hash.Hash, folder, name string, src []byte) error {
+	fset := token.NewFileSet()
+	parsed, err := parser.ParseFile(fset, name, src, parser.SkipObjectResolution)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrSite, err)
+	}
+	decls := parsed.Decls
+	file := fset.AddFile(name, -1, len(src)) // for the scanner, which counts lines itself
+	var scan scanner.Scanner
+	scan.Init(file, src, nil, 0)
+	for pos, tok, lit := scan.Scan(); tok != token.EOF; pos, tok, lit = scan.Scan() {
+		for len(decls) > 0 && fset.Position(decls[0].End()).Offset <= file.Offset(pos) && tok != token.SEMICOLON {
+			decls = decls[1:]
+		}
+		key := folder + "."
+		if len(decls) > 0 && fset.Position(decls[0].Pos()).Offset <= file.Offset(pos) {
+			if fn, ok := decls[0].(*ast.FuncDecl); ok {
+				key += functionName(fn)
+			}
+		}
+		if tok == token.SEMICOLON {
+			lit = "" // it is written, or the end of a line stands for it
+		}
+		if sums[key] == nil {
+			sums[key] = sha256.New()
+		}
+		fmt.Fprintf(sums[key], "%s %s\n", tok, lit)
+	}
+	return nil
+}

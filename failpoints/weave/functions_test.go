@@ -1,0 +1,65 @@
+package weave
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// functionsIn returns the digests of a module with one file.
+func functionsIn(t *testing.T, src string) Functions {
+	t.Helper()
+	dir := t.TempDir()
+	name := filepath.Join(dir, "core", "a.go")
+	if err := os.Mkdir(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(src), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	all, err := functionsOf(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestFunctions(t *testing.T) {
+	const src = "package core\n\n// F is it.\nfunc F() int {\n\treturn 1 // one\n}\n\n" +
+		"type T struct{ a int }\n\nfunc (t *T) G(x int) { t.a = x; go func() { F() }() }\n"
+	was := functionsIn(t, src)
+	keys := slices.Sorted(maps.Keys(was))
+	if !slices.Equal(keys, []string{"core.", "core.F", "core.T.G"}) {
+		t.Fatalf("the functions are %q", keys)
+	}
+	for name, tt := range map[string]struct {
+		old, new string
+		want     []string
+	}{
+		"a comment":       {"// F is it.", "// F is\n// another.", nil},
+		"a line":          {"t.a = x; go", "t.a = x\n\tgo", nil},
+		"a result":        {"return 1", "return 2", []string{"core.F"}},
+		"a variable":      {"x int) { t.a = x", "y int) { t.a = y", []string{"core.T.G"}},
+		"a literal":       {"{ F() }", "{ F(); F() }", []string{"core.T.G"}},
+		"a type":          {"{ a int }", "{ a, b int }", []string{"core."}},
+		"a new function":  {"type T", "func H() {}\n\ntype T", []string{"core.H"}},
+		"another package": {"package core", "package other", []string{"core."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := functionsIn(t, strings.Replace(src, tt.old, tt.new, 1))
+			var changed []string
+			for key, digest := range now {
+				if was[key] != digest {
+					changed = append(changed, key)
+				}
+			}
+			slices.Sort(changed)
+			if !slices.Equal(changed, tt.want) {
+				t.Errorf("changed %q, want %q", changed, tt.want)
+			}
+		})
+	}
+}
