@@ -44,7 +44,7 @@ func newKnown() Known {
 // all asks the containerds of the view concurrently, so that a slow containerd does not
 // block the others. It merges their responses.
 func (a *asker) all(ctx context.Context, v *View) {
-	ctx, cancel := context.WithTimeout(ctx, timeoutsOfLists*a.timeout)
+	ctx, cancel := context.WithDeadline(ctx, part(ctx, timeoutsOfLists*a.timeout))
 	defer cancel()
 	a.conns = make([]*grpc.ClientConn, len(v.Daemons))
 	answers := make([]Known, len(v.Daemons))

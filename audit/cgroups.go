@@ -67,6 +67,10 @@ func (w *viewing) territory(own []hierarchy) {
 // also skips the groups that root has delegated to a user.
 func (w *viewing) cgroups(h hierarchy) {
 	namespaces := namespacesOf(w.View)
+	ids := map[string]bool{} // of tasks
+	for k := range w.Known.Tasks {
+		ids[k.ID] = true
+	}
 	left := maxCgroups
 	var walk func(rel string, depth int)
 	walk = func(rel string, depth int) {
@@ -85,7 +89,7 @@ func (w *viewing) cgroups(h hierarchy) {
 			}
 			if k, ok := cgroupKey(name, namespaces); ok {
 				if isName(k.ID) && w.owned(at) == nil {
-					w.Cgroups = append(w.Cgroups, Cgroup{Path: at, Key: k})
+					w.addCgroup(at, k, ids)
 				}
 				continue
 			}

@@ -299,6 +299,42 @@ func TestANodesTextForm(t *testing.T) {
 	}
 }
 
+// A suspect that only one look found is kept as likely if the other look read less.
+func TestASuspectOfOneLook(t *testing.T) {
+	dir := Suspect{Kind: BundleKind, Sure: Certain, ID: "y", Path: "/y"}
+	shim := Suspect{Kind: ShimKind, Sure: Certain, ID: "x", PID: 5, Start: 9}
+	look := func(v View) *Node { return &Node{Views: []*View{&v}} }
+	shims := func(start uint64) []Process { return []Process{{PID: 5, Start: start}} }
+	for name, test := range map[string]struct {
+		of    Suspect
+		other *Node
+		want  bool
+	}{
+		"that read everything":          {dir, look(View{Complete: true}), false},
+		"that was cut":                  {dir, look(View{cut: true}), true},
+		"without a containerd's answer": {dir, look(View{}), true},
+		"that could not read a process": {dir, look(View{Complete: true, Blind: true}), true},
+		"that took too long":            {dir, &Node{late: true}, true},
+		"of a root that is gone":        {dir, &Node{}, false},
+		"of another root":               {dir, &Node{late: true, Views: []*View{{Name: "in the container"}}}, true},
+		"with the process":              {shim, look(View{cut: true, Processes: shims(9)}), true},
+		"without the process":           {shim, look(View{cut: true, Processes: shims(10)}), false},
+	} {
+		this := look(View{Complete: true})
+		got, once := both([]Suspect{test.of}, nil, this, test.other)
+		if len(got) != once || (once == 1) != test.want || test.want && got[0].Sure != Likely {
+			t.Errorf("the second is one %s: %v", name, got)
+		}
+		if test.of.PID != 0 {
+			continue // a process that only the second look has is new, or was not read before
+		}
+		got, once = both(nil, []Suspect{test.of}, test.other, this)
+		if len(got) != once || (once == 1) != test.want || test.want && got[0].Sure != Likely {
+			t.Errorf("the first is one %s: %v", name, got)
+		}
+	}
+}
+
 // An object that changes between the two scans is not reported. A suspect that is only
 // likely in one scan is not certain.
 func TestBoth(t *testing.T) {
@@ -323,7 +359,9 @@ func TestBoth(t *testing.T) {
 		{"a directory made anew", []Suspect{dir}, []Suspect{otherDir}, nil},
 	} {
 		var got []Certainty
-		for _, s := range both(test.before, test.after) {
+		look := &Node{Views: []*View{{Complete: true}}}
+		all, _ := both(test.before, test.after, look, look)
+		for _, s := range all {
 			got = append(got, s.Sure)
 		}
 		if !slices.Equal(got, test.want) {

@@ -1,51 +1,54 @@
 package audit
 
 import (
+	"errors"
 	"io/fs"
 	"slices"
 	"time"
+
+	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// changed returns the time of a file's last change, or zero if the file is gone.
-func changed(info fs.FileInfo) time.Time {
-	if info == nil {
-		return time.Time{}
+// More is read about an object without a task: its age, the processes of a cgroup, and
+// the init of a container. It is read with the object, so that a walk that is cut leaves
+// out whole objects. A healthy node has few objects without a task. Mounts are not
+// accessed, because their file systems may hang.
+
+// changed returns the time of the last change of an object without a task. It reports
+// false if the object is gone, or if the walk has reached its limits.
+func (w *viewing) changed(name string, of Key) (at time.Time, isThere bool) {
+	if _, ok := w.Known.Tasks[of]; ok {
+		return time.Time{}, true
 	}
-	return info.ModTime()
+	info, err := w.tree.Stat(name)
+	if err != nil { // the file of another user is reported without its age
+		return time.Time{}, !errors.Is(err, fs.ErrNotExist) && w.budget.Cut() == nil
+	}
+	return info.ModTime(), true
 }
 
-// details reads more about the objects without a task: their age, the processes of a
-// cgroup, and the init of a container. A healthy node has few such objects. It does not
-// access mounts, because their file systems may hang.
-func (w *viewing) details() error {
-	t, v := w.tree, w.View
-	ids := map[string]bool{}
-	for k := range v.Known.Tasks {
-		ids[k.ID] = true
+// state returns runc's state of a container. It reports the same as changed.
+func (w *viewing) state(r scan.RuncState) (s State, isThere bool) {
+	k := Key{r.Namespace, r.ID}
+	if task, ok := w.Known.Tasks[k]; ok && task.Status == stopped {
+		k = Key{} // its process may still be there
 	}
-	for i, b := range v.Bundles {
-		if !ids[b.ID] {
-			v.Bundles[i].Changed = changed(t.Stat(b.Path))
-		}
+	s.RuncState = r
+	if s.Changed, isThere = w.changed(r.Path, k); !s.Changed.IsZero() {
+		s.PID, s.Start = runcInit(w.tree, r.Path)
 	}
-	for i, s := range v.Sockets {
-		if !s.Listening {
-			v.Sockets[i].Changed = changed(t.Stat(s.Path))
-		}
+	return s, isThere && w.budget.Cut() == nil
+}
+
+// addCgroup adds a cgroup to the view. ids are the ids of all tasks.
+func (w *viewing) addCgroup(name string, k Key, ids map[string]bool) {
+	g := Cgroup{Path: name, Key: k}
+	if !ids[k.ID] {
+		g.Procs = procsIn(w.tree, name, cgroupDepth)
+		slices.Sort(g.Procs)
+		g.Procs = slices.Compact(g.Procs)
 	}
-	for i, s := range v.RuncStates {
-		if task, ok := v.Known.Tasks[Key{s.Namespace, s.ID}]; !ok || task.Status == stopped {
-			v.RuncStates[i].Changed = changed(t.Stat(s.Path))
-			v.RuncStates[i].PID, v.RuncStates[i].Start = runcInit(t, s.Path)
-		}
+	if w.budget.Cut() == nil {
+		w.Cgroups = append(w.Cgroups, g)
 	}
-	for i, c := range v.Cgroups {
-		if ids[c.Key.ID] {
-			continue
-		}
-		procs := procsIn(t, c.Path, cgroupDepth)
-		slices.Sort(procs)
-		v.Cgroups[i].Procs = slices.Compact(procs)
-	}
-	return nil
 }

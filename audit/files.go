@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -28,17 +29,20 @@ var otherPlaces = []places{
 	{state: "/run/docker/containerd/daemon", root: "/var/lib/docker/containerd/daemon"},
 }
 
-// files reads all objects on the view's disk and in its cgroups.
-func (w *viewing) files(listening []scan.UnixSocket) error {
+// files reads all objects on the view's disk and in its cgroups. Each kind has a walk of
+// its own, so that many objects of one kind leave time for the others.
+func (w *viewing) files(ctx context.Context, listening []scan.UnixSocket) error {
+	ctx, cancel := context.WithTimeout(ctx, filesTime)
+	defer cancel()
 	for _, k := range kinds {
 		if k.read == nil {
 			continue
 		}
-		if err := w.orNote(k.read(w)); err != nil {
+		if err := w.walk(ctx, func() error { return w.orNote(k.read(w)) }); err != nil {
 			return err
 		}
 	}
-	if err := w.orNote(w.sockets(listening)); err != nil {
+	if err := w.walk(ctx, func() error { return w.orNote(w.sockets(listening)) }); err != nil {
 		return err
 	}
 	hierarchies, err := w.mounts()
@@ -46,11 +50,13 @@ func (w *viewing) files(listening []scan.UnixSocket) error {
 		return err
 	}
 	w.territory(hierarchies)
-	for _, h := range hierarchies {
-		w.at(h.point)
-		w.cgroups(h)
-	}
-	return nil
+	return w.walk(ctx, func() error {
+		for _, h := range hierarchies {
+			w.at(h.point)
+			w.cgroups(h)
+		}
+		return nil
+	})
 }
 
 // orNote turns the error about files of another user into a note. Such files are not
@@ -127,10 +133,15 @@ func (w *viewing) sockets(listening []scan.UnixSocket) error {
 			}
 			name := path.Join(dir, e.Name())
 			s := Socket{Path: name}
+			isThere := true
 			if at := slices.IndexFunc(byPath[name], w.held); at >= 0 {
 				s.Listening, s.Inode = true, byPath[name][at]
+			} else {
+				s.Changed, isThere = w.changed(name, Key{})
 			}
-			w.Sockets = append(w.Sockets, s)
+			if isThere {
+				w.Sockets = append(w.Sockets, s)
+			}
 		}
 	}
 	return nil

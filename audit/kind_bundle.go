@@ -14,12 +14,12 @@ var directoryKind = kind{
 	name: BundleKind,
 	read: func(w *viewing) error {
 		for _, dir := range w.dirs {
-			found, err := scan.Bundles(w.tree, dir.state, dir.root)
-			for _, b := range found {
-				if isName(b.Namespace) && isName(b.ID) {
-					w.Bundles = append(w.Bundles, Bundle{Bundle: b})
+			err := scan.EachBundle(w.tree, dir.state, dir.root, func(b scan.Bundle) {
+				changed, isThere := w.changed(b.Path, Key{b.Namespace, b.ID})
+				if isThere && isName(b.Namespace) && isName(b.ID) {
+					w.Bundles = append(w.Bundles, Bundle{b, changed})
 				}
-			}
+			})
 			if err != nil {
 				return err
 			}

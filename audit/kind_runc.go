@@ -14,12 +14,11 @@ var runcStateKind = kind{
 	name: RuncStateKind,
 	read: func(w *viewing) error {
 		for _, root := range runcRoots {
-			states, err := scan.RuncStates(w.tree, root)
-			for _, s := range states {
-				if isName(s.Namespace) && isName(s.ID) {
-					w.RuncStates = append(w.RuncStates, State{RuncState: s})
+			err := scan.EachRuncState(w.tree, root, func(r scan.RuncState) {
+				if s, isThere := w.state(r); isThere && isName(r.Namespace) && isName(r.ID) {
+					w.RuncStates = append(w.RuncStates, s)
 				}
-			}
+			})
 			if err != nil {
 				return err
 			}

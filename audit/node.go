@@ -15,6 +15,8 @@ type Node struct {
 	Untrusted []Untrusted `json:"untrusted,omitempty"`
 	// Notes name the parts that could not be read, with the reasons.
 	Notes []string `json:"notes,omitempty"`
+
+	late bool // a view is missing, because it took too long
 }
 
 // Untrusted is a process that looks like a containerd, but that a user of the node may
@@ -60,6 +62,7 @@ type View struct {
 	Name string `json:"name,omitempty"`
 
 	refused []refusal
+	cut     bool // a walk has reached its limits
 }
 
 // Daemon is one containerd.

@@ -48,7 +48,8 @@ func (m *Millis) UnmarshalJSON(text []byte) error {
 }
 
 // Run looks at the node. If there are suspects, it looks again after Options.Settle, or
-// later on a slow node (see settle). It reports only the suspects that both looks have.
+// later on a slow node (see settle). It reports the suspects that both looks have. A
+// suspect of one look alone is likely, if the other look did not read everything.
 // It returns an error if it could read nothing.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	o = o.withDefaults()
@@ -77,8 +78,13 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 			}
 			r.Partial = append(r.Partial, "the suspects were seen only once, because the second look failed: "+err.Error())
 		default:
-			found = both(found, Compare(second))
+			var once int
+			found, once = both(found, Compare(second), first, second)
 			r.Scans, r.last = 2, second
+			if once > 0 {
+				r.Partial = append(r.Partial, fmt.Sprintf("%s seen only once, because the other look did not read everything",
+					count(once, "suspect")))
+			}
 		}
 	}
 	r.Suspects, r.Took = append([]Suspect{}, found...), Millis(time.Since(begun))
@@ -101,26 +107,73 @@ func (o Options) settle(look time.Duration) time.Duration {
 	return max(o.Settle, min(slowLooks*look, slowSettle))
 }
 
-// both returns the suspects of the second look that the first look also had. It compares
-// only the heads, because more objects of the same container may have become suspects in
-// between.
-func both(before, after []Suspect) []Suspect {
-	was := map[string]Certainty{}
+// both returns the suspects of two looks. A suspect of one look alone is likely, if the
+// other look did not read as much of its view. Otherwise it is left out. once counts the
+// suspects of one look alone. It compares only the heads, because more objects of the
+// same container may have become suspects in between.
+func both(before, after []Suspect, first, second *Node) (out []Suspect, once int) {
+	was, again := map[string]Certainty{}, map[string]bool{}
 	for _, s := range before {
 		was[s.key()] = s.Sure
 	}
-	out := []Suspect{}
 	for _, s := range after {
 		sure, ok := was[s.key()]
-		if !ok {
+		again[s.key()] = true
+		if !ok && !second.readMore(first, s.View) {
 			continue
 		}
-		if sure == Likely {
+		if !ok {
+			once++
+		}
+		if sure != Certain {
 			s.Sure = Likely
 		}
 		out = append(out, s)
 	}
-	return out
+	for _, s := range before {
+		if !again[s.key()] && first.readMore(second, s.View) && !second.hasEnded(s) {
+			once++
+			s.Sure = Likely
+			out = append(out, s)
+		}
+	}
+	order(out)
+	return out, once
+}
+
+// readMore reports whether a look may have read more of a view than the other look.
+func (n *Node) readMore(other *Node, view string) bool {
+	mine, theirs := n.extent(view), other.extent(view)
+	if theirs == nil {
+		return other.late
+	}
+	return theirs.cut || mine.Complete && !theirs.Complete || theirs.Blind && !mine.Blind
+}
+
+// hasEnded reports whether the process of a suspect is missing in a later look.
+func (n *Node) hasEnded(s Suspect) bool {
+	for _, v := range n.Views {
+		if v.Name == s.View && (v.Blind || slices.ContainsFunc(v.Processes, func(p Process) bool {
+			return p.PID == s.PID && p.Start == s.Start
+		})) {
+			return false
+		}
+	}
+	return s.PID != 0 && n.extent(s.View) != nil
+}
+
+// extent returns how much of the views with a name was read, or nil if there is none.
+func (n *Node) extent(view string) (all *View) {
+	for _, v := range n.Views {
+		if v.Name != view {
+			continue
+		}
+		if all == nil {
+			all = &View{Complete: true}
+		}
+		all.cut, all.Complete, all.Blind = all.cut || v.cut, all.Complete && v.Complete, all.Blind || v.Blind
+	}
+	return all
 }
 
 // The limits of a report.

@@ -64,9 +64,7 @@ const privileges = "run the audit as root, in a container with hostPID and the c
 func Scan(ctx context.Context, o Options) (*Node, error) {
 	o = o.withDefaults()
 	l := &nodeScan{Options: o, now: time.Now()}
-	limited, cancel := context.WithTimeout(ctx, ownTime+(timeoutsOfLists+timeoutsOfTasks)*o.Timeout)
-	defer cancel()
-	node, err := l.take(limited)
+	node, err := l.take(ctx)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -84,12 +82,14 @@ type nodeScan struct {
 
 func (l *nodeScan) take(ctx context.Context) (*Node, error) {
 	n := &Node{Taken: l.now}
-	table, err := readProcesses(ctx, l.Options)
+	limited, cancel := context.WithTimeout(ctx, ownTime+(timeoutsOfLists+timeoutsOfTasks)*l.Timeout)
+	defer cancel()
+	table, err := readProcesses(limited, l.Options)
 	if err != nil {
 		return nil, err
 	}
 	l.table = table
-	groups, err := l.groups(ctx)
+	groups, err := l.groups(limited)
 	if err != nil {
 		return nil, err
 	}
@@ -98,12 +98,12 @@ func (l *nodeScan) take(ctx context.Context) (*Node, error) {
 			n.Untrusted = append(n.Untrusted, Untrusted{PID: c.p.PID, Why: c.p.notRoots})
 		}
 	}
-	late := l.views(ctx, groups, n)
+	l.views(ctx, limited, groups, n)
 	n.Notes = append(n.Notes, table.unread...)
 	if d := table.denied; len(d) > 0 {
 		n.Notes = append(n.Notes, fmt.Sprintf("processes %s could not be read: %s", firstPIDs(d), privileges))
 	}
-	if len(n.Views) == 0 && len(n.Notes) > 0 && !late {
+	if len(n.Views) == 0 && len(n.Notes) > 0 && !n.late {
 		if len(table.candidates) == 0 { // the scan then read the root of process 1, or of --pid
 			return n, fmt.Errorf("no running containerd was found, and its usual folders could not be read: %s;"+
 				" or audit the root of a process that you may read: --pid %d", n.Notes[0], os.Getppid())
@@ -118,19 +118,18 @@ func (l *nodeScan) take(ctx context.Context) (*Node, error) {
 const viewsAtOnce = 8
 
 // views takes the views of root's containerds. With Options.Untrusted, it then takes the
-// views of users' containerds, and of each containerd of root that was not trusted. It
-// reports whether a view took too long.
-func (l *nodeScan) views(ctx context.Context, groups []*group, n *Node) (late bool) {
+// views of users' containerds, and of each containerd of root that was not trusted.
+// limited ends with the time for the views of root's containerds.
+func (l *nodeScan) views(ctx, limited context.Context, groups []*group, n *Node) {
 	users := slices.IndexFunc(groups, func(g *group) bool { return g.user != nil })
 	if users < 0 {
 		users = len(groups)
 	}
-	refused, late := l.viewsOf(ctx, groups[:users], n)
+	refused := l.viewsOf(limited, groups[:users], n)
 	if l.Untrusted {
 		short, cancel := context.WithTimeout(ctx, userTime)
 		defer cancel()
-		_, lateUser := l.viewsOf(short, slices.Concat(groups[users:], refused), n)
-		late = late || lateUser
+		l.viewsOf(short, slices.Concat(groups[users:], refused), n)
 	}
 	for i, u := range n.Untrusted {
 		n.Untrusted[i].Examined = slices.ContainsFunc(n.Views, func(v *View) bool {
@@ -139,10 +138,9 @@ func (l *nodeScan) views(ctx context.Context, groups []*group, n *Node) (late bo
 	}
 	n.Notes = append(n.Notes, l.notAskedPeers(n.Views)...)
 	slices.SortStableFunc(n.Untrusted, func(a, b Untrusted) int { return cmp.Compare(a.PID, b.PID) })
-	return late
 }
 
-func (l *nodeScan) viewsOf(ctx context.Context, groups []*group, n *Node) (refused []*group, late bool) {
+func (l *nodeScan) viewsOf(ctx context.Context, groups []*group, n *Node) (refused []*group) {
 	views, errs := make([]*View, len(groups)), make([]error, len(groups))
 	var all errgroup.Group
 	all.SetLimit(viewsAtOnce)
@@ -157,7 +155,7 @@ func (l *nodeScan) viewsOf(ctx context.Context, groups []*group, n *Node) (refus
 		if errs[i] != nil {
 			n.Notes = append(n.Notes, errs[i].Error())
 			hangs := new(hangError)
-			late = late || errors.As(errs[i], &hangs) || errors.Is(errs[i], errStillReading) ||
+			n.late = n.late || errors.As(errs[i], &hangs) || errors.Is(errs[i], errStillReading) ||
 				errors.Is(errs[i], context.DeadlineExceeded)
 			continue
 		}
@@ -169,7 +167,7 @@ func (l *nodeScan) viewsOf(ctx context.Context, groups []*group, n *Node) (refus
 			})
 		}
 	}
-	return refused, late
+	return refused
 }
 
 // anyView takes the view through the first process of a group that still runs. It returns

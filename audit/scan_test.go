@@ -6,8 +6,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -104,6 +106,57 @@ func TestAWalkThatIsCut(t *testing.T) {
 		if err != nil || v.Complete == isCut || w.complete() == isCut || (len(v.Notes) == 1) != isCut {
 			t.Errorf("%v, %+v; is it cut: want %v", err, v, isCut)
 		}
+	}
+}
+
+// On a slow disk more bundles than can be read leave time for the other kinds. Each
+// object that was read is whole, wherever the walk is cut.
+func TestASlowDisk(t *testing.T) {
+	proc, root := fakeProc(t), t.TempDir()
+	var errs []error
+	known := newKnown()
+	for i := range 100 {
+		if i%2 == 0 {
+			known.Tasks[Key{"ns", strconv.Itoa(i)}] = Task{}
+		}
+		dir := filepath.Join(root, taskDir, "ns", strconv.Itoa(i))
+		errs = append(errs, os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "bootstrap.json"),
+			[]byte(`{"address":"unix:///s"}`), 0o600))
+	}
+	runc, sockets := filepath.Join(root, "/run/containerd/runc/ns/x"), filepath.Join(root, "/run/containerd/s")
+	errs = append(errs, os.MkdirAll(runc, 0o755), os.MkdirAll(sockets, 0o755),
+		os.WriteFile(filepath.Join(runc, "state.json"), []byte(`{"init_process_pid":7}`), 0o600),
+		unix.Mknod(filepath.Join(sockets, "silent"), unix.S_IFSOCK|0o600, 0))
+	tree, err := scan.OpenTree(root)
+	if err := errors.Join(append(errs, err)...); err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	for delay := 300 * time.Millisecond; delay < 500*time.Millisecond; delay += 15 * time.Millisecond {
+		synctest.Test(t, func(t *testing.T) {
+			v := &View{Root: filepath.Join(proc, "1/root"), Known: known}
+			w := viewing{nodeScan: &nodeScan{table: &processTable{}}, View: v, group: &group{}, whole: tree,
+				dirs: []places{defaults}, at: func(string) { <-time.After(delay) }} // for each file
+			ctx, cancel := context.WithTimeout(t.Context(), userTime)
+			defer cancel()
+			if err := w.files(ctx, nil); err != nil || ctx.Err() != nil {
+				t.Fatal(delay, err, ctx.Err())
+			}
+			for _, b := range v.Bundles {
+				if _, isKnown := known.Tasks[Key{b.Namespace, b.ID}]; b.Address == "" || b.Changed.IsZero() != isKnown {
+					t.Errorf("%s: half a bundle: %+v", delay, b)
+				}
+			}
+			if n := len(v.Bundles); n == 0 || n == 100 || !v.cut || len(v.Notes) != 1 {
+				t.Errorf("%s: %d bundles, and %q", delay, n, v.Notes)
+			}
+			if s := v.RuncStates; len(s) != 1 || s[0].PID != 7 || s[0].Changed.IsZero() {
+				t.Errorf("%s: runc's states: %+v", delay, s)
+			}
+			if s := v.Sockets; len(s) != 1 || s[0].Changed.IsZero() {
+				t.Errorf("%s: sockets: %+v", delay, s)
+			}
+		})
 	}
 }
 

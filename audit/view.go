@@ -24,12 +24,11 @@ type viewing struct {
 	owner scan.Owner
 	dirs  []places // the existing state and root directories
 
+	budget *scan.Budget // the limits of the walk
+
 	holds     map[uint64]bool // the sockets of root's processes, read when needed
 	heldByAll bool            // holds has the sockets of all processes of root
 	others    []string        // the top cgroups of other containerds (territory)
-
-	// cut is set if a walk has reached its limits.
-	cut bool
 }
 
 func (w *viewing) take(ctx context.Context, anchor int) error {
@@ -74,34 +73,39 @@ func (w *viewing) take(ctx context.Context, anchor int) error {
 	defer asker.close()
 	asker.all(ctx, w.View)
 	w.Complete = w.complete()
-	if err := w.walk(ctx, func() error { return w.files(sockets) }); err != nil {
+	if err := w.files(ctx, sockets); err != nil {
 		return err
 	}
 	asker.confirm(ctx, w.View)
-	_ = w.walk(ctx, w.details)
 	name(w.View)
 	return nil
 }
 
-// The limits of a walk through the files of a view. A view has three walks:
-// configurations, state folders with cgroups, and details of objects without a task. A
+// The limits of a walk through the files of a view. A view has a walk for the
+// configurations, and one for each kind of object on the disk, which share filesTime. A
 // node has some hundred containers.
 const (
 	walkTime  = 10 * time.Second
+	filesTime = 20 * time.Second
 	maxWalked = 20_000
 )
+
+// part returns when a step must end: after the limit, or after half of the time that ctx
+// still has. The other half is for later steps.
+func part(ctx context.Context, limit time.Duration) time.Time {
+	if end, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(end)/2)
+	}
+	return time.Now().Add(limit)
+}
 
 // walk reads files within limits. If it reaches a limit, it adds a note, and no suspect
 // of the view is certain. That is no error.
 func (w *viewing) walk(ctx context.Context, read func() error) error {
-	until := time.Now().Add(walkTime)
-	if end, ok := ctx.Deadline(); ok && end.Before(until) {
-		until = end
-	}
-	budget := scan.NewBudget(until, maxWalked, func(name string) { w.at(path.Join(w.Root, name)) })
-	w.tree = w.whole.Within(budget)
+	w.budget = scan.NewBudget(part(ctx, walkTime), maxWalked, func(name string) { w.at(path.Join(w.Root, name)) })
+	w.tree = w.whole.Within(w.budget)
 	err := read()
-	if cut := budget.Cut(); cut != nil {
+	if cut := w.budget.Cut(); cut != nil {
 		w.cut, w.Complete = true, false
 		w.Notes = append(w.Notes, fmt.Sprintf("some files were not read, perhaps of running containers: %v", cut))
 	}

@@ -44,7 +44,7 @@ func (b *Budget) open(name string) error {
 		return nil
 	}
 	if now := time.Now(); b.cut == nil && now.After(b.until) {
-		b.cut = &CutError{name, fmt.Sprintf("it took more than %s", max(b.until.Sub(b.begun), 0).Round(time.Second))}
+		b.cut = &CutError{name, fmt.Sprintf("it took more than %s", max(b.until.Sub(b.begun), 0).Round(time.Millisecond))}
 	}
 	if b.cut == nil {
 		b.at(name)

@@ -54,8 +54,13 @@ type RuncState struct {
 // Bundles lists the bundles and their work directories. It leaves out an empty directory
 // of a containerd namespace, which containerd creates once and keeps. With an error it
 // returns the bundles that were read before.
-func Bundles(t *Tree, state, root string) ([]Bundle, error) {
-	var out []Bundle
+func Bundles(t *Tree, state, root string) (out []Bundle, err error) {
+	err = EachBundle(t, state, root, func(b Bundle) { out = append(out, b) })
+	return out, err
+}
+
+// EachBundle calls visit for each bundle of Bundles.
+func EachBundle(t *Tree, state, root string, visit func(Bundle)) error {
 	for _, top := range []struct {
 		dir  string
 		work bool
@@ -67,14 +72,16 @@ func Bundles(t *Tree, state, root string) ([]Bundle, error) {
 				if !b.Work {
 					b.Address = bundleAddress(t, dir)
 				}
-				out = append(out, b)
+				if t.budget.Cut() == nil { // else the address may be missing
+					visit(b)
+				}
 			})
 			if err != nil {
-				return out, fmt.Errorf("list bundles: %w", err)
+				return fmt.Errorf("list bundles: %w", err)
 			}
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // bundleAddress takes the address out of bootstrap.json without decoding the file,
@@ -94,15 +101,20 @@ func bundleAddress(t *Tree, dir string) string {
 
 // RuncStates lists runc's state directories of containers. With an error it returns the
 // states that were read before.
-func RuncStates(t *Tree, root string) ([]RuncState, error) {
-	var out []RuncState
+func RuncStates(t *Tree, root string) (out []RuncState, err error) {
+	err = EachRuncState(t, root, func(s RuncState) { out = append(out, s) })
+	return out, err
+}
+
+// EachRuncState calls visit for each directory of RuncStates.
+func EachRuncState(t *Tree, root string, visit func(RuncState)) error {
 	err := pairs(t, root, func(dir, namespace, id string) {
-		out = append(out, RuncState{Path: dir, Namespace: namespace, ID: id})
+		visit(RuncState{Path: dir, Namespace: namespace, ID: id})
 	})
 	if err != nil {
-		return out, fmt.Errorf("list runc's state: %w", err)
+		return fmt.Errorf("list runc's state: %w", err)
 	}
-	return out, nil
+	return nil
 }
 
 // CRIDirs lists CRI's directories of pods and containers.

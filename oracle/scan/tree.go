@@ -166,16 +166,12 @@ func (t *Tree) Glob(pattern string) ([]string, error) {
 	return matches, nil
 }
 
-// Stat calls lstat(2), and returns nil if the file does not exist.
-func (t *Tree) Stat(name string) fs.FileInfo {
+// Stat calls lstat(2).
+func (t *Tree) Stat(name string) (fs.FileInfo, error) {
 	f, err := t.Open(name, unix.O_PATH|unix.O_NOFOLLOW)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // read-only
-	info, err := f.Stat()
-	if err != nil {
-		return nil
-	}
-	return info
+	return f.Stat()
 }
