@@ -170,8 +170,31 @@ func StepOf(ctx context.Context) int {
 	return n
 }
 
+// Over returns why a context has ended, or nil. The timer of a deadline can be late, but
+// gRPC compares the deadline with the clock before it sends a request.
+func Over(ctx context.Context) error {
+	if end, ok := ctx.Deadline(); ok && ctx.Err() == nil && !time.Now().Before(end) {
+		return context.DeadlineExceeded
+	}
+	return ctx.Err()
+}
+
+// CheckTime returns an error if a call cannot be made, because its context has ended.
+// Such a call asked nothing of containerd, so it is recorded for people only.
+func (s *Session) CheckTime(ctx context.Context, verb, of string) error {
+	over := Over(ctx)
+	if over == nil {
+		return nil
+	}
+	s.Record.Note("client", "%s %s: not made, because its time was over", verb, of)
+	return &callerr.Error{Call: verb, Err: over}
+}
+
 // Call runs f as one call of the client, and records it. Its error is a *callerr.Error.
 func (s *Session) Call(ctx context.Context, verb, of string, f func(context.Context) error) error {
+	if err := s.CheckTime(ctx, verb, of); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, s.CallTimeout)
 	defer cancel()
 	fl := &flight{cancel: cancel, done: make(chan struct{})}

@@ -9,6 +9,7 @@ import (
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/client"
 	"github.com/shimquake/shimquake/harness/script"
 	"github.com/shimquake/shimquake/oracle/callerr"
 )
@@ -57,18 +58,21 @@ func listed(list func(context.Context, api.RuntimeServiceClient) ([]item, error)
 }
 
 // observe requests a value of an object, and records it. A request that was not sent
-// observes nothing.
+// observes nothing, nor does one that failed at the end of the script's time.
 func (c *Client) observe(ctx context.Context, step int, field, of string,
 	ask func(context.Context, api.RuntimeServiceClient) (string, error)) {
 	o := harness.Observed{Step: step, At: time.Now(), Of: of, Field: field}
-	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
+	limited, cancel := context.WithTimeout(ctx, c.CallTimeout)
 	defer cancel()
-	rt, err := c.rt(ctx)
-	if ctx.Err() != nil {
+	rt, err := c.rt(limited)
+	if client.Over(limited) != nil {
 		return
 	}
 	if err == nil {
-		o.Value, err = ask(ctx, rt)
+		o.Value, err = ask(limited, rt)
+	}
+	if err != nil && client.Over(ctx) != nil {
+		return
 	}
 	o.Took = time.Since(o.At)
 	if err != nil {

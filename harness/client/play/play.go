@@ -44,7 +44,7 @@ func (p *Player) Play(ctx context.Context) {
 	for n, step := range p.Script {
 		ctx := client.WithStep(ctx, n+1)
 		switch {
-		case ctx.Err() != nil:
+		case client.Over(ctx) != nil:
 		case step.Verb == script.Mark:
 			p.at(ctx, step.Arg, reached[step.Arg])
 			reached[step.Arg] = true

@@ -66,19 +66,23 @@ func (c *Client) observeList(ctx context.Context, step int, used []script.Object
 }
 
 // observe makes one call that returns the values of some objects. It records the values,
-// and returns the error of the call. A request that was not sent observes nothing.
+// and returns the error of the call. A request that was not sent observes nothing, nor
+// does one that failed at the end of the script's time.
 func (c *Client) observe(ctx context.Context, step int, field string, all []script.Object,
 	ask func(context.Context, *containerd.Client) (map[script.Object]string, error)) error {
 	o := harness.Observed{Step: step, At: time.Now(), Field: field}
-	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
+	limited, cancel := context.WithTimeout(ctx, c.CallTimeout)
 	defer cancel()
-	cl, _, err := c.Connect(ctx)
-	if ctx.Err() != nil {
-		return ctx.Err()
+	cl, _, err := c.Connect(limited)
+	if over := client.Over(limited); over != nil {
+		return over
 	}
 	var values map[script.Object]string
 	if err == nil {
-		values, err = ask(ctx, cl)
+		values, err = ask(limited, cl)
+	}
+	if err != nil && client.Over(ctx) != nil {
+		return err
 	}
 	o.Took = time.Since(o.At)
 	if err = native(err); !errdefs.IsNotFound(err) {

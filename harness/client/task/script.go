@@ -287,8 +287,11 @@ func (c *Client) wait(ctx context.Context, of script.Object, _ string) error {
 			return c.waitOnce(ctx, cl, of)
 		})
 	}
+	err := c.CheckTime(ctx, "wait", of.String())
+	if err != nil {
+		return err
+	}
 	call := harness.Call{Who: "client", Verb: "wait", Of: of.String(), At: time.Now()}
-	var err error
 	gaveUp := client.Until(ctx, func(ctx context.Context) error {
 		cl, _, up := c.Connect(ctx)
 		if err = up; err == nil {
