@@ -64,11 +64,14 @@ type Log struct {
 	marks  map[string]bool
 }
 
-// Add appends an event. It drops those after maxEvents.
+// Add appends an event. It drops those after maxEvents, and begins a gap with the first.
 func (l *Log) Add(e Task) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.events) == maxEvents {
+		if !slices.ContainsFunc(l.gaps, func(g Gap) bool { return g.To.IsZero() }) {
+			l.gaps = append(l.gaps, Gap{From: time.Now()})
+		}
 		return
 	}
 	l.events = append(l.events, e)
