@@ -1,49 +1,27 @@
 package client
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/foreign"
 )
 
-// A program of the world replaces a FIFO or a folder of FIFOs by a link to the host's
-// files. The harness writes and removes nothing there.
+// A program of the world replaces the folder of all FIFOs, or that of a process, by a
+// link. The link leads to a folder of the host that has files with the same names.
 func TestFIFOsAreNotFollowedOutOfTheWorld(t *testing.T) {
-	for name, replace := range map[string]func(fifos, folder, stdin, victims string) error{
-		"the folder of all FIFOs": func(fifos, _, _, victims string) error {
-			if err := os.Rename(fifos, fifos+"-aside"); err != nil {
-				return err
-			}
-			return os.Symlink(victims, fifos)
-		},
-		"the folder of a process": func(_, folder, _, victims string) error {
-			if err := os.Rename(folder, folder+"-aside"); err != nil {
-				return err
-			}
-			return os.Symlink(victims, folder)
-		},
-		"a FIFO": func(_, _, stdin, victims string) error {
-			if err := os.Remove(stdin); err != nil {
-				return err
-			}
-			return os.Symlink(filepath.Join(victims, "c0-stdin"), stdin)
-		},
+	for name, replaced := range map[string]func(fifos, folder string) string{
+		"the folder of all FIFOs": func(fifos, _ string) string { return fifos },
+		"the folder of a process": func(_, folder string) string { return folder },
 	} {
 		t.Run(name, func(t *testing.T) {
-			top := t.TempDir()
-			fifos, victims := filepath.Join(top, "fifo"), filepath.Join(top, "host")
-			for _, dir := range []string{fifos, victims} {
-				if err := os.Mkdir(dir, 0o700); err != nil {
-					t.Fatal(err)
-				}
-			}
-			for _, file := range []string{"c0-stdin", "c0-stdout", "c0-stderr"} {
-				if err := os.WriteFile(filepath.Join(victims, file), []byte("theirs"), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
+			fifos := t.TempDir()
 			dir, err := foreign.OpenDir(fifos)
 			if err != nil {
 				t.Fatal(err)
@@ -53,15 +31,54 @@ func TestFIFOsAreNotFollowedOutOfTheWorld(t *testing.T) {
 			if _, err := r.Create(dir)("c0"); err != nil {
 				t.Fatal(err)
 			}
-			if err := replace(fifos, filepath.Dir(r.Input()), r.Input(), victims); err != nil {
+			link, host := replaced(fifos, filepath.Dir(r.Input())), t.TempDir()
+			var victims []string
+			err = filepath.WalkDir(link, func(name string, e fs.DirEntry, err error) error {
+				victim := filepath.Join(host, strings.TrimPrefix(name, link))
+				if err != nil || name == link {
+					return err
+				}
+				if e.IsDir() {
+					return os.Mkdir(victim, 0o700)
+				}
+				victims = append(victims, victim)
+				return os.WriteFile(victim, []byte("theirs"), 0o600)
+			})
+			if err := errors.Join(err, os.Rename(link, link+"-aside"), os.Symlink(host, link)); err != nil {
 				t.Fatal(err)
 			}
 			r.Discard()
-			for _, file := range []string{"c0-stdin", "c0-stdout", "c0-stderr"} {
-				if text, err := os.ReadFile(filepath.Join(victims, file)); err != nil || string(text) != "theirs" {
+			if len(victims) != 3 {
+				t.Errorf("the host has %q", victims)
+			}
+			for _, file := range victims {
+				if text, err := os.ReadFile(file); err != nil || string(text) != "theirs" {
 					t.Errorf("%s of the host: %q, %v", file, text, err)
 				}
 			}
 		})
+	}
+}
+
+// A program of the world replaces the FIFO of an input by a link to a FIFO of the host.
+func TestInputIsNotWrittenOutOfTheWorld(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "victim")
+	fifos, err := foreign.OpenDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = fifos.Close() }() // it was only read
+	link := fifos.Path("c0-stdin")
+	if err := errors.Join(unix.Mkfifo(name, 0o600), os.Symlink(name, link)); err != nil {
+		t.Fatal(err)
+	}
+	victim, err := os.OpenFile(name, os.O_RDWR|unix.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = victim.Close() }() // it was only read
+	n, err := writeTo(t.Context(), fifos, link, []byte("ours"), func() bool { return false })
+	if kind := new(foreign.KindError); n != 0 || !errors.As(err, &kind) {
+		t.Errorf("%d bytes were written to the host: %v", n, err)
 	}
 }
