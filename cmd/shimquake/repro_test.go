@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,8 +15,10 @@ const sampleReports = "../../fixtures/reports/"
 // A wrong name of a report, or a wrong report, is an error, and nothing runs.
 func TestReproRefuses(t *testing.T) {
 	t.Parallel()
-	empty := filepath.Join(t.TempDir(), "report.txt")
-	if err := os.WriteFile(empty, []byte("\n \n"), 0o600); err != nil {
+	dir := t.TempDir()
+	empty, half := filepath.Join(dir, "report.txt"), filepath.Join(dir, "audit.tar.gz")
+	err := errors.Join(os.WriteFile(empty, []byte("\n \n"), 0o600), os.WriteFile(half, []byte{0x1f, 0x8b, 8}, 0o600))
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
@@ -27,6 +30,7 @@ func TestReproRefuses(t *testing.T) {
 		{"a file", []string{"./no-such-report.txt"}, "no-such-report.txt"},
 		{"a folder", []string{sampleReports}, "directory"},
 		{"an empty report", []string{empty}, "paste ps"},
+		{"half a bundle", []string{half}, "the bundle is cut off: copy the whole file"},
 		{"nothing", nil, "usage: shimquake repro"},
 		{"runs", []string{"--runs", "0", empty}, "at least 1"},
 		{"a bug to leave out", []string{"--without", "x", empty}, "--without x"},

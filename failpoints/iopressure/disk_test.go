@@ -139,7 +139,10 @@ func TestADiskReservesItsSpace(t *testing.T) {
 	if !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), says) {
 		t.Errorf("%v; want %q", err, says)
 	}
-	if d, err = NewDisk(t.Context(), dir, MinDiskMiB); err != nil { // the failure has left no file
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("the failure has left %v, %v", left, err)
+	}
+	if d, err = NewDisk(t.Context(), dir, MinDiskMiB); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Close(); err != nil {
