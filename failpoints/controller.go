@@ -55,7 +55,7 @@ type Controller struct {
 	mu         sync.Mutex
 	plan       Plan
 	trace      bool
-	met        map[string]bool // functions, if Cover asks for them
+	met        map[string]bool // functions, after Cover
 	received   atomic.Int64    // bytes of all messages
 	bypass     bool            // nothing is armed, counted or remembered
 	ignoredIDs map[string]bool // of containers and their shims

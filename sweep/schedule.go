@@ -99,6 +99,9 @@ func (s Schedule) one(t *engine.Task, i int) (journal.Result, error) {
 		if n > 1 {
 			r.Tries = n
 		}
+		if v.History != nil {
+			r.Met = s.Head.Mark(v.History.Functions)
+		}
 		if v.Outcome != harness.Invalid || n == spec.MaxRuns() || !mayFire(v) {
 			return r, r.Keep(v)
 		}

@@ -99,7 +99,7 @@ Builds are kept in /var/cache/shimquake (or in SHIMQUAKE_CACHE), and worlds are 
 	c.Args = func(_ *cobra.Command, words []string) error { return unknownCommand(c, words) }
 	c.AddCommand(checkCommand(), runCommand(), scriptCommand(), judgeCommand(), buildCommand(), listCommand(),
 		showCommand(),
-		matrixCommand(), bisectCommand(), reproCommand(), gcCommand(), sweepCommand(), auditCommand(),
+		matrixCommand(), bisectCommand(), reproCommand(), gcCommand(), sweepCommand(), compareCommand(), auditCommand(),
 		reportCommand(), bundleCommand(), versionCommand(), manCommand())
 	tellUsage(c)
 	completeWords(c)

@@ -52,7 +52,8 @@ Exit status: 0 all cells match the catalogue, 1 a cell differs, 2 wrong usage, 3
 	c.Flags().StringSliceVar(&f.releases, "releases", newest(), "the releases, or bin:DIR and src:DIR")
 	f.patches.register(c.Flags())
 	c.Flags().BoolVar(&f.ends, "ends", false, "use each bug's own releases: the last bad and the first fixed one")
-	c.Flags().IntVar(&f.parallel, "parallel", runtime.NumCPU(), "the number of concurrent cases, without cases that only wait for clean-up")
+	c.Flags().IntVar(&f.parallel, "parallel", runtime.NumCPU(),
+		"the number of concurrent cases, without cases that only wait for clean-up")
 	tellDefault(c, "parallel", "one per CPU")
 	c.Flags().IntVar(&f.runs, "runs", 0, "the number of runs of each cell (default: by the odds of the bug)")
 	c.Flags().StringVar(&f.out, "out", "out/matrix", "folder for the journal and the evidence")

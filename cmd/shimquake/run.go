@@ -56,7 +56,8 @@ func (f *runFlags) register(c *cobra.Command) {
 	)
 	f.patches.register(c.Flags())
 	c.Flags().IntVar(&f.count, "count", 1, "the number of runs of each case")
-	c.Flags().IntVar(&f.parallel, "parallel", 2, "the number of concurrent cases, without cases that only wait for clean-up")
+	c.Flags().IntVar(&f.parallel, "parallel", 2,
+		"the number of concurrent cases, without cases that only wait for clean-up")
 	c.Flags().StringVar(&f.out, "out", "",
 		"folder for the report and the evidence "+
 			"(default: a new folder in out for the report, out/evidence for the evidence)")

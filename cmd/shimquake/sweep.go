@@ -105,7 +105,7 @@ func (f *sweepFlags) planning() *pflag.FlagSet {
 	fl.StringVar(&f.Containerd, "containerd", "",
 		"the containerd under test: a release (v1.7.2), bin:DIR or src:DIR (default: the newest release)")
 	f.patches.register(fl)
-	fl.AddFlagSet(f.cutting())
+	fl.AddFlagSet(cutting(&f.Options))
 	fl.StringVar(&f.Hits, "hits", "first",
 		"the hits of a point: first (of all), path (the first on each path), all, or a number for each path")
 	fl.StringVar(&f.points, "points", "", "a regular expression that a point's name must match")
@@ -117,15 +117,15 @@ func (f *sweepFlags) planning() *pflag.FlagSet {
 }
 
 // cutting returns the flags that also select the cases of a sweep's report.
-func (f *sweepFlags) cutting() *pflag.FlagSet {
+func cutting(o *plan.Options) *pflag.FlagSet {
 	fl := pflag.NewFlagSet("cutting", pflag.ContinueOnError)
-	fl.StringSliceVar(&f.Who, "who", nil, "the process of the points: daemon, shim, both (default both)")
-	fl.StringSliceVar(&f.Actions, "actions", nil,
+	fl.StringSliceVar(&o.Who, "who", nil, "the process of the points: daemon, shim, both (default both)")
+	fl.StringSliceVar(&o.Actions, "actions", nil,
 		"crash, error, code (NotFound, ...), errno (ENOSPC, ...), cancel, deadline, delay, pause, ... "+
 			"(default crash,error,code,errno,cancel,hang)")
-	fl.StringSliceVar(&f.Paths, "path", nil,
+	fl.StringSliceVar(&o.Paths, "path", nil,
 		"what the client does meanwhile: create, start, exit, delete, load (default all)")
-	fl.StringSliceVar(&f.Workloads, "workload", nil,
+	fl.StringSliceVar(&o.Workloads, "workload", nil,
 		strings.Join(plan.WorkloadNames(), ", ")+" (default "+strings.Join(plan.DefaultWorkloads(), ",")+")")
 	return fl
 }

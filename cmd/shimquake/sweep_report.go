@@ -11,7 +11,7 @@ import (
 
 func sweepReportCommand() *cobra.Command {
 	f := sweepFlags{}
-	cutting := f.cutting()
+	cuts := cutting(&f.Options)
 	c := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Report the findings of a sweep so far, also while it runs",
@@ -28,7 +28,7 @@ not replayed. A sweep with --every-workload --hits path contains smaller sweeps.
 				return err
 			}
 			chosen := false
-			cutting.VisitAll(func(fl *pflag.Flag) { chosen = chosen || fl.Changed })
+			cuts.VisitAll(func(fl *pflag.Flag) { chosen = chosen || fl.Changed })
 			if chosen {
 				if h, results, err = journal.Cut(h, results, f.Options); err != nil {
 					return sweepError(err)
@@ -43,11 +43,11 @@ not replayed. A sweep with --every-workload --hits path contains smaller sweeps.
 			return f.report(cmd.Context(), nil, nil, h, results, cmd.OutOrStdout())
 		},
 	}
-	c.Flags().AddFlagSet(cutting)
+	c.Flags().AddFlagSet(cuts)
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object per cluster")
 	c.Flags().BoolVar(&f.cuts, "cuts", false,
 		"print the result of each part of the sweep that one or two of --who, --actions, --path and --workload select; "+
 			"the exit status is that of the worst part")
-	cutting.VisitAll(func(fl *pflag.Flag) { c.MarkFlagsMutuallyExclusive("cuts", fl.Name) })
+	cuts.VisitAll(func(fl *pflag.Flag) { c.MarkFlagsMutuallyExclusive("cuts", fl.Name) })
 	return c
 }

@@ -23,15 +23,15 @@ type statementTable struct {
 	decider decider
 	modes   []mode
 	names   []string
-	met     []*atomic.Bool // by number: whether the process has reached the function; nil if that is not asked
+	met     []*atomic.Bool // whether the statement's function has been reached; nil without cover
 }
 
 type mode uint8
 
 const (
 	silent   mode = iota
-	met           // only the first statement of its function that is reached is reported
-	reported      // another statement of the function is armed, or the controller traces
+	met           // only the first hit in the function is reported.
+	reported      // another statement of the function is armed, or the controller traces.
 	decided       // the controller decides
 )
 

@@ -42,8 +42,8 @@ type Hit struct {
 	// Ended is set in a second hit of a statement at which a request was ended, if the
 	// statement's own context has ended with it.
 	Ended bool `json:"ended,omitempty"`
-	// Met is set if the hit is only the first in the point's function (FromController.Cover).
-	// It has no other field but Point.
+	// Met is set if the hit is only the first in the point's function
+	// (FromController.Cover). It has no other field but Point.
 	Met bool `json:"met,omitempty"`
 }
 

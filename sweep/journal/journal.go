@@ -26,8 +26,31 @@ const fileName = "journal.jsonl"
 type Head struct {
 	Plan  plan.Plan  `json:"plan"`
 	Shard plan.Shard `json:"shard"`
+	// Functions are the functions with probes, sorted, if the sweep records which ones each
+	// case reaches.
+	Functions []string `json:"functions,omitempty"`
 	// Build identifies the shimquake that ran the sweep: see [BuildID]. Create sets it.
 	Build string `json:"build"`
+}
+
+// Mark returns the Met of a run that reached these functions.
+func (h Head) Mark(reached []string) []byte {
+	if len(h.Functions) == 0 {
+		return nil
+	}
+	met := make([]byte, (len(h.Functions)+7)/8)
+	for _, name := range reached {
+		if i, ok := slices.BinarySearch(h.Functions, name); ok {
+			met[i/8] |= 1 << (i % 8)
+		}
+	}
+	return met
+}
+
+// Reached reports whether the run of a result reached a function.
+func (h Head) Reached(r Result, function string) bool {
+	i, ok := slices.BinarySearch(h.Functions, function)
+	return ok && i/8 < len(r.Met) && r.Met[i/8]&(1<<(i%8)) != 0
 }
 
 // Planned returns the number of the sweep's cases.

@@ -33,6 +33,9 @@ type Result struct {
 	Found []finding.Finding `json:"found,omitempty"`
 	// Residues count the known residues that occur only in some runs.
 	Residues []rate.Count `json:"residues,omitempty"`
+	// Met are the functions that the run reached, by their indexes in the Functions of the
+	// journal's head: see [Head.Reached].
+	Met []byte `json:"met,omitempty"`
 	// Evidence is the folder with the evidence. A sweep keeps it for the first few cases
 	// of a kind.
 	Evidence string `json:"evidence,omitempty"`

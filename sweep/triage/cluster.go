@@ -190,17 +190,17 @@ func happened(s plan.Spec) []string {
 	return parts
 }
 
-// when returns the text of the effects.
-func when(s plan.Spec) string { return strings.Join(happened(s), " and ") }
+// When returns the text of the effects of a case's faults: "containerd dies".
+func When(s plan.Spec) string { return strings.Join(happened(s), " and ") }
 
 // Kind returns the same text for cases with the same findings after the same effects. A
 // sweep keeps the evidence of only a few cases of a kind.
 func Kind(s plan.Spec, r journal.Result) string {
 	if r.Outcome == harness.Invalid {
-		return when(s) + ": invalid " + r.Reason()
+		return When(s) + ": invalid " + r.Reason()
 	}
 	left, _ := reduced(r.Found)
-	return when(s) + ": " + text(left)
+	return When(s) + ": " + text(left)
 }
 
 // clusters groups occurrences with the same findings, the largest cluster first. A case
@@ -209,7 +209,7 @@ func Kind(s plan.Spec, r journal.Result) string {
 func clusters(p plan.Plan, all []occurrence) []Cluster {
 	by := map[string][]occurrence{}
 	for _, o := range all {
-		key := when(p.Specs[o.spec]) + ": " + text(o.left)
+		key := When(p.Specs[o.spec]) + ": " + text(o.left)
 		by[key] = append(by[key], o)
 	}
 	keys := slices.SortedFunc(maps.Keys(by), func(a, b string) int {
@@ -228,7 +228,7 @@ func clusters(p plan.Plan, all []occurrence) []Cluster {
 			}
 		}
 		if len(rest) > 0 {
-			out = append(out, &Cluster{When: when(p.Specs[rest[0].spec]), Left: rest[0].left, occurrences: rest})
+			out = append(out, &Cluster{When: When(p.Specs[rest[0].spec]), Left: rest[0].left, occurrences: rest})
 		}
 	}
 	done := make([]Cluster, len(out))
@@ -255,7 +255,7 @@ func hostOf(p plan.Plan, all []*Cluster, o occurrence) *Cluster {
 			continue
 		}
 		host := happened(p.Specs[c.occurrences[0].spec])
-		same := c.When == when(spec)
+		same := c.When == When(spec)
 		isPart := !slices.ContainsFunc(host, func(w string) bool { return !slices.Contains(parts, w) })
 		if same && len(c.Left) == len(o.left) || !same && !isPart {
 			continue

@@ -72,6 +72,17 @@ func families(main []Signature) [][]Signature {
 	return out
 }
 
+// Families returns the signatures of a case's findings by their cause. It omits findings
+// that follow from others.
+func Families(found []finding.Finding) [][]Signature {
+	main, _ := reduced(found)
+	return families(main)
+}
+
+// Signatures returns the signatures of a case's findings, each once, the most severe
+// first.
+func Signatures(found []finding.Finding) []Signature { return signatures(found) }
+
 // related reports whether two signatures of one case have the same cause. CRI keeps its
 // own record of exits, so wrong exit statuses in CRI have causes of their own.
 func related(a, b Signature) bool {

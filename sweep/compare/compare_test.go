@@ -1,0 +1,224 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/weave"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/sweep/engine"
+	"github.com/shimquake/shimquake/sweep/journal"
+	"github.com/shimquake/shimquake/sweep/plan"
+)
+
+// fake replaces a runner: it shows what a function says of the n-th run of a case on a
+// containerd.
+type fake struct {
+	shows func(containerd, name string, n int) (class finding.Class)
+
+	mu   sync.Mutex
+	runs map[string]int
+}
+
+func (f *fake) Run(_ context.Context, c harness.Case) harness.Verdict {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	key := c.Containerd + " " + c.Name
+	f.runs[key]++
+	v := harness.Verdict{Case: c, Outcome: harness.Held}
+	if class := f.shows(c.Containerd, c.Name, f.runs[key]); class != "" {
+		v.Outcome = harness.Violated
+		v.Findings = []finding.Finding{{Invariant: finding.Leak, Class: class}}
+	}
+	return v
+}
+
+func (f *fake) Trace(context.Context, harness.Case) (harness.Trace, error) {
+	return harness.Trace{}, errors.New("a comparison of results traces nothing")
+}
+
+// planOf has a crash at a statement of each of these functions.
+func planOf(functions ...string) plan.Plan {
+	var p plan.Plan
+	for _, name := range functions {
+		at := failpoints.MustPoint("stmt:containerd:" + name)
+		p.Specs = append(p.Specs, plan.Single(plan.Hit{Point: at, Nth: 1, Path: "create"}, "crash", "task"))
+	}
+	return p
+}
+
+// rows compares two containerds by the fake's runs.
+func rows(t *testing.T, p plan.Plan, shared int, shows func(containerd, name string, n int) finding.Class) []Row {
+	t.Helper()
+	f := &fake{shows: shows, runs: map[string]int{}}
+	c := Comparison{Engine: engine.New(f, 2), Plan: p, Shared: shared, A: "A", B: "B", Alpha: 0.01, Most: 20}
+	first := func(of string, n int) (all []journal.Result) {
+		for i := range n {
+			k, err := p.Specs[i].Case(of)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := journal.ResultOf(i, f.Run(t.Context(), k))
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, r)
+		}
+		return all
+	}
+	got, err := c.Rows(t.Context(), first("A", shared), first("B", len(p.Specs)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestRows(t *testing.T) {
+	const f, g = "runtime.binary.Start:a", "runtime.Bundle.Delete:a"
+	everSecond := func(n int) finding.Class {
+		if n%2 == 1 {
+			return finding.ClassShim
+		}
+		return ""
+	}
+	for name, tt := range map[string]struct {
+		functions []string
+		shared    int // 0: all
+		shows     func(containerd, name string, n int) finding.Class
+		want      []string // of each row: kind, class, number of cases
+	}{
+		"both hold": {[]string{f}, 0, func(string, string, int) finding.Class { return "" }, nil},
+		"the same": {[]string{f}, 0, func(string, string, int) finding.Class { return finding.ClassShim },
+			[]string{"same shim 1"}},
+		"closed": {[]string{f}, 0, func(on, _ string, _ int) finding.Class {
+			return map[string]finding.Class{"A": finding.ClassShim}[on]
+		}, []string{"closed shim 1"}},
+		"opened": {[]string{f}, 0, func(on, _ string, _ int) finding.Class {
+			return map[string]finding.Class{"B": finding.ClassShim}[on]
+		}, []string{"opened shim 1"}},
+		"other facts": {[]string{f}, 0, func(on, _ string, _ int) finding.Class {
+			return map[string]finding.Class{"A": finding.ClassShim, "B": finding.ClassBundle}[on]
+		}, []string{"changed shim 1", "changed bundle 1"}},
+		"a race on both sides": {[]string{f}, 0, func(on, _ string, n int) finding.Class {
+			if on == "A" {
+				return everSecond(n)
+			}
+			return everSecond(n + 1)
+		}, []string{"same shim 1"}},
+		"a race that is closed": {[]string{f}, 0, func(on, _ string, n int) finding.Class {
+			if on == "A" {
+				return everSecond(n)
+			}
+			return ""
+		}, []string{"closed shim 1"}},
+		"one run of many": {[]string{f}, 0, func(on, _ string, n int) finding.Class {
+			if on == "A" && n == 1 {
+				return finding.ClassShim
+			}
+			return ""
+		}, []string{"not sure shim 1"}},
+		"one function is closed": {[]string{f, g}, 0, func(on, name string, _ int) finding.Class {
+			if on == "B" && strings.Contains(name, "bundle") {
+				return ""
+			}
+			return finding.ClassShim
+		}, []string{"closed shim 1", "same shim 1"}},
+		"one point of a function is closed": {[]string{f, f + "#2"}, 0, func(on, name string, _ int) finding.Class {
+			if on == "B" && strings.HasSuffix(name, "2-crash") {
+				return ""
+			}
+			return finding.ClassShim
+		}, []string{"closed shim 1", "same shim 1"}},
+		"a new point, and nothing like it": {[]string{f, g}, 1, func(_, name string, _ int) finding.Class {
+			return map[bool]finding.Class{true: finding.ClassShim}[strings.Contains(name, "bundle")]
+		}, []string{"opened shim 1"}},
+		"a new point in a function that shows it": {[]string{f, f + "#2"}, 1,
+			func(string, string, int) finding.Class { return finding.ClassShim }, []string{"same shim 1", "same shim 1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			shared := tt.shared
+			if shared == 0 {
+				shared = len(tt.functions)
+			}
+			var got []string
+			for _, r := range rows(t, planOf(tt.functions...), shared, tt.shows) {
+				got = append(got, string(r.Kind)+" "+string(r.Left[0].Class)+" "+string(rune('0'+len(r.Cases))))
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestDifference(t *testing.T) {
+	statement := func(who, pkg, function string) weave.Statement {
+		return weave.Statement{Who: who, Package: pkg, Function: function}
+	}
+	was := Source{
+		Statements: []weave.Statement{statement("containerd", "core/runtime/v2", "runtime.binary.Start"),
+			statement("shim", "pkg/shim", "shim.run"), statement("shim", "pkg/shim", "shim.serve")},
+		Functions: weave.Functions{"core/runtime/v2.": "1", "core/runtime/v2.binary.Start": "1", "pkg/shim.": "1",
+			"pkg/shim.run": "1", "pkg/shim.serve": "1", "client.Task.Delete": "1"},
+	}
+	for name, tt := range map[string]struct {
+		changed    string
+		functions  []string
+		everything bool
+	}{
+		"nothing":                      {"", nil, false},
+		"a function":                   {"pkg/shim.run", []string{"shim shim.run"}, false},
+		"a new function beside others": {"pkg/shim.fresh", nil, false},
+		"a type":                       {"pkg/shim.", []string{"shim shim.run", "shim shim.serve"}, false},
+		"a function without probes":    {"client.Task.Delete", nil, true},
+		"another package":              {"core/mount.", nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := Source{Statements: was.Statements, Functions: weave.Functions{}}
+			for key, digest := range was.Functions {
+				now.Functions[key] = digest
+			}
+			if tt.changed != "" {
+				now.Functions[tt.changed] = "2"
+			}
+			d := DifferenceOf(was, now)
+			if !slices.Equal(d.Functions, tt.functions) || (len(d.Unwoven) > 0) != tt.everything {
+				t.Errorf("got %+v, want %q, %v", d, tt.functions, tt.everything)
+			}
+		})
+	}
+}
+
+func TestChoose(t *testing.T) {
+	h := journal.Head{Plan: planOf(slices.Repeat([]string{"runtime.binary.Start:a"}, 1000)...),
+		Functions: []string{"containerd runtime.binary.Start", "shim shim.run"}}
+	var results []journal.Result
+	for i := range h.Plan.Specs[1:] { // the last case has no result
+		reached := []string{"containerd runtime.binary.Start"}
+		if i < 10 {
+			reached = append(reached, "shim shim.run")
+		}
+		results = append(results, journal.Result{I: i, Met: h.Mark(reached)})
+	}
+	d := Difference{Functions: []string{"shim shim.run"}}
+	chosen, sampled := d.Choose(h, results, false, 0, 1)
+	if len(chosen) != 11 || sampled != 0 || chosen[10] != 999 {
+		t.Errorf("chose %v, and %d by chance", chosen, sampled)
+	}
+	some, sampled := d.Choose(h, results, false, 0.02, 7)
+	again, _ := d.Choose(h, results, false, 0.02, 7)
+	if sampled < 5 || sampled > 50 || len(some) != 11+sampled || !slices.Equal(some, again) {
+		t.Errorf("%d by chance of %d", sampled, len(some))
+	}
+	for _, all := range []Difference{d, {Unwoven: []string{"client."}}} {
+		if chosen, _ := all.Choose(h, results, len(all.Unwoven) == 0, 0, 1); len(chosen) != 1000 {
+			t.Errorf("%d of all", len(chosen))
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/shimquake/shimquake/quote"
+	"github.com/shimquake/shimquake/sweep/plan"
+)
+
+// Report is the result of a comparison.
+type Report struct {
+	A string `json:"a"`
+	B string `json:"b"`
+	Difference
+	// Planned is the number of cases of the plan. Ran is the number of cases that ran on
+	// both sides. Sampled is the number of cases among them that reach no difference, and
+	// were drawn with Seed. Lost is the number of cases that are invalid on one side only.
+	Planned int    `json:"planned"`
+	Ran     int    `json:"ran"`
+	Sampled int    `json:"sampled"`
+	Seed    uint64 `json:"seed"`
+	Lost    int    `json:"lost"`
+	Rows    []Row  `json:"rows"`
+
+	Plan plan.Plan `json:"-"`
+}
+
+// Count returns the number of rows of a kind.
+func (r Report) Count(k Kind) (n int) {
+	for _, row := range r.Rows {
+		if row.Kind == k {
+			n++
+		}
+	}
+	return n
+}
+
+// Status is 1 if B opens something, 3 if something is not sure, and else 0.
+func (r Report) Status() int {
+	switch {
+	case r.Count(Opened)+r.Count(Changed) > 0:
+		return 1
+	case r.Count(Unsure) > 0:
+		return 3
+	}
+	return 0
+}
+
+// missed is the confidence of the rate that a single run would have shown.
+const missed = 0.95
+
+// Summary is the result in a line.
+func (r Report) Summary() string {
+	return fmt.Sprintf("%d opened, %d closed, %d changed, %d same, %d not sure", r.Count(Opened), r.Count(Closed),
+		r.Count(Changed), r.Count(Same), r.Count(Unsure))
+}
+
+// lines describes what was compared.
+func (r Report) lines() []string {
+	all := []string{
+		r.Difference.String(),
+		fmt.Sprintf("%d of %d planned cases ran on both, %d of them drawn with seed %d", r.Ran, r.Planned, r.Sampled,
+			r.Seed),
+		fmt.Sprintf("what held on both sides in one run of one case may show in up to %.0f %% of its runs", 100*missed),
+	}
+	if r.Lost > 0 {
+		all = append(all, fmt.Sprintf("%d cases are invalid on one side only, and not compared", r.Lost))
+	}
+	return all
+}
+
+// says describes a row: the first finding, the effect and the place.
+func (r Row) says() string {
+	text := fmt.Sprintf("%s: when %s at %s", r.Left[0], r.When, r.Place)
+	if r.OnlyB {
+		text += ", at a point that only B has"
+	}
+	return text
+}
+
+// counts describes the runs of a row.
+func (r Row) counts() string {
+	var a, b Count
+	for _, k := range r.Cases {
+		a, b = Count{a.Shown + k.A.Shown, a.Runs + k.A.Runs}, Count{b.Shown + k.B.Shown, b.Runs + k.B.Runs}
+	}
+	return fmt.Sprintf("%d cases; A %s, B %s runs", len(r.Cases), a, b)
+}
+
+// maxRows is the number of rows of a kind in the text form, and in Markdown.
+const maxRows = 30
+
+// String returns the result for a terminal.
+func (r Report) String() string {
+	var b quote.Text
+	b.Line("A: containerd %s", r.A)
+	b.Line("B: containerd %s", r.B)
+	for _, line := range r.lines() {
+		b.Line("%s", line)
+	}
+	for _, kind := range Kinds {
+		n := 0
+		for _, row := range r.Rows {
+			if row.Kind != kind {
+				continue
+			}
+			if n++; n > maxRows {
+				continue
+			}
+			b.Line("")
+			b.Line("%s: %s", strings.ToUpper(string(kind)), row.says())
+			for _, s := range row.Left {
+				b.Line("    left:  %s", s)
+			}
+			b.Line("    runs:  %s%s", row.counts(), row.needs())
+			b.Line("    case:  %s", r.Plan.Specs[row.Cases[0].Spec])
+		}
+		if n > maxRows {
+			b.Line("    and %d rows more", n-maxRows)
+		}
+	}
+	b.Line("")
+	b.Line("%s", r.Summary())
+	return b.String()
+}
+
+func (r Row) needs() string {
+	if r.Kind != Unsure {
+		return ""
+	}
+	return fmt.Sprintf("; %d more held runs of a case would decide", r.Needed)
+}
+
+// Markdown returns the result as the comment of a pull request.
+func (r Report) Markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "### shimquake compare: %s\n\nA is containerd %s, B is containerd %s.\n\n", r.Summary(),
+		quote.Markdown(r.A), quote.Markdown(r.B))
+	b.WriteString("| | finding | when | at | cases | A | B |\n|---|---|---|---|---|---|---|\n")
+	for _, kind := range Kinds {
+		n := 0
+		for _, row := range r.Rows {
+			if row.Kind != kind {
+				continue
+			}
+			if n++; n > maxRows {
+				continue
+			}
+			k := row.Cases[0]
+			fmt.Fprintf(&b, "| **%s** | %s | %s | `%s` | %d | %s | %s |\n", kind, quote.Markdown(row.Left[0].String()),
+				row.When, row.Place, len(row.Cases), k.A, k.B)
+		}
+	}
+	b.WriteString("\n")
+	for _, line := range r.lines() {
+		fmt.Fprintf(&b, "- %s\n", quote.Markdown(line))
+	}
+	return b.String()
+}
