@@ -10,25 +10,44 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// A run is too slow for time limits if its processes stood still for stallLimit within
-// stallWindow. That is the usual timeout of a call. The shortest limit of containerd is
-// 2 s. In a sweep with six cases on two CPUs, none of 289 stood still for 1.1 s.
-const stallLimit, stallWindow = 2 * time.Second, 10 * time.Second
+// A run is too slow for time limits if its processes stood still for maxStall within
+// stallWindow times that. The usual timeout of a call is 10 s, and the shortest limit of
+// containerd is 2 s. In a sweep with six cases on two CPUs, none of 289 stood still for
+// 1.1 s within 10 s.
+const maxStall, stallWindow = 2 * time.Second, 5
 
-// StoodStill returns the longest time for which processes of a run stood still within
-// stallWindow. It returns 0 if that is less than stallLimit.
-func StoodStill(h harness.History) (most time.Duration) {
+// StallLimit is maxStall, or a quarter of the workload's shortest time limit if that is
+// shorter.
+func StallLimit(w harness.Workload) time.Duration {
+	w = w.WithDefaults()
+	shortest := min(4*maxStall, w.CallTimeout)
+	if slices.ContainsFunc(w.Containers, func(c harness.Container) bool { return c.IgnoresTerm }) {
+		shortest = min(shortest, harness.StopGrace)
+	}
+	return shortest / 4
+}
+
+// StoodStill returns the longest time for which processes of a run stood still within one
+// window. It returns 0 if that is shorter than the limits of the case allow.
+func StoodStill(h harness.History) time.Duration {
+	for _, limit := range []time.Duration{maxStall, StallLimit(h.Case.Workload)} {
+		if most := mostStill(h.Stalls, stallWindow*limit); most >= limit {
+			return most
+		}
+	}
+	return 0
+}
+
+// mostStill returns the longest time of stalls within a window.
+func mostStill(stalls []harness.Stall, window time.Duration) (most time.Duration) {
 	var still time.Duration
 	first := 0 // of the window
-	for _, s := range h.Stalls {
+	for _, s := range stalls {
 		still += s.For
-		for ; s.From.Sub(h.Stalls[first].From) > stallWindow; first++ {
-			still -= h.Stalls[first].For
+		for ; s.From.Sub(stalls[first].From) > window; first++ {
+			still -= stalls[first].For
 		}
 		most = max(most, still)
-	}
-	if most < stallLimit {
-		return 0
 	}
 	return most
 }

@@ -18,6 +18,11 @@ func still(spans ...[2]float64) func(*harness.History) {
 	}
 }
 
+// within gives each call of the client a timeout.
+func within(timeout time.Duration) func(*harness.History) {
+	return func(h *harness.History) { h.Case.Workload.CallTimeout = timeout }
+}
+
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 func TestStalls(t *testing.T) {
@@ -33,7 +38,17 @@ func TestStalls(t *testing.T) {
 		"a leak, and a short stall":    {also(leak, still([2]float64{1, 2.9})), leaked},
 		"a leak, and several stalls":   {also(leak, still([2]float64{1, 2}, [2]float64{5, 6.2})), "stall"},
 		"a leak, and stalls far apart": {also(leak, still([2]float64{1, 2.5}, [2]float64{20, 21.5})), leaked},
-		"nothing but a stall":          {still([2]float64{1, 9}), ""},
+		"a leak, a stall of 1.8 s, and a timeout of 1 s": {also(leak, still([2]float64{1, 2.8}), within(time.Second)),
+			"stall"},
+		"a leak, and a stall of a tenth of the timeout": {also(leak, still([2]float64{1, 1.1}), within(time.Second)),
+			leaked},
+		"a leak, and two of them far apart": {also(leak, still([2]float64{1, 1.2}, [2]float64{3, 3.2}),
+			within(time.Second)), leaked},
+		"a leak, a stall, and a long timeout": {also(leak, still([2]float64{1, 2.9}), within(time.Minute)), leaked},
+		"a leak, and a stall in the grace period": {also(leak, still([2]float64{1, 1.9}), func(h *harness.History) {
+			h.Case.Workload.Containers = []harness.Container{{IgnoresTerm: true}}
+		}), "stall"},
+		"nothing but a stall": {still([2]float64{1, 9}), ""},
 		"a crash, and a stall": {func(h *harness.History) { panics(h, 1); still([2]float64{1, 9})(h) },
 			"liveness containerd what=death"},
 		"a call that failed, and a stall": {func(h *harness.History) {

@@ -15,6 +15,7 @@ import (
 	"github.com/shimquake/shimquake/harness/client"
 	"github.com/shimquake/shimquake/harness/client/bystander"
 	"github.com/shimquake/shimquake/harness/inject"
+	"github.com/shimquake/shimquake/harness/judge"
 	"github.com/shimquake/shimquake/harness/record"
 	"github.com/shimquake/shimquake/oracle/callerr"
 	"github.com/shimquake/shimquake/oracle/criview"
@@ -69,7 +70,8 @@ func (r *Runner) begin(ctx context.Context, c harness.Case, trace bool) *run {
 	stalled := func(s harness.Stall) {
 		x.record.Set(func(h *harness.History) { h.Stalls = append(h.Stalls, s) })
 	}
-	x.unwatch = watchMachine(problem, stalled, func() time.Duration {
+	tick := max(time.Millisecond, min(clockTick, judge.StallLimit(x.Workload)/2))
+	x.unwatch = watchMachine(tick, problem, stalled, func() time.Duration {
 		if w := x.watched.Load(); w != nil {
 			return w.StoodStill()
 		}

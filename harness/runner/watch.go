@@ -12,7 +12,8 @@ import (
 )
 
 // A run is invalid if the wall clock jumped by stepLimit, because the recorded times can
-// then not be compared.
+// then not be compared. The watch looks each clockTick, or twice in the time of a shorter
+// judge.StallLimit.
 const clockTick, stepLimit = 250 * time.Millisecond, 500 * time.Millisecond
 
 // reading is the time of two clocks, and how long the reading took.
@@ -43,10 +44,10 @@ func (r reading) since(last reading) error {
 // stall returns how long this program or the world's processes stood still since the last
 // reading. A delay of less than a tick does not count, nor a world that ran for a quarter
 // of the time. The world may report a longer time when it runs again.
-func (r reading) stall(last reading) (harness.Stall, bool) {
+func (r reading) stall(last reading, tick time.Duration) (harness.Stall, bool) {
 	took := r.boot - last.boot
-	all := took - clockTick
-	is := all >= clockTick
+	all := took - tick
+	is := all >= tick
 	if still := r.still - last.still; 4*still >= 3*took {
 		all, is = max(took, still), true
 	}
@@ -63,15 +64,17 @@ func canOpen() error {
 	return f.Close()
 }
 
-// watchMachine watches this program and its machine. It calls stalled with each time in
-// which this program stood still, or the world's processes did (the function still). It
-// calls problem with each other reason why the run is invalid. The returned function
-// checks once more and ends the watch. It may be called more than once.
-func watchMachine(problem func(error), stalled func(harness.Stall), still func() time.Duration) (stop func()) {
+// watchMachine watches this program and its machine at each tick. It calls stalled with
+// each time in which this program stood still, or the world's processes did (the function
+// still). It calls problem with each other reason why the run is invalid. The returned
+// function checks once more and ends the watch. It may be called more than once.
+func watchMachine(
+	tick time.Duration, problem func(error), stalled func(harness.Stall), still func() time.Duration,
+) (stop func()) {
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		ticks := time.NewTicker(clockTick)
+		ticks := time.NewTicker(tick)
 		defer ticks.Stop()
 		for last, more := readClocks(), true; more; {
 			select {
@@ -84,7 +87,7 @@ func watchMachine(problem func(error), stalled func(harness.Stall), still func()
 				problem(err)
 			}
 			now.still = still()
-			if s, is := now.stall(last); is {
+			if s, is := now.stall(last, tick); is {
 				stalled(s)
 			}
 			last = now

@@ -53,7 +53,7 @@ func TestStall(t *testing.T) {
 	} {
 		took := clockTick + tc.late
 		now := reading{boot: last.boot + took, wall: last.wall + took, still: last.still + tc.starved}
-		s, got := now.stall(last)
+		s, got := now.stall(last, clockTick)
 		if got != (tc.want > 0) || got && (s.For != tc.want || !s.From.Equal(time.Unix(5000, 0).Add(took-tc.want))) {
 			t.Errorf("%s: %v, %v", name, s, got)
 		}
@@ -61,7 +61,8 @@ func TestStall(t *testing.T) {
 }
 
 func TestWatchMachineIsQuiet(t *testing.T) {
-	stop := watchMachine(func(err error) { t.Error(err) }, func(harness.Stall) {}, func() time.Duration { return 0 })
+	stop := watchMachine(clockTick, func(err error) { t.Error(err) }, func(harness.Stall) {},
+		func() time.Duration { return 0 })
 	stop()
 	stop()
 }
