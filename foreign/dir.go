@@ -54,8 +54,16 @@ func MakeDir(path string, perm fs.FileMode) (*Dir, error) {
 // Name returns the path that the folder was opened by.
 func (d *Dir) Name() string { return d.path }
 
-// Path returns the path of an entry, for messages and for other programs.
-func (d *Dir) Path(name string) string { return filepath.Join(d.path, name) }
+// Path returns the path of an entry, for messages and for other programs. The middle of a
+// very long path is left out, because each level of nested folders keeps its own path. No
+// system call accepts such a path, with or without its middle.
+func (d *Dir) Path(name string) string {
+	path := filepath.Join(d.path, name)
+	if len(path) > 2*unix.PathMax {
+		path = path[:unix.PathMax] + "/.../" + filepath.Base(path)
+	}
+	return path
+}
 
 // Close closes the folder. Files that were opened in it stay open.
 func (d *Dir) Close() error { return d.root.Close() }
