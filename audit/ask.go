@@ -124,20 +124,16 @@ func (a *asker) one(ctx context.Context, i int, d *Daemon, known *Known) error {
 	return a.cri(ctx, conn, d, known)
 }
 
-// The limits of the lists of one containerd. Nodes have a few namespaces and some hundred
-// containers.
-const (
-	maxNamespaces = 1000
-	maxKnown      = 100_000
-)
+// maxNamespaces limits the namespaces of one containerd. Nodes have a few.
+const maxNamespaces = 1000
 
 // check returns an error if an id is invalid, or if a containerd lists too many objects.
 func (k *Known) check(id string) error {
 	if !isName(id) {
 		return fmt.Errorf("it listed an invalid id: %q", cut(id))
 	}
-	if len(k.Containers)+len(k.Tasks)+len(k.Sandboxes)+len(k.Pods)+len(k.CRIContainers) >= maxKnown {
-		return fmt.Errorf("it lists more than %d containers, tasks and pods", maxKnown)
+	if len(k.Containers)+len(k.Tasks)+len(k.Sandboxes)+len(k.Pods)+len(k.CRIContainers) >= scan.MaxListed {
+		return fmt.Errorf("it lists more than %d containers, tasks and pods", scan.MaxListed)
 	}
 	return nil
 }

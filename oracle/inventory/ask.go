@@ -12,10 +12,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/scan"
 )
 
 // askDaemon asks containerd for its objects of the wanted classes.
 func askDaemon(ctx context.Context, s Scene, want parts) (*Daemon, error) {
+	ctx = scan.WithinLists(ctx)
 	d := &Daemon{Namespaces: slices.Clone(s.Namespaces)}
 	if len(d.Namespaces) == 0 {
 		all, err := s.Client.NamespaceService().List(ctx)
@@ -29,6 +31,7 @@ func askDaemon(ctx context.Context, s Scene, want parts) (*Daemon, error) {
 	// function writes to d.
 	answers := make([]Daemon, len(d.Namespaces))
 	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(16)
 	for i, ns := range d.Namespaces {
 		group.Go(func() error {
 			return answers[i].ask(namespaces.WithNamespace(ctx, ns), ns, s, want)

@@ -62,12 +62,8 @@ func (t *Tree) Open(name string, flags uint64) (*os.File, error) {
 	}
 }
 
-// maxEntries is the largest number of entries in a directory that List reads. A node has
-// a few hundred containers.
-const maxEntries = 100_000
-
 // List reads a directory. A missing directory is an empty one. A directory of more than
-// maxEntries is an error.
+// MaxListed is an error.
 func (t *Tree) List(name string) ([]os.DirEntry, error) {
 	f, err := t.Open(name, unix.O_RDONLY|unix.O_DIRECTORY)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
@@ -77,12 +73,12 @@ func (t *Tree) List(name string) ([]os.DirEntry, error) {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // read-only
-	entries, err := f.ReadDir(maxEntries + 1)
+	entries, err := f.ReadDir(MaxListed + 1)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, io.EOF):
 		return nil, nil
-	case len(entries) > maxEntries:
-		return nil, fmt.Errorf("%s has more than %d entries", name, maxEntries)
+	case len(entries) > MaxListed:
+		return nil, fmt.Errorf("%s has more than %d entries", name, MaxListed)
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return entries, err
