@@ -8,6 +8,7 @@ import (
 
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/scan"
+	"github.com/shimquake/shimquake/quote"
 )
 
 // File is a file of any kind, or a directory, in Scene.FileDirs.
@@ -48,7 +49,12 @@ type fileWalk struct {
 	fifos  []string // directories of clients' FIFOs, of which only the files are listed
 	own    func(string) bool
 	out    []File
+	size   int // of the paths so far
 }
+
+// maxPaths limits the bytes of the paths of all files. A world of a case has some
+// hundred files.
+const maxPaths = 32 << 20
 
 func (w *fileWalk) walk(dir string, ofFIFOs bool) error {
 	entries, err := w.tree.List(dir)
@@ -57,6 +63,10 @@ func (w *fileWalk) walk(dir string, ofFIFOs bool) error {
 	}
 	for _, e := range entries {
 		name := path.Join(dir, e.Name())
+		if w.size += len(name); w.size > maxPaths || len(w.out) >= scan.MaxListed {
+			return fmt.Errorf("%s: there are more than %d files, or %d MiB of their paths", quote.Line(dir), scan.MaxListed,
+				maxPaths>>20)
+		}
 		if w.own(name) {
 			continue
 		}

@@ -1,9 +1,11 @@
 package inventory
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -93,5 +95,37 @@ func TestWrittenDir(t *testing.T) {
 		if got := writtenDir([]mount.Mount{m}); got != want {
 			t.Errorf("%+v: %q, want %q", m, got, want)
 		}
+	}
+}
+
+// A program of the world makes many hard links in long paths.
+func TestTooManyFiles(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, strings.Repeat("d", 250), strings.Repeat("e", 250))
+	first := filepath.Join(dir, "0")
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(first, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	tree, err := scan.OpenTree(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	w := fileWalk{tree: tree, own: func(string) bool { return false }}
+	if err := w.walk("/", false); err != nil || len(w.out) != 3 {
+		t.Fatalf("%v, %v", w.out, err)
+	}
+	long := strings.Repeat("x", 200)
+	for n := range maxPaths/(len(dir)-len(root)+len(long)) + 1 {
+		if err := os.Link(first, filepath.Join(dir, long+strconv.Itoa(n))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.walk("/", false); err == nil || !strings.Contains(err.Error(), "32 MiB of their paths") {
+		t.Errorf("%d files, %v", len(w.out), err)
+	}
+	w.size, w.out = 0, make([]File, scan.MaxListed)
+	if err := w.walk("/", false); err == nil || !strings.Contains(err.Error(), "more than 100000 files") {
+		t.Errorf("%d files, %v", len(w.out), err)
 	}
 }
