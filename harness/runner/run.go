@@ -71,11 +71,17 @@ func (r *Runner) begin(ctx context.Context, c harness.Case, trace bool) *run {
 		x.record.Set(func(h *harness.History) { h.Stalls = append(h.Stalls, s) })
 	}
 	tick := max(time.Millisecond, min(clockTick, judge.StallLimit(x.Workload)/2))
+	wasFull := false // the disk of worlds, which is reported once
 	x.unwatch = watchMachine(tick, problem, stalled, func() time.Duration {
-		if w := x.watched.Load(); w != nil {
-			return w.StoodStill()
+		w := x.watched.Load()
+		if w == nil {
+			return 0
 		}
-		return 0
+		if err := w.HasRoom(); err != nil && !wasFull {
+			wasFull = true
+			problem(fmt.Errorf("during the case: %w", err))
+		}
+		return w.StoodStill()
 	})
 	return x
 }

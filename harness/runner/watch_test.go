@@ -2,6 +2,9 @@ package runner
 
 import (
 	"context"
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +68,30 @@ func TestWatchMachineIsQuiet(t *testing.T) {
 		func() time.Duration { return 0 })
 	stop()
 	stop()
+}
+
+// The disk of the worlds is full for a time, and at the end it is not.
+func TestADiskThatIsFullForATime(t *testing.T) {
+	base, err := os.MkdirTemp("", "sq") //nolint:usetesting // t.TempDir's path is too long for a socket below it
+	if err == nil {
+		err = unix.Mount("tmpfs", base, "tmpfs", 0, "size=32m")
+	}
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { _ = errors.Join(unix.Unmount(base, unix.MNT_DETACH), os.Remove(base)) })
+	t.Setenv("SHIMQUAKE_DIR", base)
+	v := harmed(t, func(context.Context, Scene) error {
+		fill := filepath.Join(base, "fill")
+		if err := os.WriteFile(fill, make([]byte, 32<<20), 0o600); !errors.Is(err, unix.ENOSPC) {
+			t.Errorf("filling the disk: %v", err)
+		}
+		time.Sleep(3 * clockTick)
+		return os.Remove(fill)
+	})
+	if v.Outcome != harness.Invalid || strings.Count(v.ProblemsText(), "the folder of worlds cannot be written to") != 1 {
+		t.Errorf("%v; want invalid, with the full disk once", v)
+	}
 }
 
 // Another program kills the init of a world.
