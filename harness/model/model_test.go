@@ -100,6 +100,8 @@ func TestFollow(t *testing.T) {
 			sees(8, e0, "STOPPED")}, "4"},
 		"a restart deletes what has ended": {[]Op{call(4, 5, "kill", c0, done), call(6, 7, "wait", c0, done),
 			call(8, 9, "restart", c0, done), call(10, 11, "delete", c0, absent)}, ""},
+		"a restart keeps what has ended": {[]Op{call(4, 5, "kill", c0, done), call(6, 7, "wait", c0, done),
+			call(8, 9, "restart", c0, done), call(10, 11, "delete", c0, done)}, ""},
 		"a restart keeps what runs": {[]Op{call(4, 5, "restart", c0, done), sees(6, c0, "")}, "3"},
 	} {
 		t.Run(name, func(t *testing.T) { follows(t, slices.Concat(begun, tt.ops), tt.want) })

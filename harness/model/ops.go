@@ -6,11 +6,13 @@ import (
 )
 
 // Next returns the possible configurations after a call with this response. If the
-// response was lost, the call may have taken effect or not.
+// response was lost, the call may have taken effect or not. A restart of containerd
+// deletes an exited task, or keeps it (fixes/load-keeps-exited-tasks.patch).
 func (c Config) Next(call Call, got harness.Response) []Config {
 	response, next := c.Do(call)
 	switch {
-	case got == harness.Lost && response == harness.Done:
+	case got == harness.Lost && response == harness.Done,
+		got == harness.Done && call.Verb == "restart" && c.Task.State == Stopped:
 		return []Config{c, next}
 	case got == harness.Lost || got == response:
 		return []Config{next}
