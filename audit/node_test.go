@@ -155,7 +155,7 @@ func (n *node) auditWith(o audit.Options) *audit.Report {
 // shim is the shim of an id, in the world.
 func (n *node) shim(id string) signal.Identity {
 	n.Helper()
-	all, err := inventory.Processes(inventory.Scene{Root: n.world.HostPath("/")})
+	all, err := inventory.Processes(inventory.Scene{Root: n.world.HostPath("/"), Proc: n.world.Proc()})
 	n.must(err)
 	for _, p := range all {
 		if p.Serves() && p.Shim.ID == id {

@@ -64,8 +64,8 @@ type Stalls struct {
 
 // Watch records how long each thread of pid waits in umount2, from now until Stop, the
 // end of ctx or the end of the process. procRoot is a mounted procfs: "/proc", or a
-// world's (/proc/INIT/root/proc). pid is a number in its PID namespace. Watch returns an
-// error if the process has ended or may not be inspected.
+// world's. pid is a number in its PID namespace. Watch returns an error if the process
+// has ended or may not be inspected.
 func Watch(ctx context.Context, procRoot string, pid int) (*Stalls, error) {
 	// The open folder is bound to this process: reads fail once it has ended, even if its
 	// pid is in use again.

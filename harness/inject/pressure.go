@@ -54,7 +54,7 @@ func (p *pressure) Begin(ctx context.Context) error {
 	)
 	p.in.inForce(p.i)
 	for _, id := range ids {
-		w, err := iopressure.Watch(ctx, p.in.World.HostPath("/proc"), id.PID)
+		w, err := iopressure.Watch(ctx, p.in.World.Proc(), id.PID)
 		if err != nil {
 			return err
 		}

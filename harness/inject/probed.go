@@ -198,7 +198,7 @@ func (in *Injector) crashed(ctx context.Context, h failpoints.Hit) (string, harn
 func (in *Injector) awaitGone(ctx context.Context, pid int) error {
 	ctx, cancel := context.WithTimeout(ctx, crashTimeout)
 	defer cancel()
-	proc, err := foreign.OpenDir(in.World.HostPath("/proc"))
+	proc, err := foreign.OpenDir(in.World.Proc())
 	if err != nil {
 		return err
 	}

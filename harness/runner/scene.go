@@ -20,9 +20,8 @@ import (
 // containerd.
 func (x *run) scene() inventory.Scene {
 	return inventory.Scene{
-		Root: x.world.HostPath(
-			"/",
-		), State: daemon.StateDir, ContainerdRoot: x.world.RootDir(), CgroupDirs: x.world.CgroupDirs(),
+		Root: x.world.HostPath("/"), Proc: x.world.Proc(), State: daemon.StateDir,
+		ContainerdRoot: x.world.RootDir(), CgroupDirs: x.world.CgroupDirs(),
 		FIFODirs: []string{"/run/containerd/fifo", x.world.FIFODir()},
 		FileDirs: []string{"/", x.world.RootDir(), x.world.Dir()}, OwnFile: x.world.IsHarnessFile,
 		Networks: x.networks, CollectIn: daemon.TaskNamespace,

@@ -26,7 +26,7 @@ func TestTakeBelongings(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b, err := TakeBelongings(Scene{Root: root}, "pod", "c0")
+	b, err := TakeBelongings(Scene{Root: root, Proc: filepath.Join(root, "proc")}, "pod", "c0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,7 +72,7 @@ func (w *fileWalk) walk(dir string, ofFIFOs bool) error {
 		}
 		if !ofFIFOs || !e.IsDir() {
 			f := File{Path: name, Kind: kindOf(e.Type())}
-			if f.Kind == "" {
+			if f.Kind == "" && !w.stop[name] { // not of a mount, such as a FUSE that never answers
 				f.Size = w.tree.Size(name)
 			}
 			w.out = append(w.out, f)

@@ -1,10 +1,10 @@
 package inventory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path"
-	"path/filepath"
 	"slices"
 
 	containerd "github.com/containerd/containerd/v2/client"
@@ -19,12 +19,13 @@ var ErrNoDaemon = errors.New("containerd was not asked: start it and give Scene.
 // Scene says where the files, processes and sockets of one containerd are. A zero field
 // has the default that its comment names.
 type Scene struct {
-	// Root is the prefix of the mount namespace under test: "/proc/1234/root" for a world
-	// whose init is process 1234, "/" (the default) for a live node.
+	// Root is the prefix of the mount namespace under test: the path of a world's root, or
+	// "/" (the default) for a live node.
 	Root string
-	// Proc is the procfs of the PID namespace under test. Default: Root + "/proc". The
-	// mount table and the listening unix sockets are read from its process 1 (mountinfo
-	// and net/unix).
+	// Proc is a procfs of the PID namespace under test. No program of the scene may have
+	// mounted anything on it, so it is not the /proc below a Root. The default is "/proc"
+	// for the default Root. The mount table and the listening unix sockets are read from
+	// its process 1 (mountinfo and net/unix).
 	Proc string
 	// State and ContainerdRoot are containerd's state and root directory, inside the scene.
 	// Defaults: /run/containerd and /var/lib/containerd.
@@ -78,10 +79,7 @@ type Scene struct {
 // withDefaults fills in the documented defaults.
 func (s Scene) withDefaults() Scene {
 	if s.Root == "" {
-		s.Root = "/"
-	}
-	if s.Proc == "" {
-		s.Proc = filepath.Join(s.Root, "proc")
+		s.Root, s.Proc = "/", cmp.Or(s.Proc, "/proc")
 	}
 	if s.State == "" {
 		s.State = "/run/containerd"

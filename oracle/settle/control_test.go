@@ -192,7 +192,8 @@ func TestSceneIsNotLeft(t *testing.T) {
 func TestASceneThatIsNotThere(t *testing.T) {
 	for name, s := range map[string]inventory.Scene{
 		"root":   {Root: "/nowhere", Proc: "/proc"},
-		"proc":   {Root: t.TempDir()},
+		"proc":   {Root: t.TempDir(), Proc: "/nowhere"},
+		"none":   {Root: t.TempDir()},
 		"cgroup": {CgroupDirs: []string{"/nowhere"}},
 	} {
 		if _, err := inventory.Take(t.Context(), s); err == nil {

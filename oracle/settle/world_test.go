@@ -56,8 +56,9 @@ func newWorld(t *testing.T) *miniWorld {
 	})
 	w := &miniWorld{t: t, in: json.NewEncoder(stdin), out: json.NewDecoder(io.Reader(stdout))}
 	w.reply()
+	root := fmt.Sprintf("/proc/%d/root", cmd.Process.Pid)
 	w.scene = inventory.Scene{
-		Root: fmt.Sprintf("/proc/%d/root", cmd.Process.Pid), State: "/run/containerd", ContainerdRoot: "/run/root",
+		Root: root, Proc: filepath.Join(root, "proc"), State: "/run/containerd", ContainerdRoot: "/run/root",
 		CgroupDirs: []string{t.TempDir()}, FileDirs: []string{"/run"},
 		OwnFile: func(p string) bool { return p == "/run/mount" }, // mount(8)'s
 	}

@@ -166,7 +166,7 @@ func (n *node) deadShim(t *testing.T) {
 // killShim kills the shim of a task: the parent of the task's process.
 func (n *node) killShim(t *testing.T, j *job) {
 	t.Helper()
-	proc, err := procfs.NewFS(n.world.HostPath("/proc"))
+	proc, err := procfs.NewFS(n.world.Proc())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -204,7 +204,7 @@ func (n *node) noShim(t *testing.T) {
 // containerd.
 func (n *node) processes(t *testing.T) []string {
 	t.Helper()
-	proc := n.world.HostPath("/proc")
+	proc := n.world.Proc()
 	entries, err := os.ReadDir(proc)
 	if err != nil {
 		t.Fatal(err)
