@@ -46,6 +46,10 @@ func (s *slowCall) Begin(ctx context.Context) error {
 			delete(s.attached, id.PID)
 			return err
 		}
+		// strace takes a pid, which may have become another process's before it attached.
+		if _, err := s.in.World.HostPID(id); err != nil {
+			return err
+		}
 		s.in.inForce(s.i)
 	}
 	return nil

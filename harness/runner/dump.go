@@ -56,19 +56,18 @@ func (x *run) dumped(name string, text []byte, err error) {
 const maxThreads = 1 << 16
 
 // dumpShim returns the kernel's stacks of a shim, and the Go stacks that the shim logs
-// after SIGUSR1. It reads the host's /proc, because a program in the world may have
-// mounted something over the world's /proc.
+// after SIGUSR1.
 func (x *run) dumpShim(ctx context.Context, s finding.Subject) ([]byte, error) {
 	var out bytes.Buffer
-	pid, err := x.world.HostPID(signal.Identity{PID: s.PID, Start: s.Start})
+	id := signal.Identity{PID: s.PID, Start: s.Start}
+	proc, err := foreign.OpenDir(filepath.Join(x.world.Proc(), strconv.Itoa(s.PID)))
 	if err != nil {
 		return nil, err
 	}
-	proc, err := foreign.OpenDir(filepath.Join("/proc", strconv.Itoa(pid)))
-	if err != nil {
+	defer proc.Close()                             //nolint:errcheck // it is only read
+	if _, err := x.world.HostPID(id); err != nil { // the shim still runs, so the folder is its own
 		return nil, err
 	}
-	defer proc.Close() //nolint:errcheck // it is only read
 	names := []string{"status"}
 	threads, err := proc.List("task", maxThreads)
 	if err != nil {
@@ -92,7 +91,7 @@ func (x *run) dumpShim(ctx context.Context, s finding.Subject) ([]byte, error) {
 		return out.Bytes(), err
 	}
 	defer func() { _ = log.Close() }() // it is only read
-	if err := x.world.Signal(ctx, signal.Identity{PID: s.PID, Start: s.Start}, unix.SIGUSR1); err != nil {
+	if err := x.world.Signal(ctx, id, unix.SIGUSR1); err != nil {
 		return out.Bytes(), err
 	}
 	stacks, err := readStacks(ctx, log)
