@@ -69,7 +69,7 @@ Exit status: 0 nothing opened, 1 something opened, 2 wrong usage, 3 not decided.
 	fl.AddFlagSet(cutting(&f.Options))
 	fl.BoolVar(&f.all, "all", false, "run every case on B")
 	fl.Float64Var(&f.alpha, "alpha", 0.01, "the probability of a false result among all rows")
-	fl.IntVar(&f.most, "most", 20, "the number of runs of a case on each side after which it is not sure")
+	fl.IntVar(&f.most, "most", 20, "the number of further runs of a difference on each side after which it is not sure")
 	fl.Float64Var(&f.share, "share", 0.02, "the share of the other cases that runs, too")
 	fl.Uint64Var(&f.seed, "seed", 0, "the seed that draws this share (default: a new seed, which is printed)")
 	fl.IntVar(&f.parallel, "parallel", worldsPerCPU*runtime.NumCPU(),

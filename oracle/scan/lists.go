@@ -13,7 +13,7 @@ import (
 // node has a few hundred containers. maxListed limits the bytes of all lists.
 const MaxListed, maxListed = 100_000, 64 << 20
 
-// lists is what the calls with one context have received.
+// lists counts the messages and bytes that the calls with one context have received.
 type lists struct{ messages, bytes atomic.Int64 }
 
 type listsKey struct{}

@@ -74,7 +74,7 @@ type Comparison struct {
 	A, B   string // the containerds
 	// Alpha is the probability of one false result among all rows.
 	Alpha float64
-	// Most is the number of runs of a case on each side after which a row is not sure.
+	// Most is the number of further runs on each side after which a row is not sure.
 	Most int
 }
 
@@ -217,10 +217,7 @@ func (r Row) chance() float64 {
 func (c Comparison) decide(t *engine.Task, r *Row, alpha float64) (same Row, err error) {
 	same = *r
 	same.Kind, same.Cases = Same, nil
-	for {
-		if len(r.Cases) == 0 {
-			return same, nil
-		}
+	for n := 0; len(r.Cases) > 0; n++ {
 		if r.Chance = r.chance(); r.Chance <= alpha {
 			r.Kind = map[string]Kind{"A": Closed, "B": Opened}[r.On]
 			return same, nil
@@ -231,7 +228,7 @@ func (c Comparison) decide(t *engine.Task, r *Row, alpha float64) (same Row, err
 		k := &r.Cases[next]
 		rest := alpha / math.Max(r.Chance, alpha) * k.of(r.On).allHold(k.of(other(r.On)).Runs)
 		need := k.of(r.On).needed(rest) - k.of(other(r.On)).Runs
-		if k.A.Runs >= c.Most || k.A.Runs >= fewRuns && need > c.Most {
+		if n >= c.Most || n >= fewRuns && n+need > c.Most {
 			r.Kind, r.Needed = Unsure, max(need, 1)
 			return same, nil
 		}
@@ -250,6 +247,7 @@ func (c Comparison) decide(t *engine.Task, r *Row, alpha float64) (same Row, err
 			r.Cases = slices.Delete(r.Cases, next, next+1)
 		}
 	}
+	return same, nil
 }
 
 // fewRuns is the number of runs after which a rate tells how many more are needed.
