@@ -54,9 +54,9 @@ func TestAListWithoutEnd(t *testing.T) {
 		of   finding.Class
 		says string
 	}{
-		"small containers": {0, finding.ClassContainer, "more than 100000 messages"},
-		"large containers": {3 << 20, finding.ClassContainer, "more than 64 MiB"},
-		"content":          {0, finding.ClassMetadata, "more than 100000 messages"},
+		"small containers": {0, finding.ClassContainer, "ListStream: containerd lists more than 100000 objects"},
+		"large containers": {3 << 20, finding.ClassContainer, "or 16 MiB"},
+		"content":          {0, finding.ClassMetadata, "Content/List: containerd lists more than 100000 objects"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			socket := filepath.Join(t.TempDir(), "s")

@@ -11,10 +11,7 @@ import (
 
 // MaxListed limits the objects that a containerd lists, and the entries of a directory. A
 // node has a few hundred containers. maxListed limits the bytes of all lists.
-const MaxListed, maxListed = 100_000, 64 << 20
-
-// lists counts the messages and bytes that the calls with one context have received.
-type lists struct{ messages, bytes atomic.Int64 }
+const MaxListed, maxListed = 100_000, 16 << 20
 
 type listsKey struct{}
 
@@ -22,20 +19,18 @@ type listsKey struct{}
 // containerd may list objects without end. The connection needs BoundReply and
 // BoundStream.
 func WithinLists(ctx context.Context) context.Context {
-	return context.WithValue(ctx, listsKey{}, &lists{})
+	return context.WithValue(ctx, listsKey{}, new([2]atomic.Int64))
 }
 
-// took counts a message.
-func (l *lists) took(method string, message any) error {
-	m, ok := message.(proto.Message)
-	if !ok {
+// took counts a message that was received.
+func took(ctx context.Context, method string, message any) error {
+	counts, is := ctx.Value(listsKey{}).(*[2]atomic.Int64)
+	if !is {
 		return nil
 	}
-	if n := l.messages.Add(1); n > MaxListed {
-		return fmt.Errorf("%s: containerd sends more than %d messages", method, MaxListed)
-	}
-	if n := l.bytes.Add(int64(proto.Size(m))); n > maxListed {
-		return fmt.Errorf("%s: containerd lists more than %d MiB", method, maxListed>>20)
+	m, _ := message.(proto.Message)
+	if counts[0].Add(1) > MaxListed || counts[1].Add(int64(proto.Size(m))) > maxListed {
+		return fmt.Errorf("%s: containerd lists more than %d objects, or %d MiB", method, MaxListed, maxListed>>20)
 	}
 	return nil
 }
@@ -43,33 +38,27 @@ func (l *lists) took(method string, message any) error {
 // BoundReply is a grpc.UnaryClientInterceptor, for WithinLists.
 func BoundReply(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker,
 	opts ...grpc.CallOption) error {
-	err := call(ctx, method, req, reply, conn, opts...)
-	if l, ok := ctx.Value(listsKey{}).(*lists); ok && err == nil {
-		err = l.took(method, reply)
+	if err := call(ctx, method, req, reply, conn, opts...); err != nil {
+		return err
 	}
-	return err
+	return took(ctx, method, reply)
 }
 
 // BoundStream is a grpc.StreamClientInterceptor, for WithinLists.
 func BoundStream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, call grpc.Streamer,
 	opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	stream, err := call(ctx, desc, conn, method, opts...)
-	if l, ok := ctx.Value(listsKey{}).(*lists); ok && err == nil {
-		stream = &boundStream{stream, l, method}
-	}
-	return stream, err
+	return &boundStream{stream, method}, err
 }
 
 type boundStream struct {
 	grpc.ClientStream
-	lists  *lists
 	method string
 }
 
 func (s *boundStream) RecvMsg(m any) error {
-	err := s.ClientStream.RecvMsg(m)
-	if err == nil {
-		err = s.lists.took(s.method, m)
+	if err := s.ClientStream.RecvMsg(m); err != nil {
+		return err
 	}
-	return err
+	return took(s.Context(), s.method, m)
 }
