@@ -29,10 +29,6 @@ type Excuse struct {
 	// by release. It was measured, with a margin for races. If there are more, the sweep
 	// fails.
 	Cases map[string]int `yaml:"cases,omitempty"`
-	// Cuts is that number for a whole sweep with `--every-workload --hits path`.
-	Cuts map[string]int `yaml:"cuts,omitempty"`
-	// Paused is that number for a whole sweep with `--actions pause`.
-	Paused map[string]int `yaml:"paused,omitempty"`
 	// Sometimes is set for a race: a sweep without findings of it does not mean that the bug
 	// is fixed.
 	Sometimes bool `yaml:"sometimes,omitempty"`
@@ -117,11 +113,9 @@ func (e Excuse) problems(b Bug) (all []keyError) {
 			}
 		}
 	}
-	for key, bounds := range map[string]map[string]int{"cases": e.Cases, "cuts": e.Cuts, "paused": e.Paused} {
-		for release, most := range bounds {
-			if !b.Applies(release) || most < 1 {
-				add(key, fmt.Errorf("%s: %d: the release must have the bug, and the number must be at least 1", release, most))
-			}
+	for release, most := range e.Cases {
+		if !b.Applies(release) || most < 1 {
+			add("cases", fmt.Errorf("%s: %d: the release must have the bug, and the number must be at least 1", release, most))
 		}
 	}
 	if len(b.Cases) == 0 && !e.Sometimes {
@@ -144,20 +138,11 @@ func (e Excuse) Applies(release string) bool {
 }
 
 // MaxCases returns the largest number of cases in a default sweep of a release, or 0 if
-// it was not measured.
-func (e Excuse) MaxCases(release string) int { return of(e.Cases, release) }
-
-// MaxCasesOfPathSweep is MaxCases for a sweep with `--every-workload --hits path`.
-func (e Excuse) MaxCasesOfPathSweep(release string) int { return of(e.Cuts, release) }
-
-// MaxCasesOfPauseSweep is MaxCases for a sweep with `--actions pause`.
-func (e Excuse) MaxCasesOfPauseSweep(release string) int { return of(e.Paused, release) }
-
-// of returns the number of a release. A release candidate counts as its release.
-func of(bounds map[string]int, release string) int {
+// it was not measured. A release candidate counts as its release.
+func (e Excuse) MaxCases(release string) int {
 	v, err := semver.NewVersion(release)
 	if err != nil {
 		return 0
 	}
-	return bounds["v"+semver.New(v.Major(), v.Minor(), v.Patch(), "", "").String()]
+	return e.Cases["v"+semver.New(v.Major(), v.Minor(), v.Patch(), "", "").String()]
 }

@@ -39,7 +39,6 @@ type sweepFlags struct {
 	plan     string
 	planOnly bool
 	json     bool
-	cuts     bool // Print the results of the cuts of a sweep.
 	replay   int
 	shards   []string // The folders to merge.
 	pairs    []string
@@ -67,10 +66,7 @@ It fails for:
   - a residue that appears more often than by chance
 
 A cluster that 20 replays do not show again is reported with its odds. A known finding is gone if 20 replays of
-its own case do not show it either. With --every-workload --hits path a sweep contains all sweeps of the default
-workloads by --who, --actions, --path and --workload, alone and in pairs. It prints the result of each, and fails
-like the worst.
-
+its own case do not show it either. 
 Exit status: 0 nothing new that is reproducible, 1 a new or gone finding, or a violated case without a fault,
 2 wrong usage or nothing to sweep, 3 an invalid case.`,
 		Example: `  shimquake sweep --who daemon --actions crash --workload task
@@ -304,32 +300,23 @@ func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, e *engine.Eng
 			return statusError{statusInvalid, fmt.Errorf("%w; the cases are done: shimquake sweep --resume %s", err, f.out)}
 		}
 	}
-	says, cuts := reported(rep), []string(nil)
-	if h.Plan.HasAllCuts() && h.Shard.Whole() && (r != nil || f.cuts) {
-		all, err := triage.NewWithCuts(rep, h, results, catalogue.Excuses())
-		if err != nil {
-			return statusError{statusInvalid, err}
-		}
-		says, cuts = all, all.Says()
-	}
-	if err := f.write(ctx, e, h, results, rep, cuts); err != nil {
+	if err := f.write(ctx, e, h, results, rep); err != nil {
 		return statusError{statusInvalid, err}
 	}
 	dir := f.out
 	if r == nil { // the sweep may still run
-		return f.print(says, out, step{self() + " report --out " + f.shards[0] + " " + f.shards[0], "the page so far"})
+		return f.print(rep, out, step{self() + " report --out " + f.shards[0] + " " + f.shards[0], "the page so far"})
 	}
 	if !h.Shard.Whole() {
 		return f.print(rep, out, openReport(dir, "this shard only"),
 			step{asRoot() + " sweep merge --out merged SHARD...", "after the other shards"})
 	}
-	return f.print(says, out, afterSweep(rep, h.Plan.Containerd, dir)...)
+	return f.print(rep, out, afterSweep(rep, h.Plan.Containerd, dir)...)
 }
 
-// write writes the files of the report, and the results of the cuts, into the folder of
-// the finished sweep.
+// write writes the files of the report into the folder of the finished sweep.
 func (f *sweepFlags) write(ctx context.Context, e *engine.Engine, h journal.Head, results []journal.Result,
-	rep triage.Report, cuts []string) error {
+	rep triage.Report) error {
 	dirs := f.shards
 	if len(dirs) == 0 {
 		dirs = []string{f.out}
@@ -346,7 +333,7 @@ func (f *sweepFlags) write(ctx context.Context, e *engine.Engine, h journal.Head
 		return err
 	}
 	d := report.Sweep(h, rep, without, dirs...)
-	d.Made, d.Says = time.Now(), append(d.Says, cuts...)
+	d.Made = time.Now()
 	return writeReport(ctx, f.out, d, len(results))
 }
 

@@ -91,29 +91,3 @@ func (h Head) fits(one Head, dir, first string) error {
 	}
 	return nil
 }
-
-// Cut returns the part of a sweep that other options would have planned: see
-// [plan.Plan.Cut].
-func Cut(h Head, all []Result, o plan.Options) (Head, []Result, error) {
-	cut, at, err := h.Plan.Cut(o)
-	if err != nil {
-		return h, nil, err
-	}
-	if !h.Shard.Whole() {
-		return h, nil, fmt.Errorf("this is shard %s of its plan: merge the shards first, "+
-			"and then choose a part of the result", h.Shard)
-	}
-	place := map[int]int{}
-	for i, was := range at {
-		place[was] = i
-	}
-	var results []Result
-	for _, r := range all {
-		if i, ok := place[r.I]; ok {
-			r.I = i
-			results = append(results, r)
-		}
-	}
-	h.Plan = cut
-	return h, results, nil
-}

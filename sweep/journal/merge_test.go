@@ -123,27 +123,3 @@ func TestAShardWithoutACaseIsRefused(t *testing.T) {
 		t.Errorf("read: %v", err)
 	}
 }
-
-func TestCut(t *testing.T) {
-	h, results, err := Read(shardOf(t, 1, 1, 3, 0, 2))
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.Plan.Specs[0].Faults[0].Path, h.Plan.Specs[2].Faults[0].Path = "delete", "delete"
-	h.Plan.Options = plan.Options{EveryWorkload: true, Hits: "path"}.String()
-	cut, of, err := Cut(h, results, plan.Options{Paths: []string{"delete"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var is []int
-	for _, r := range of {
-		is = append(is, r.I)
-	}
-	if cut.Planned() != 2 || !slices.Equal(is, []int{0, 1}) {
-		t.Errorf("%d planned, results of %v", cut.Planned(), is)
-	}
-	h.Shard = plan.Shard{I: 1, Of: 2}
-	if _, _, err := Cut(h, results, plan.Options{}); err == nil || !strings.Contains(err.Error(), "merge") {
-		t.Errorf("a shard was cut: %v", err)
-	}
-}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/shimquake/shimquake/failpoints"
-	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/spelling"
 )
 
@@ -103,22 +102,6 @@ func (o Options) amongDefault() bool {
 		return false
 	}
 	return !slices.ContainsFunc(all.Actions, func(a string) bool { return !slices.Contains(whole.Actions, a) })
-}
-
-// pauses reports whether the options plan cases of the sweep `--actions pause` only.
-func (o Options) pauses() bool {
-	return slices.Equal(o.WithDefaults().Actions, []string{string(term.Pause)}) && o.hasDefaultHits()
-}
-
-// cuts reports whether the options plan only cases of the sweep `--every-workload --hits
-// path`, which is the widest sweep of the default workloads and actions.
-func (o Options) cuts() bool {
-	whole, all := Options{}.WithDefaults(), o.WithDefaults()
-	among := func(words, of []string) bool {
-		return !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(of, w) })
-	}
-	return among(all.Actions, whole.Actions) && among(all.Workloads, whole.Workloads) &&
-		(all.Hits == "first" || all.Hits == "path") && all.Narrowed() == ""
 }
 
 // hasDefaultHits reports whether the options differ from the default sweep at most in

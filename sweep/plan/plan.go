@@ -35,10 +35,6 @@ type Plan struct {
 	Options string `json:"options"`
 	// Among is set if the default sweep has all of these cases, and more.
 	Among bool `json:"among,omitempty"`
-	// Paused is set if the sweep `--actions pause` has all of these cases.
-	Paused bool `json:"paused,omitempty"`
-	// OfCuts is set if the sweep `--every-workload --hits path` has all of these cases.
-	OfCuts bool `json:"ofCuts,omitempty"`
 	// Runs is the number of traces of each workload from which the plan was made.
 	Runs  int    `json:"runs"`
 	Specs []Spec `json:"cases"`
@@ -78,8 +74,7 @@ func New(o Options, traces []Traces) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	p := Plan{Containerd: o.Containerd, Options: o.String(),
-		Among: o.amongDefault(), Paused: o.pauses(), OfCuts: o.cuts()}
+	p := Plan{Containerd: o.Containerd, Options: o.String(), Among: o.amongDefault()}
 	for _, t := range own {
 		p.Runs = max(p.Runs, len(t.Runs))
 	}
@@ -118,15 +113,6 @@ func (p Plan) IsDefault() bool { return p.Options == Options{}.String() }
 // maximum number of cases with a known finding, which was measured in the default sweep,
 // also limits this plan.
 func (p Plan) IsBounded() bool { return p.IsDefault() || p.Among }
-
-// widest are the options of the widest plan of the default workloads and actions.
-// [Plan.Cut] can make each narrower plan of them from it.
-var widest = Options{EveryWorkload: true, Hits: "path"}
-
-// HasAllCuts reports whether this is the plan of `--every-workload --hits path`. That
-// plan has the cases of every narrower plan of the default workloads and actions (its
-// cuts).
-func (p Plan) HasAllCuts() bool { return p.Options == widest.String() }
 
 // WithDigest returns the plan with its digest.
 func (p Plan) WithDigest() Plan {

@@ -168,33 +168,30 @@ func TestWhichCutsTheDefaultSweepBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		o            Options
-		want, ofCuts bool
+		o    Options
+		want bool
 	}{
-		"the whole":        {Options{}, true, true},
-		"of another":       {Options{Containerd: "v2.3.7"}, true, true},
-		"--who":            {Options{Who: []string{"shim"}}, true, true},
-		"--who both":       {Options{Who: []string{"both"}}, true, true},
-		"--actions":        {Options{Actions: []string{"crash", "code"}}, true, true},
-		"both":             {Options{Who: []string{"daemon"}, Actions: []string{"error"}}, true, true},
-		"another action":   {Options{Actions: []string{"crash", "panic"}}, false, false},
-		"--path":           {Options{Who: []string{"daemon"}, Paths: []string{"delete"}}, false, true},
-		"--workload":       {Options{Workloads: []string{"task"}}, false, true},
-		"--hits":           {Options{Hits: "path"}, false, true},
-		"--points":         {Options{Points: regexp.MustCompile("Start")}, false, false},
-		"--every-workload": {Options{EveryWorkload: true}, false, true},
-		"all hits":         {Options{Hits: "all"}, false, false},
-		"another workload": {Options{Workloads: []string{"exec"}}, false, false},
+		"the whole":        {Options{}, true},
+		"of another":       {Options{Containerd: "v2.3.7"}, true},
+		"--who":            {Options{Who: []string{"shim"}}, true},
+		"--who both":       {Options{Who: []string{"both"}}, true},
+		"--actions":        {Options{Actions: []string{"crash", "code"}}, true},
+		"both":             {Options{Who: []string{"daemon"}, Actions: []string{"error"}}, true},
+		"another action":   {Options{Actions: []string{"crash", "panic"}}, false},
+		"--path":           {Options{Who: []string{"daemon"}, Paths: []string{"delete"}}, false},
+		"--workload":       {Options{Workloads: []string{"task"}}, false},
+		"--hits":           {Options{Hits: "path"}, false},
+		"--points":         {Options{Points: regexp.MustCompile("Start")}, false},
+		"--every-workload": {Options{EveryWorkload: true}, false},
+		"all hits":         {Options{Hits: "all"}, false},
+		"another workload": {Options{Workloads: []string{"exec"}}, false},
 	} {
 		p, err := New(c.o, traced())
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if p.Paused {
-			t.Errorf("%s: it is no sweep of pauses", name)
-		}
-		if p.IsBounded() != c.want || p.OfCuts != c.ofCuts {
-			t.Errorf("%s: bounded: %v, as a cut: %v", name, p.IsBounded(), p.OfCuts)
+		if p.IsBounded() != c.want {
+			t.Errorf("%s: bounded: %v", name, p.IsBounded())
 		}
 		for _, s := range p.Specs {
 			if c.want && !slices.ContainsFunc(whole.Specs, func(w Spec) bool { return w.Key() == s.Key() }) {
@@ -256,25 +253,6 @@ func TestParseShard(t *testing.T) {
 	for _, text := range []string{"0/4", "5/4", "2", "a/b", "1/0", "-1/2", "1/2/3"} {
 		if _, err := ParseShard(text); err == nil {
 			t.Errorf("%q was taken", text)
-		}
-	}
-}
-
-// A fact about the sweep of pauses holds for a sweep with a part of its cases.
-func TestASweepOfPauses(t *testing.T) {
-	for name, c := range map[string]struct {
-		o    Options
-		want bool
-	}{
-		"the whole":      {Options{Actions: []string{"pause"}}, true},
-		"--who":          {Options{Actions: []string{"pause"}, Who: []string{"shim"}}, true},
-		"another action": {Options{Actions: []string{"pause", "crash"}}, false},
-		"--path":         {Options{Actions: []string{"pause"}, Paths: []string{"create"}}, false},
-		"--workload":     {Options{Actions: []string{"pause"}, Workloads: []string{"task"}}, false},
-		"--hits":         {Options{Actions: []string{"pause"}, Hits: "path"}, false},
-	} {
-		if got := c.o.pauses(); got != c.want {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 }

@@ -103,9 +103,8 @@ type Known struct {
 	ID    string `json:"known"`
 	Title string `json:"title"`
 	Cluster
-	// Most is the measured number of cases of this release that show the finding. It was
-	// measured in the default sweep, in the sweep `--actions pause`, and in the widest
-	// sweep. It is 0 for other sweeps, or if it was not measured.
+	// Most is the number of cases of this release that show the finding, measured in the
+	// default sweep. It is 0 for other sweeps, or if it was not measured.
 	Most int `json:"most,omitempty"`
 	// bounded is the number of cases that count towards Most. Cases with a Situation do
 	// not count, because these cases differ from plan to plan.
@@ -242,14 +241,8 @@ func explains(known []catalogue.Excuse, found []finding.Finding, where ...plan.S
 func seenOf(p plan.Plan, k catalogue.Excuse, explained []occurrence, fired func(spec int) bool) Known {
 	out := Known{ID: k.ID, Title: k.Title, Cluster: Cluster{Name: k.ID, occurrences: explained}, excuse: k}
 	out.sum(p)
-	switch {
-	case p.IsBounded():
+	if p.IsBounded() {
 		out.Most = k.MaxCases(p.Version)
-	case p.Paused:
-		out.Most = k.MaxCasesOfPauseSweep(p.Version)
-	}
-	if out.Most == 0 && p.OfCuts {
-		out.Most = k.MaxCasesOfPathSweep(p.Version)
 	}
 	for n, s := range p.Specs {
 		if fired(n) && among(k.Workloads, s.Workload) && covers(s, k.Case) {

@@ -159,26 +159,3 @@ func TestCasesAreMeasured(t *testing.T) {
 		}
 	}
 }
-
-// The widest sweep includes the default sweep.
-func TestCutsAreMeasured(t *testing.T) {
-	p := defaultPlan(t)
-	for _, k := range catalogue.Excuses() {
-		most, cuts := k.MaxCases(p.Version), k.MaxCasesOfPathSweep(p.Version)
-		if k.Applies(p.Version) && cuts < most {
-			t.Errorf("%s: %d cases of a default sweep, %d of all its cuts: measure it (`cuts`)", k.ID, most, cuts)
-		}
-	}
-}
-
-// A window of pauses alone is in no default plan, which would measure it: it has its own
-// bound.
-func TestPausesAreMeasured(t *testing.T) {
-	release := defaultPlan(t).Version
-	for _, k := range catalogue.Excuses() {
-		pauses := func(w catalogue.Window) bool { return slices.Equal(w.Actions, []string{string(term.Pause)}) }
-		if k.Applies(release) && slices.ContainsFunc(k.Also, pauses) && k.MaxCasesOfPauseSweep(release) == 0 {
-			t.Errorf("%s has no bound on its cases of a sweep of pauses of %s: measure it (`paused`)", k.ID, release)
-		}
-	}
-}
