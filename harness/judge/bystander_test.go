@@ -75,6 +75,12 @@ func TestBystanders(t *testing.T) {
 		"while containerd was down": {both(asked("State", "Unavailable"), func(h *harness.History, _ *harness.Bystander) {
 			h.Deaths = []daemon.Death{{At: at(15), BackIn: 50 * time.Millisecond, Asked: true}}
 		}), ""},
+		"while containerd ended": {both(asked("State", "Unavailable"), func(h *harness.History, _ *harness.Bystander) {
+			h.Deaths = []daemon.Death{{At: at(5000), After: 4990 * time.Millisecond, Asked: true}}
+		}), ""},
+		"before it was asked to end": {both(asked("State", "Unavailable"), func(h *harness.History, _ *harness.Bystander) {
+			h.Deaths = []daemon.Death{{At: at(5000), After: 4900 * time.Millisecond, Asked: true}}
+		}), call},
 		"long after it was up again": {both(asked("State", "Unavailable"), func(h *harness.History, _ *harness.Bystander) {
 			h.Deaths = []daemon.Death{{At: at(-9000), BackIn: 50 * time.Millisecond, Asked: true}}
 		}), call},

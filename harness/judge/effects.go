@@ -18,6 +18,7 @@ type kind int
 // of the run.
 const (
 	containerdDown  kind = iota // containerd was down until the next one responded.
+	containerdEnds              // containerd was asked to end: it closes its socket first.
 	containerdLost              // containerd ended without a request to end gracefully.
 	shimKilled                  // A shim died of SIGKILL, or of a panic.
 	processKilled               // The harness killed a process that is not containerd.
@@ -58,6 +59,9 @@ func effectsOf(h *harness.History) []effect {
 		all = append(all, effect{kind: containerdDown, from: g.From, to: g.To})
 	}
 	for _, d := range h.Deaths {
+		if d.Asked {
+			all = append(all, effect{kind: containerdEnds, from: d.At.Add(-d.After), to: d.At})
+		}
 		if d.Killed || !d.Asked {
 			all = append(all, effect{kind: containerdLost, from: d.At, to: d.At, pid: d.PID})
 		}

@@ -93,7 +93,7 @@ var tolerances = map[statement]map[kind]cell{
 	stateAnswered: {containerdDown: overlaps, slowed: always, frozen: always},
 	shimExitsWell: {processKilled: ofProcess, shimPlanned: always, shimFaked: always},
 	processLives:  {processKilled: ofProcess, shimKilled: ofItsShim},
-	besideWorks:   {containerdDown: around, frozen: around, diskSlow: always},
+	besideWorks:   {containerdDown: around, containerdEnds: overlaps, frozen: around, diskSlow: always},
 }
 
 // span is the time that a statement is about.
