@@ -81,7 +81,11 @@ func (t Trier) Try(ctx context.Context, release string, runs int, r *read.Report
 	for _, b := range bugs {
 		fmt.Fprintf(t.Log, "running %s on containerd %s, %s ...\n", b.Cases[0].Name, release, count(runs, "time"))
 	}
-	reported := progress.Begin(ctx, "cases of known bugs on "+release, len(bugs)*runs, "runs")
+	of := "cases of known bugs"
+	if len(bugs) == 1 {
+		of = bugs[0].Cases[0].Name
+	}
+	reported := progress.Begin(ctx, of+" on "+release, len(bugs)*runs, "runs")
 	defer reported.End()
 	type run struct {
 		bug     int

@@ -172,18 +172,20 @@ func sourceOf(ctx context.Context, name string) (s compare.Source, err error) {
 	return s, err
 }
 
-// baseline returns the results of the default sweep of A. They are kept in the cache, and
-// an interrupted sweep continues there.
+// baseline returns the results of the sweep of A. They are kept in the cache for this
+// build of shimquake, because another one may plan other cases. An interrupted sweep
+// continues there.
 func (f *compareFlags) baseline(ctx context.Context, e *engine.Engine, a, digest string, source compare.Source) (
 	journal.Head, []journal.Result, error) {
 	cache, err := containerd.CacheDir()
-	if err != nil {
+	build, buildErr := journal.BuildID()
+	if err := errors.Join(err, buildErr); err != nil {
 		return journal.Head{}, nil, err
 	}
 	o := f.Options
 	o.Containerd = a
 	hash := fnv.New32a()
-	_, _ = hash.Write([]byte(o.String())) // a hash takes everything
+	_, _ = hash.Write([]byte(o.String() + build)) // a hash takes everything
 	dir := filepath.Join(cache, "baselines", fmt.Sprintf("%s-%08x", digest, hash.Sum32()))
 	s := sweep.Schedule{Engine: e}
 	if journal.Has(dir) {
@@ -252,6 +254,9 @@ func (f *compareFlags) union(ctx context.Context, e *engine.Engine, p plan.Plan,
 // sweep runs the chosen cases on B.
 func (f *compareFlags) sweep(ctx context.Context, e *engine.Engine, p plan.Plan, b string, chosen []int) (
 	[]journal.Result, error) {
+	if len(chosen) == 0 {
+		return nil, nil
+	}
 	part := p
 	part.Containerd, part.Specs = b, nil
 	var err error
