@@ -233,9 +233,13 @@ func (c Comparison) decide(t *engine.Task, r *Row, alpha float64) (same Row, err
 			return same, nil
 		}
 		for _, on := range []string{other(r.On), r.On} {
-			shown, err := c.run(t, *k, r.Left, on)
+			shown, valid, err := c.run(t, *k, r.Left, on)
 			if err != nil {
 				return same, err
+			}
+			if !valid { // it shows nothing, so it proves nothing
+				r.Kind, r.Needed = Unsure, max(need, 1)
+				return same, nil
 			}
 			k.of(on).Runs++
 			if shown {
@@ -264,22 +268,20 @@ func (r Row) indexes() []int {
 // maxTries is how often a case runs again whose fault did not fire.
 const maxTries = 4
 
-// run runs a case on a side, and reports whether it shows the findings.
-func (c Comparison) run(t *engine.Task, k Case, left []triage.Signature, on string) (bool, error) {
+// run runs a case on a side, and reports whether it shows the findings, and whether it is
+// valid.
+func (c Comparison) run(t *engine.Task, k Case, left []triage.Signature, on string) (shown, valid bool, err error) {
 	of, err := c.Plan.Specs[k.Spec].Case(map[string]string{"A": c.A, "B": c.B}[on])
-	if err != nil {
-		return false, err
-	}
 	for range maxTries {
-		v, err := t.Run(of)
 		if err != nil {
-			return false, err
+			break
 		}
-		if v.Outcome != harness.Invalid {
-			return v.Outcome == harness.Violated && shows(left, v.Violations()), nil
+		var v harness.Verdict
+		if v, err = t.Run(of); err == nil && v.Outcome != harness.Invalid {
+			return v.Outcome == harness.Violated && shows(left, v.Violations()), true, nil
 		}
 	}
-	return false, nil // its fault no longer happens there, so the finding does not either
+	return false, false, err
 }
 
 // pairUp changes the kind of rows that B closes and opens in the same cases to Changed.

@@ -32,7 +32,11 @@ func (f *fake) Run(_ context.Context, c harness.Case) harness.Verdict {
 	key := c.Containerd + " " + c.Name
 	f.runs[key]++
 	v := harness.Verdict{Case: c, Outcome: harness.Held}
-	if class := f.shows(c.Containerd, c.Name, f.runs[key]); class != "" {
+	switch class := f.shows(c.Containerd, c.Name, f.runs[key]); class {
+	case "":
+	case invalid:
+		v.Outcome = harness.Invalid
+	default:
 		v.Outcome = harness.Violated
 		v.Findings = []finding.Finding{{Invariant: finding.Leak, Class: class}}
 	}
@@ -42,6 +46,9 @@ func (f *fake) Run(_ context.Context, c harness.Case) harness.Verdict {
 func (f *fake) Trace(context.Context, harness.Case) (harness.Trace, error) {
 	return harness.Trace{}, errors.New("a comparison of results traces nothing")
 }
+
+// invalid is the class of a run that is invalid.
+const invalid finding.Class = "invalid"
 
 // planOf has a crash at a statement of each of these functions.
 func planOf(functions ...string) plan.Plan {
@@ -102,6 +109,12 @@ func TestRows(t *testing.T) {
 		"opened": {[]string{f}, 0, func(on, _ string, _ int) finding.Class {
 			return map[string]finding.Class{"B": finding.ClassShim}[on]
 		}, []string{"opened shim 1"}},
+		"its fault no longer fires on B": {[]string{f}, 0, func(on, _ string, n int) finding.Class {
+			if on == "A" {
+				return finding.ClassShim
+			}
+			return map[bool]finding.Class{true: invalid}[n > 1]
+		}, []string{"not sure shim 1"}},
 		"other facts": {[]string{f}, 0, func(on, _ string, _ int) finding.Class {
 			return map[string]finding.Class{"A": finding.ClassShim, "B": finding.ClassBundle}[on]
 		}, []string{"changed shim 1", "changed bundle 1"}},
