@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/shimquake/shimquake/quote"
@@ -27,13 +28,9 @@ type Report struct {
 }
 
 // Count returns the number of rows of a kind.
-func (r Report) Count(k Kind) (n int) {
-	for _, row := range r.Rows {
-		if row.Kind == k {
-			n++
-		}
-	}
-	return n
+func (r Report) Count(k Kind) int {
+	rows, more := r.first(k)
+	return len(rows) + more
 }
 
 // Status is 1 if B opens something, 3 if something is not sure, and else 0.
@@ -91,6 +88,13 @@ func (r Row) counts() string {
 // maxRows is the number of rows of a kind in the text form, and in Markdown.
 const maxRows = 30
 
+// first returns the first rows of a kind, and the number of its other rows.
+func (r Report) first(kind Kind) (rows []Row, more int) {
+	rows = slices.DeleteFunc(slices.Clone(r.Rows), func(row Row) bool { return row.Kind != kind })
+	more = max(len(rows)-maxRows, 0)
+	return rows[:len(rows)-more], more
+}
+
 // String returns the result for a terminal.
 func (r Report) String() string {
 	var b quote.Text
@@ -100,14 +104,8 @@ func (r Report) String() string {
 		b.Line("%s", line)
 	}
 	for _, kind := range Kinds {
-		n := 0
-		for _, row := range r.Rows {
-			if row.Kind != kind {
-				continue
-			}
-			if n++; n > maxRows {
-				continue
-			}
+		rows, more := r.first(kind)
+		for _, row := range rows {
 			b.Line("")
 			b.Line("%s: %s", strings.ToUpper(string(kind)), row.says())
 			for _, s := range row.Left {
@@ -116,8 +114,8 @@ func (r Report) String() string {
 			b.Line("    runs:  %s%s", row.counts(), row.needs())
 			b.Line("    case:  %s", r.Plan.Specs[row.Cases[0].Spec])
 		}
-		if n > maxRows {
-			b.Line("    and %d rows more", n-maxRows)
+		if more > 0 {
+			b.Line("    and %d rows more", more)
 		}
 	}
 	b.Line("")
@@ -139,17 +137,14 @@ func (r Report) Markdown() string {
 		quote.Markdown(r.A), quote.Markdown(r.B))
 	b.WriteString("| | finding | when | at | cases | A | B |\n|---|---|---|---|---|---|---|\n")
 	for _, kind := range Kinds {
-		n := 0
-		for _, row := range r.Rows {
-			if row.Kind != kind {
-				continue
-			}
-			if n++; n > maxRows {
-				continue
-			}
+		rows, more := r.first(kind)
+		for _, row := range rows {
 			k := row.Cases[0]
 			fmt.Fprintf(&b, "| **%s** | %s | %s | `%s` | %d | %s | %s |\n", kind, quote.Markdown(row.Left[0].String()),
 				row.When, row.Place, len(row.Cases), k.A, k.B)
+		}
+		if more > 0 {
+			fmt.Fprintf(&b, "| **%s** | and %d rows more | | | | | |\n", kind, more)
 		}
 	}
 	b.WriteString("\n")
