@@ -35,7 +35,7 @@ func Sweep(h journal.Head, rep triage.Report, without map[string]harness.Verdict
 	d.Cases = func(yield func(Case, error) bool) {
 		for _, dir := range dirs {
 			err := journal.EachHistory(dir, func(r journal.Result, k harness.Kept) error {
-				if !yield(sweptCase(dir, h.Plan.Specs[r.I], r, k), nil) {
+				if r.On == "" && !yield(sweptCase(dir, h.Plan.Specs[r.I], r, k), nil) {
 					return errStop
 				}
 				return nil
@@ -66,7 +66,7 @@ func sweptCase(dir string, s plan.Spec, r journal.Result, k harness.Kept) Case {
 
 func faults(s plan.Spec) string {
 	text := s.Last().String()
-	for _, f := range s.Faults[:len(s.Faults)-1] {
+	for _, f := range s.Faults[:max(len(s.Faults)-1, 0)] {
 		text += " + " + f.String()
 	}
 	return text

@@ -56,7 +56,7 @@ func (s Schedule) Run(ctx context.Context) ([]journal.Result, error) {
 // others, spread over the plan.
 func (s Schedule) todo() []int {
 	done := make(map[int]bool, len(s.Done))
-	for _, r := range s.Done {
+	for _, r := range journal.Own(s.Done) {
 		done[r.I] = true
 	}
 	version, order := s.Head.Plan.Version, map[int]uint64{}

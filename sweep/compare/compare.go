@@ -83,7 +83,7 @@ type side map[int]journal.Result
 
 func sideOf(results []journal.Result) side {
 	s := side{}
-	for _, r := range results {
+	for _, r := range journal.Own(results) {
 		s[r.I] = r
 	}
 	return s

@@ -87,7 +87,7 @@ func judgedHere(dir string, h Head, all []Result) ([]Result, error) {
 	again := make([]Result, 0, len(all))
 	err = eachHistory(dir, all, func(was Result, k harness.Kept) error {
 		r, err := ResultOf(was.I, judge.Judge(k.History, catalogue.Residues()))
-		r.Tries, r.Met, r.Evidence, r.History = was.Tries, was.Met, was.Evidence, was.History
+		r.On, r.Tries, r.Met, r.Evidence, r.History = was.On, was.Tries, was.Met, was.Evidence, was.History
 		again = append(again, r)
 		return err
 	})

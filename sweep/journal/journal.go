@@ -1,6 +1,7 @@
-// Package journal keeps the results of a sweep. A journal is a file of JSON lines: a
-// Head, and then a Result for each case, in the order in which the cases ended. A killed
-// sweep continues its journal. The journals of a plan's shards can be merged.
+// Package journal keeps the results of runs. A journal is a file of JSON lines: a Head,
+// and then a Result for each case and for each further run, in the order in which they
+// ended. The runs may be on several containerds. A killed sweep continues its journal.
+// The journals of a plan's shards can be merged.
 package journal
 
 import (
@@ -256,7 +257,7 @@ func (r *reading) line(n int, line []byte) error {
 	if err != nil {
 		return fmt.Errorf("%s:%d: %w", r.name, n, err)
 	}
-	r.seen[res.I] = true
+	r.seen[res.I] = r.seen[res.I] || res.On == ""
 	r.all = append(r.all, res)
 	return nil
 }
@@ -299,7 +300,7 @@ func (h Head) check(res Result, seen map[int]bool) error {
 	if !slices.Contains([]harness.Outcome{harness.Held, harness.Violated, harness.Invalid}, res.Outcome) {
 		return fmt.Errorf("%q is no verdict", res.Outcome)
 	}
-	if res.I < 0 || res.I >= len(h.Plan.Specs) || !h.Shard.Has(res.I) || seen[res.I] {
+	if res.I < 0 || res.I >= len(h.Plan.Specs) || !h.Shard.Has(res.I) || res.On == "" && seen[res.I] {
 		return fmt.Errorf("case %d does not belong to this shard (%s of %d cases), or is repeated",
 			res.I, h.Shard, len(h.Plan.Specs))
 	}

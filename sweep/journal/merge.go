@@ -61,8 +61,8 @@ func Merge(dirs []string) (Head, []Result, error) {
 		}
 		from[h.Shard] = dir
 		all = append(all, results...)
-		if len(results) < h.Planned() {
-			lost.Cut = append(lost.Cut, CutShard{h.Shard, dir, len(results), h.Planned()})
+		if n := len(Own(results)); n < h.Planned() {
+			lost.Cut = append(lost.Cut, CutShard{h.Shard, dir, n, h.Planned()})
 		}
 	}
 	lost.Of = max(whole.Shard.Of, 1)

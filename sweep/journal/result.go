@@ -13,7 +13,10 @@ import (
 // Result is the result of one case.
 type Result struct {
 	// I is the case's index in the plan.
-	I       int             `json:"case"`
+	I int `json:"case"`
+	// On names the containerd of a further run, of the plan's containerd or another one.
+	// The case's own result, of which there is one, has none.
+	On      string          `json:"on,omitempty"`
 	Outcome harness.Outcome `json:"verdict"`
 	// Why is the reason of an invalid verdict, for people. A violated case also has it if
 	// its fault did not fire.
@@ -89,6 +92,11 @@ func pathsOf(v harness.Verdict) []string {
 		}
 	}
 	return paths
+}
+
+// Own returns the results of a sweep's cases without the further runs.
+func Own(all []Result) []Result {
+	return slices.DeleteFunc(slices.Clone(all), func(r Result) bool { return r.On != "" })
 }
 
 // Reason returns the same text for invalid cases with the same kinds of reasons.

@@ -35,7 +35,7 @@ func (f Fault) String() string {
 	if f.Nth > 1 {
 		hit = fmt.Sprintf(" (hit %d)", f.Nth)
 	}
-	return fmt.Sprintf("%s%s %s, %s", f.Point, hit, f.repeated(), f.Path)
+	return strings.TrimSuffix(fmt.Sprintf("%s%s %s, %s", f.Point, hit, f.repeated(), f.Path), ", ")
 }
 
 // repeated returns the action, and its number of hits if it is not 1: 2*error(x).

@@ -17,7 +17,8 @@ import (
 //	{"workload": "task", "faults": [
 //	  {"at": "rpc:shim:Task.Shutdown:entry", "hit": 1, "do": "crash", "path": "delete"}]}
 type Spec struct {
-	// Workload is the workload's name: task, restart or cri.
+	// Workload is the workload's name: task, restart or cri. It is "case NAME" for a case of
+	// the catalogue.
 	Workload string `json:"workload"`
 	// Own is the workload of a random script, which has no name. Workload is then
 	// OwnScript.
@@ -74,11 +75,20 @@ func (s Spec) On(paths []string) Spec {
 	return s
 }
 
-// Last returns the last fault, which the plan varies.
-func (s Spec) Last() Fault { return s.Faults[len(s.Faults)-1] }
+// Last returns the last fault, which the plan varies. Some cases of the catalogue have
+// none.
+func (s Spec) Last() Fault {
+	if len(s.Faults) == 0 {
+		return Fault{}
+	}
+	return s.Faults[len(s.Faults)-1]
+}
 
 // String returns the last fault, the workload and the other faults, for people.
 func (s Spec) String() string {
+	if len(s.Faults) == 0 {
+		return s.Workload
+	}
 	text := fmt.Sprintf("%s of %s", s.Last(), s.Workload)
 	for _, f := range s.Faults[:len(s.Faults)-1] {
 		text += " + " + f.String()
@@ -89,6 +99,9 @@ func (s Spec) String() string {
 // Key returns the same text for cases that do the same. The text omits Unsteady, because
 // another plan of the same case may set it differently.
 func (s Spec) Key() string {
+	if strings.HasPrefix(s.Workload, ofCatalogue) {
+		return s.Workload
+	}
 	last := s.Last()
 	text := fmt.Sprintf("%s %d %s %s %s", last.Point, last.Nth, last.repeated(), last.Path, s.Workload)
 	for _, f := range s.Faults[:len(s.Faults)-1] {
@@ -168,6 +181,10 @@ const hangLimit = 2 * time.Second
 // Case returns the spec's case on a subject. It returns an error if this build does not
 // know the workload or a fault.
 func (s Spec) Case(containerd string) (harness.Case, error) {
+	if c, ok, err := s.catalogued(); ok {
+		c.Containerd = containerd
+		return c, err
+	}
 	if len(s.Faults) == 0 {
 		return harness.Case{}, errors.New("the case has no faults: a case of a sweep needs a fault")
 	}

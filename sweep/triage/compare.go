@@ -109,7 +109,7 @@ func Compare(a string, b []string, known []catalogue.Excuse) (c Comparison, err 
 
 func byCase(results []journal.Result) map[int]journal.Result {
 	m := map[int]journal.Result{}
-	for _, r := range results {
+	for _, r := range journal.Own(results) {
 		m[r.I] = r
 	}
 	return m

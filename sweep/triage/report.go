@@ -65,7 +65,7 @@ type Missed struct {
 func NewReport(h journal.Head, results []journal.Result, known []catalogue.Excuse) Report {
 	p := h.Plan
 	r := Report{Version: p.Version, Digest: p.Digest, Shard: h.Shard, Planned: h.Planned()}
-	results = slices.Clone(results)
+	results = journal.Own(results)
 	slices.SortFunc(results, func(a, b journal.Result) int { return cmp.Compare(a.I, b.I) })
 	var all []shown
 	var residues []rate.Count
