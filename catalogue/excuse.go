@@ -4,39 +4,30 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
+	"strings"
 
-	"github.com/Masterminds/semver/v3"
-
+	"github.com/shimquake/shimquake/fixes"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/affected"
+	"github.com/shimquake/shimquake/oracle/compare"
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // Excuse describes the findings of a sweep that a known bug explains. The release must
-// have the bug, the finding must match, and the fault must be at one of the places. If
-// a sweep has no such finding, it reports that the bug may be fixed.
+// have the bug, the finding must match, and the fault must be at one of the places. A bug
+// with a fix needs no places, because runs with the fix decide.
 type Excuse struct {
-	// ID, Title, Releases and Case belong to the bug.
+	// ID, Title, Releases, Case and Race belong to the bug.
 	ID       string            `yaml:"-"`
 	Title    string            `yaml:"-"`
 	Releases affected.Releases `yaml:"-"`
 	Case     harness.Case      `yaml:"-"`
+	Race     bool              `yaml:"-"`
 	// Window has the findings and the places of their faults. Also has further windows,
 	// for the same bug.
 	Window `yaml:",inline"`
 	Also   []Window `yaml:"also,omitempty"`
-	// Cases is the largest number of cases that the bug explains in a whole default sweep,
-	// by release. It was measured, with a margin for races. If there are more, the sweep
-	// fails.
-	Cases map[string]int `yaml:"cases,omitempty"`
-	// Sometimes is set for a race: a sweep without findings of it does not mean that the bug
-	// is fixed.
-	Sometimes bool `yaml:"sometimes,omitempty"`
-	// Several is set if one failed call harms the containers of several shims.
-	Several bool `yaml:"several,omitempty"`
-	// Anywhere is set for a race that a busy machine can show with any fault. A case with a
-	// fault at another place counts as one of its Cases if no replay reproduces it.
-	Anywhere bool `yaml:"anywhere,omitempty"`
 }
 
 // Window describes known findings and the faults that lead to them.
@@ -104,7 +95,10 @@ func (e Excuse) problems(b Bug) (all []keyError) {
 		if n > 0 {
 			in = fmt.Sprintf("also[%d].", n-1)
 		}
-		if len(w.Where) == 0 {
+		switch fixed := isFixed(b.ID); {
+		case fixed && (len(e.Also) > 0 || len(w.Where)+len(w.Paths)+len(w.Workloads)+len(w.Actions)+len(w.After) > 0):
+			add(in+"where", errors.New("a fix closes the bug, and runs with it decide: leave out its places"))
+		case !fixed && len(w.Where) == 0:
 			add(in+"where", errors.New("`where` is missing: without places the bug would explain findings with other causes"))
 		}
 		for i, where := range w.Where {
@@ -112,17 +106,6 @@ func (e Excuse) problems(b Bug) (all []keyError) {
 				add(fmt.Sprintf("%swhere[%d]", in, i), fmt.Errorf("%q: %w", where, err))
 			}
 		}
-	}
-	for release, most := range e.Cases {
-		if !b.Applies(release) || most < 1 {
-			add("cases", fmt.Errorf("%s: %d: the release must have the bug, and the number must be at least 1", release, most))
-		}
-	}
-	if len(b.Cases) == 0 && !e.Sometimes {
-		add("sometimes", errors.New("a bug without `sometimes` needs a case that shows it"))
-	}
-	if e.Anywhere && !e.Sometimes {
-		add("anywhere", errors.New("`anywhere` needs `sometimes: true`"))
 	}
 	if len(b.Cases) > 0 && b.Cases[0].Name != b.ID {
 		add("where", fmt.Errorf("its first case is %q: rename it to %q, the bug's id, by which a sweep finds it",
@@ -137,12 +120,44 @@ func (e Excuse) Applies(release string) bool {
 	return Bug{ID: e.ID, Releases: e.Releases}.Applies(release)
 }
 
-// MaxCases returns the largest number of cases in a default sweep of a release, or 0 if
-// it was not measured. A release candidate counts as its release.
-func (e Excuse) MaxCases(release string) int {
-	v, err := semver.NewVersion(release)
-	if err != nil {
-		return 0
+// ByChance returns the id of the race that explains all findings of a run without a
+// fault, or "". A busy machine can show a race without its fault. The argument workload
+// has the names of the run's workload and of similar ones.
+func ByChance(known []Excuse, release string, workload []string, found []finding.Finding) string {
+	for _, k := range known {
+		ofWorkload := len(k.Workloads) == 0 ||
+			slices.ContainsFunc(workload, func(name string) bool { return slices.Contains(k.Workloads, name) })
+		if !k.Race || !k.Applies(release) || !ofWorkload {
+			continue
+		}
+		direct := slices.DeleteFunc(slices.Clone(found), func(f finding.Finding) bool { return k.Window.Says(f) < 0 })
+		if len(direct) > 0 && len(direct)+len(compare.Companions(direct, found)) == len(found) {
+			return k.ID
+		}
 	}
-	return e.Cases["v"+semver.New(v.Major(), v.Minor(), v.Patch(), "", "").String()]
+	return ""
+}
+
+// isFixed reports whether a fix closes the bug.
+func isFixed(id string) bool {
+	return slices.ContainsFunc(fixes.List(), func(f fixes.Fix) bool { return slices.Contains(f.Closes, id) })
+}
+
+// ClosedBy reports whether the fix of this name closes the bug.
+func (e Excuse) ClosedBy(fix string) bool {
+	return slices.ContainsFunc(fixes.List(), func(f fixes.Fix) bool {
+		return f.Name == fix && slices.Contains(f.Closes, e.ID)
+	})
+}
+
+// FixOf returns the name of the fix that closes the bug and applies to a containerd's
+// version, or "".
+func FixOf(id, version string) string {
+	release, _, _ := strings.Cut(version, "+")
+	for _, f := range fixes.List() {
+		if slices.Contains(f.Closes, id) && slices.Contains(f.Releases, release) {
+			return f.Name
+		}
+	}
+	return ""
 }

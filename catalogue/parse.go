@@ -100,8 +100,11 @@ func (b *Bug) finish() {
 			c.About = b.Title
 		}
 	}
+	if b.Sweep == nil && isFixed(b.ID) {
+		b.Sweep = &Excuse{}
+	}
 	if f := b.Sweep; f != nil {
-		f.ID, f.Title, f.Releases = b.ID, b.Title, b.Releases
+		f.ID, f.Title, f.Releases, f.Race = b.ID, b.Title, b.Releases, b.Kind == Race
 		if len(f.Match) == 0 {
 			f.Match = b.Left
 		}

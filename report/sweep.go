@@ -135,20 +135,9 @@ func clustersOf(p plan.Plan, rep triage.Report) []Cluster {
 			Title: "left more often than by chance: residue " + c.String()})
 	}
 	for _, k := range rep.Known {
-		if k.Cases == 0 && !k.Gone && k.Shown == nil {
-			continue
-		}
 		out := Cluster{ID: k.ID, State: Known, Title: k.Title, Severity: severityOf(k.ID), Cases: idsOf(p, k.Cluster),
 			Replay: "shimquake run --containerd " + rep.Version + " " + k.ID}
-		out.Says = []string{fmt.Sprintf("in %s, at %s", number(k.Cases, "case"), number(k.Points, "point")) + k.Again()}
-		switch {
-		case k.Gone:
-			out.State = Gone
-			out.Says = append(out.Says, "the catalogue's case ran, but does not show it: check whether this release has a fix")
-		case k.Exceeds():
-			out.State = More
-			out.Says = append(out.Says, fmt.Sprintf("at most %d cases are expected", k.Most))
-		}
+		out.Says = []string{fmt.Sprintf("in %s, at %s", number(k.Cases, "case"), number(k.Points, "point")) + k.By()}
 		all = append(all, out)
 	}
 	SortClusters(all)

@@ -41,51 +41,19 @@ type Minimiser struct {
 const shrinkTries = 2
 
 // ShowAll finds the simplest case of each new cluster of a report, and writes the case
-// with its evidence. It records in Shown how often the case shows the cluster. Then it
-// calls [triage.Report.Settle].
+// with its evidence. It records in Shown how often the case shows the cluster.
 func (m Minimiser) ShowAll(ctx context.Context, p plan.Plan, r *triage.Report) error {
 	if m.Replays == 0 {
 		return nil
 	}
-	all := len(r.New) + len(r.Gone())
-	m.reported = progress.Begin(ctx, "replays of new clusters and of gone findings", all,
-		"clusters")
+	m.reported = progress.Begin(ctx, "replays of new clusters", len(r.New), "clusters")
 	defer m.reported.End()
 	for i := range r.New {
 		if err := m.show(ctx, p, &r.New[i]); err != nil {
 			return err
 		}
 		if m.reported.Step(""); m.Once && r.New[i].Shown.Same > 0 {
-			r.Settle(p)
 			return nil
-		}
-	}
-	for i := range r.Known {
-		if r.Known[i].Gone {
-			if err := m.showGone(ctx, p, &r.Known[i]); err != nil {
-				return err
-			}
-			m.reported.Step("")
-		}
-	}
-	r.Settle(p)
-	return nil
-}
-
-// showGone replays the cases of the catalogue's known finding, if they have not shown it
-// in the sweep. One run proves nothing, because a race depends on the machine's load. The
-// finding is gone if no replay of any of these cases shows it.
-func (m Minimiser) showGone(ctx context.Context, p plan.Plan, known *triage.Known) error {
-	for _, from := range known.Absent() {
-		k, err := p.Specs[from].Case(p.Containerd)
-		if err != nil {
-			return err
-		}
-		known.Shown = &triage.Shown{Replays: m.Replays}
-		k.Name = known.ID
-		k.About = "The case of a known finding that did not show it in a sweep."
-		if err := m.replay(ctx, k, known.Shown, known.ShownBy); err != nil || known.Shown.Same == 0 {
-			return err
 		}
 	}
 	return nil

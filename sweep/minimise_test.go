@@ -8,11 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle/fact"
-	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
@@ -174,49 +171,6 @@ func TestOneReplayThatShowsItIsEnough(t *testing.T) {
 		}
 		if got := rep.New[0].Shown; got.Replays != want.Replays || got.Same != want.Same || rep.Status() != want.Same {
 			t.Errorf("%s: %+v, want %+v; status %d", word, got, want, rep.Status())
-		}
-	}
-}
-
-// A known finding is gone if no replay of its own case shows it, and not after one run
-// without it.
-func TestAKnownFindingIsGoneForGood(t *testing.T) {
-	b, err := catalogue.FindBug("shim-start-unfinished")
-	if err != nil {
-		t.Fatal(err)
-	}
-	own := b.Cases[0]
-	pass := plan.Hit{Point: own.Plan[0].At, Nth: 1, Path: "create"}
-	p := plan.Plan{Version: "v2.4.2", Specs: []plan.Spec{
-		plan.Single(pass, "error(injected by shimquake)", "task"), faultsAt("task", "Delete"),
-	}}.WithDigest()
-	results := []journal.Result{{I: 0, Outcome: harness.Held}, {I: 1, Outcome: harness.Held}}
-	left := leakedShim()
-	left[0].Facts = fact.Facts{fact.Task: fact.None, fact.Bundle: fact.Gone}
-	for name, c := range map[string]struct {
-		shows, gone int
-		found       []finding.Finding
-	}{
-		"never again": {0, 1, left},
-		"once again":  {1, 0, left},
-		"another":     {20, 1, []finding.Finding{{Invariant: finding.Leak, Class: finding.ClassMount}}},
-	} {
-		rep := triage.NewReport(journal.Head{Plan: p}, results, []catalogue.Excuse{*b.Sweep})
-		if len(rep.Gone()) != 1 {
-			t.Fatalf("%s: gone before the replays: %v", name, rep.Gone())
-		}
-		e := &fake{verdict: func(k harness.Case, run int) harness.Verdict {
-			if k.Name != b.ID || run > c.shows {
-				return harness.Verdict{Case: k, Outcome: harness.Held}
-			}
-			return harness.Verdict{Case: k, Outcome: harness.Violated, Findings: c.found}
-		}}
-		m := Minimiser{Engine: engine.New(e, 1), Out: t.TempDir(), Replays: 20}
-		if err := m.ShowAll(t.Context(), p, &rep); err != nil {
-			t.Fatal(err)
-		}
-		if len(rep.Gone()) != c.gone || (rep.Status() == 1) != (c.gone == 1) {
-			t.Errorf("%s: gone %v, status %d\n%s", name, rep.Gone(), rep.Status(), rep)
 		}
 	}
 }

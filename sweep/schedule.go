@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/engine"
@@ -23,9 +22,10 @@ type Schedule struct {
 	Journal *journal.Journal
 	// Done has the results of an earlier run, whose cases are not run again.
 	Done []journal.Result
-	// Known are findings whose cases run first. Such a case waits for its leak to vanish,
-	// and at the end of a sweep no other case could use that time.
-	Known []catalogue.Excuse
+	// On is another containerd, on which Run runs Cases. Run then returns their further
+	// runs, too.
+	On    string
+	Cases []int
 	// OnResult, if not nil, is called with each result, one at a time.
 	OnResult func(journal.Result)
 }
@@ -52,38 +52,27 @@ func (s Schedule) Run(ctx context.Context) ([]journal.Result, error) {
 	return results, err
 }
 
-// todo returns the cases without a result: first the cases of known findings, then the
-// others, spread over the plan.
-func (s Schedule) todo() []int {
+// todo returns the cases without a result, spread over the plan.
+func (s Schedule) todo() (todo []int) {
 	done := make(map[int]bool, len(s.Done))
-	for _, r := range journal.Own(s.Done) {
-		done[r.I] = true
+	for _, r := range s.Done {
+		done[r.I] = done[r.I] || r.On == s.On
 	}
-	version, order := s.Head.Plan.Version, map[int]uint64{}
-	var first, rest []int
+	order := map[int]uint64{}
 	for i, spec := range s.Head.Plan.Specs {
-		if !s.Head.Shard.Has(i) || done[i] {
-			continue
-		}
-		order[i] = spec.Order()
-		if slices.ContainsFunc(s.Known, func(k catalogue.Excuse) bool {
-			return k.Applies(version) && triage.AppliesTo(k, spec)
-		}) {
-			first = append(first, i)
-		} else {
-			rest = append(rest, i)
+		if s.Head.Shard.Has(i) && !done[i] && (s.On == "" || slices.Contains(s.Cases, i)) {
+			order[i] = spec.Order()
+			todo = append(todo, i)
 		}
 	}
-	for _, part := range [][]int{first, rest} {
-		slices.SortStableFunc(part, func(a, b int) int { return cmp.Compare(order[a], order[b]) })
-	}
-	return append(first, rest...)
+	slices.SortStableFunc(todo, func(a, b int) int { return cmp.Compare(order[a], order[b]) })
+	return todo
 }
 
 // one runs a case until its fault has fired, at most Spec.MaxRuns times.
 func (s Schedule) one(t *engine.Task, i int) (journal.Result, error) {
 	spec := s.Head.Plan.Specs[i]
-	c, err := spec.Case(s.Head.Plan.Containerd)
+	c, err := spec.Case(cmp.Or(s.On, s.Head.Plan.Containerd))
 	if err != nil {
 		return journal.Result{}, err
 	}
@@ -93,10 +82,13 @@ func (s Schedule) one(t *engine.Task, i int) (journal.Result, error) {
 			return journal.Result{}, err
 		}
 		r, err := journal.ResultOf(i, v)
+		if err != nil && spec.IsCatalogued() { // this machine cannot run this case
+			return journal.Result{I: i, On: s.On, Outcome: harness.Invalid, Why: v.ProblemsText()}, nil
+		}
 		if err != nil {
 			return r, err
 		}
-		if n > 1 {
+		if r.On = s.On; n > 1 {
 			r.Tries = n
 		}
 		if v.History != nil {

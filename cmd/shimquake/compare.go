@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
-	"math/rand/v2"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -16,9 +15,9 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/weave"
 	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/foreign"
-	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/sweep"
 	"github.com/shimquake/shimquake/sweep/compare"
@@ -38,6 +37,10 @@ type compareFlags struct {
 	seed     uint64
 	parallel int
 	out      string
+	resume   string
+	shard    string
+	part     plan.Shard
+	plan     string
 	markdown string
 	json     bool
 }
@@ -56,109 +59,181 @@ Exit status: 0 nothing opened, 1 something opened, 2 wrong usage, 3 not decided.
 		Example: `  shimquake compare v2.4.2 --patch my-change.patch
   shimquake compare v2.4.2 v2.4.2+fixes
   shimquake compare v2.3.7 v2.4.2 --all
-  shimquake compare v2.4.2 src:../containerd --markdown comment.md`,
-		Args: cobra.RangeArgs(1, 2),
+  shimquake compare v2.4.2 src:../containerd --markdown comment.md
+  shimquake compare v2.4.2 v2.4.2+fixes --plan plan.json --shard 2/4 --out shard2; shimquake compare merge shard*`,
+		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, sides []string) error {
-			b := sides[len(sides)-1]
-			f.patches.on(&b)
-			return f.run(cmd.Context(), sides[0], b, cmd.OutOrStdout())
+			if len(sides) == 1 {
+				sides = append(sides, sides[0])
+			}
+			if len(sides) == 2 {
+				f.patches.on(&sides[1])
+			}
+			return f.run(cmd.Context(), sides, cmd.OutOrStdout())
 		},
 	}
 	fl := c.Flags()
 	f.patches.register(fl)
 	fl.AddFlagSet(cutting(&f.Options))
 	fl.BoolVar(&f.all, "all", false, "run every case on B")
-	fl.Float64Var(&f.alpha, "alpha", 0.01, "the probability of a false result among all rows")
-	fl.IntVar(&f.most, "most", 20, "the number of further runs of a difference on each side after which it is not sure")
 	fl.Float64Var(&f.share, "share", 0.02, "the share of the other cases that runs, too")
-	fl.Uint64Var(&f.seed, "seed", 0, "the seed that draws this share (default: a new seed, which is printed)")
+	fl.Uint64Var(&f.seed, "seed", 1, "the seed that draws this share")
 	fl.IntVar(&f.parallel, "parallel", worldsPerCPU*runtime.NumCPU(),
 		"the number of concurrent cases, without cases that only wait for clean-up")
 	tellDefault(c, "parallel", fmt.Sprintf("%d per CPU", worldsPerCPU))
-	fl.StringVar(&f.out, "out", "out/compare", "folder for the journal of B, and the evidence")
-	fl.StringVar(&f.markdown, "markdown", "", "also write the result into this file, as the comment of a pull request")
-	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
+	fl.StringVar(&f.out, "out", "out/compare", "folder for the journal and the evidence")
+	fl.StringVar(&f.resume, "resume", "", "continue the comparison of this folder")
+	fl.StringVar(&f.shard, "shard", "", "i/n: run every n-th case of the plan, from the i-th; needs --plan")
+	fl.StringVar(&f.plan, "plan", "", "use the plan of A in this file (see shimquake sweep --plan-only)")
+	f.registerReport(c)
+	c.AddCommand(compareMergeCommand())
 	return c
 }
 
-func (f *compareFlags) check() error {
-	if !(f.alpha > 0 && f.alpha < 1) || !(f.share >= 0 && f.share <= 1) || f.most < 1 || f.parallel < 1 {
-		return fmt.Errorf("--alpha %v --share %v --most %d --parallel %d: --alpha must be between 0 and 1, "+
-			"--share from 0 to 1, and the others at least 1", f.alpha, f.share, f.most, f.parallel)
+// registerReport adds the flags of the report.
+func (f *compareFlags) registerReport(c *cobra.Command) {
+	fl := c.Flags()
+	fl.Float64Var(&f.alpha, "alpha", 0.01, "the probability of a false result among all rows")
+	fl.IntVar(&f.most, "most", 20, "the number of further runs of a difference on each side after which it is not sure")
+	fl.StringVar(&f.markdown, "markdown", "", "also write the result into this file, as the comment of a pull request")
+	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
+}
+
+// check returns an error for invalid flags, or for the wrong number of containerds.
+func (f *compareFlags) check(sides []string) (err error) {
+	if !(f.alpha > 0 && f.alpha < 1) || !(f.share >= 0 && f.share <= 1) || f.most < 1 {
+		return fmt.Errorf("--alpha %v --share %v --most %d: --alpha must be between 0 and 1, --share from 0 to 1, and "+
+			"--most at least 1", f.alpha, f.share, f.most)
 	}
-	if f.seed == 0 {
-		f.seed = rand.Uint64()>>40 | 1 // short enough to type
+	if resumes := f.resume != ""; resumes == (len(sides) == 2) {
+		return errors.New("name the two containerds, or a release and --patch; or continue a comparison with --resume DIR")
+	}
+	if f.resume != "" {
+		f.out = f.resume
+	}
+	if f.shard != "" && f.plan == "" {
+		return errors.New("--shard needs the same --plan FILE on each machine: make it with shimquake sweep --plan-only")
 	}
 	f.AsItIs = true
+	if f.part, err = plan.ParseShard(f.shard); err != nil {
+		return err
+	}
 	return f.Options.Check()
 }
 
-func (f *compareFlags) run(ctx context.Context, a, b string, out io.Writer) error {
-	if err := f.check(); err != nil {
+func (f *compareFlags) run(ctx context.Context, sides []string, out io.Writer) error {
+	if err := f.check(sides); err != nil {
 		return err
 	}
 	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: filepath.Join(f.out, "evidence"), Log: stderr,
 		Brief: true, Cover: true}
+	e := engine.New(r, f.parallel)
+	s := sweep.Schedule{Engine: e}
+	var err error
+	if f.resume != "" {
+		s.Journal, s.Head, s.Done, err = resumeComparison(ctx, r, f.resume)
+	} else {
+		s, err = f.begin(ctx, e, sides[0], sides[1])
+	}
+	if err != nil {
+		return compareError(err, f.out)
+	}
+	s.On, s.Cases = s.Head.Other.Containerd, s.Head.Other.Cases
+	results, err := runCases(ctx, s)
+	if err == nil {
+		results, err = f.comparison(s.Head).Run(ctx, e, results, s.Journal.Add)
+	}
+	if err = errors.Join(err, s.Journal.Close()); err != nil {
+		return compareError(err, f.out)
+	}
+	return f.print(s.Head, results, out)
+}
+
+// comparison returns the comparison of a journal's containerds.
+func (f *compareFlags) comparison(h journal.Head) compare.Comparison {
+	return compare.Comparison{Plan: h.Plan, Shared: h.Other.Shared, A: h.Plan.Containerd, B: h.Other.Containerd,
+		Alpha: f.alpha, Most: f.most}
+}
+
+// begin sweeps A if no sweep of it is kept, and begins the journal of the comparison with
+// A's results.
+func (f *compareFlags) begin(ctx context.Context, e *engine.Engine, a, b string) (s sweep.Schedule, err error) {
 	var sources [2]compare.Source
 	var digests [2]string
 	for i, name := range []string{a, b} {
-		var err error
-		if err = r.Prepare(ctx, name); err != nil {
-			return prepareError(err)
+		if err = e.Runner.(*runner.Runner).Prepare(ctx, name); err != nil {
+			return s, prepareError(err)
 		}
 		if sources[i], err = sourceOf(ctx, name); err != nil {
-			return err
+			return s, err
 		}
 		if _, digests[i], err = plan.Identify(ctx, name); err != nil {
-			return err
+			return s, err
 		}
 	}
 	if digests[0] == digests[1] {
-		return fmt.Errorf("%q and %q are the same binaries: there is nothing to compare", a, b)
+		return s, fmt.Errorf("%q and %q are the same binaries: there is nothing to compare", a, b)
 	}
-	if err := journal.CheckUnused(f.out); err != nil {
-		return err
+	s.Engine, s.Head.Shard = e, f.part
+	if err = journal.CheckUnused(f.out); err != nil {
+		return s, err
 	}
-	e := engine.New(r, f.parallel)
-	head, results, err := f.baseline(ctx, e, a, digests[0], sources[0])
+	base, dir, results, err := f.baseline(ctx, e, a, digests[0], sources[0])
 	if err != nil {
-		return compareError(err)
+		return s, err
 	}
-	report := compare.Report{A: a, B: b, Difference: compare.DifferenceOf(sources[0], sources[1]), Seed: f.seed}
-	fmt.Fprintf(stderr, "shimquake: %s\n", report.Difference)
-	both, onlyB, err := f.union(ctx, e, head.Plan, b, sources)
+	difference := compare.DifferenceOf(sources[0], sources[1])
+	fmt.Fprintf(stderr, "shimquake: %s\n", difference)
+	both, err := f.union(ctx, e, base.Plan, b, sources)
 	if err != nil {
-		return compareError(err)
+		return s, err
 	}
-	chosen, sampled := report.Choose(head, results, f.all, f.share, f.seed)
-	for i := range onlyB {
-		chosen = append(chosen, len(head.Plan.Specs)+i)
-	}
-	onB, err := f.sweep(ctx, e, both, b, chosen)
-	if err != nil {
-		return compareError(err)
-	}
-	report.Plan, report.Planned, report.Ran, report.Sampled = both, len(both.Specs), len(onB), sampled
-	report.Lost = lost(results, onB)
-	c := compare.Comparison{Engine: e, Plan: both, Shared: len(head.Plan.Specs), A: a, B: b, Alpha: f.alpha, Most: f.most}
-	if report.Rows, err = c.Rows(ctx, results, onB); err != nil {
-		return compareError(err)
-	}
-	return f.print(report, out)
-}
-
-// lost returns how many cases are invalid on one side only.
-func lost(a, b []journal.Result) (n int) {
-	invalid := map[int]bool{}
-	for _, r := range a {
-		invalid[r.I] = r.Outcome == harness.Invalid
-	}
-	for _, r := range b {
-		if was, ran := invalid[r.I]; ran && was != (r.Outcome == harness.Invalid) {
-			n++
+	other := journal.Other{Containerd: b, Subject: digests[1], Shared: len(base.Plan.Specs), Seed: f.seed,
+		Functions: difference.Functions, Unwoven: difference.Unwoven}
+	other.Cases, other.Sampled = difference.Choose(base, results, f.all, f.share, f.seed)
+	for i := other.Shared; i < len(both.Specs); i++ {
+		if f.part.Has(i) {
+			other.Cases = append(other.Cases, i)
 		}
 	}
-	return n
+	s.Head.Plan, s.Head.Other = both, &other
+	if s.Journal, err = journal.Create(f.out, s.Head); err != nil {
+		return s, err
+	}
+	s.Done, err = s.Journal.Copy(dir, func(r journal.Result) bool {
+		_, chosen := slices.BinarySearch(other.Cases, r.I)
+		return chosen && r.On == ""
+	})
+	return s, err
+}
+
+// resumeComparison opens the journal of a comparison, and prepares its containerds.
+func resumeComparison(ctx context.Context, r *runner.Runner, dir string) (j *journal.Journal, h journal.Head,
+	done []journal.Result, err error) {
+	if j, h, done, err = journal.Resume(dir); err != nil {
+		return j, h, done, err
+	}
+	fail := func(err error) (*journal.Journal, journal.Head, []journal.Result, error) {
+		return nil, h, nil, errors.Join(err, j.Close())
+	}
+	if h.Other == nil {
+		return fail(fmt.Errorf("%s has a sweep, not a comparison: continue it with shimquake sweep --resume %s", dir, dir))
+	}
+	if err := prepare(ctx, r, h.Plan); err != nil {
+		return fail(err)
+	}
+	if err := r.Prepare(ctx, h.Other.Containerd); err != nil {
+		return fail(prepareError(err))
+	}
+	_, digest, err := plan.Identify(ctx, h.Other.Containerd)
+	if err == nil && digest != h.Other.Subject {
+		err = fmt.Errorf("the binaries of containerd %q have changed since %s was begun: compare again in another "+
+			"folder (--out)", h.Other.Containerd, dir)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	return j, h, done, nil
 }
 
 func sourceOf(ctx context.Context, name string) (s compare.Source, err error) {
@@ -172,34 +247,56 @@ func sourceOf(ctx context.Context, name string) (s compare.Source, err error) {
 	return s, err
 }
 
-// baseline returns the results of the sweep of A. They are kept in the cache for this
-// build of shimquake, because another one may plan other cases. An interrupted sweep
+// baseline returns the sweep of A, and its folder in the cache. An interrupted sweep
 // continues there.
 func (f *compareFlags) baseline(ctx context.Context, e *engine.Engine, a, digest string, source compare.Source) (
-	journal.Head, []journal.Result, error) {
+	h journal.Head, dir string, results []journal.Result, err error) {
 	cache, err := containerd.CacheDir()
-	build, buildErr := journal.BuildID()
-	if err := errors.Join(err, buildErr); err != nil {
-		return journal.Head{}, nil, err
+	if err != nil {
+		return h, dir, nil, err
 	}
 	o := f.Options
 	o.Containerd = a
+	s := sweep.Schedule{Engine: e, Head: journal.Head{Shard: f.part, Functions: functionsIn(source)}}
+	if f.plan != "" {
+		if s.Head.Plan, err = plan.Read(f.plan); err == nil {
+			err = s.Head.Plan.CheckSubject(ctx)
+		}
+		if err != nil {
+			return h, dir, nil, err
+		}
+	}
 	hash := fnv.New32a()
-	_, _ = hash.Write([]byte(o.String() + build)) // a hash takes everything
-	dir := filepath.Join(cache, "baselines", fmt.Sprintf("%s-%08x", digest, hash.Sum32()))
-	s := sweep.Schedule{Engine: e}
+	_, _ = fmt.Fprint(hash, o, s.Head.Plan.Digest, f.part) // a hash takes everything
+	dir = filepath.Join(cache, "baselines", fmt.Sprintf("%s-%08x", digest, hash.Sum32()))
 	if journal.Has(dir) {
 		s.Journal, s.Head, s.Done, err = journal.Resume(dir)
 	} else {
-		s.Head = journal.Head{Shard: plan.Shard{I: 1, Of: 1}, Functions: functionsIn(source)}
-		if s.Head.Plan, err = plan.Make(ctx, e, o); err == nil {
+		if f.plan == "" {
+			s.Head.Plan, err = plan.Make(ctx, e, o)
+		}
+		if err == nil {
+			s.Head.Plan = withCatalogue(s.Head.Plan, o)
 			s.Journal, err = journal.Create(dir, s.Head)
 		}
 	}
 	if err != nil {
-		return s.Head, nil, err
+		return s.Head, dir, nil, err
 	}
-	return f.swept(ctx, s)
+	results, err = runCases(ctx, s)
+	return s.Head, dir, results, errors.Join(err, s.Journal.Close())
+}
+
+// withCatalogue adds the cases of the catalogue to a plan, unless the options leave out
+// workloads, actions or processes.
+func withCatalogue(p plan.Plan, o plan.Options) plan.Plan {
+	if o.String() != (plan.Options{}).String() {
+		return p
+	}
+	for _, c := range catalogue.Cases() {
+		p.Specs = append(p.Specs, plan.Catalogued(c))
+	}
+	return p.WithDigest()
 }
 
 // functionsIn returns the functions with probes, sorted.
@@ -211,73 +308,43 @@ func functionsIn(source compare.Source) (all []string) {
 	return slices.Compact(all)
 }
 
-// swept runs the cases of a schedule that have no result yet.
-func (f *compareFlags) swept(ctx context.Context, s sweep.Schedule) (journal.Head, []journal.Result, error) {
+// runCases runs the cases of a schedule that have no result yet, and returns all results.
+func runCases(ctx context.Context, s sweep.Schedule) ([]journal.Result, error) {
 	bar := newSweepProgress(ctx, s)
+	defer bar.End()
 	s.OnResult = func(r journal.Result) { bar.step(s.Head.Plan.Specs[r.I], r) }
-	results, err := s.Run(ctx)
-	bar.End()
-	return s.Head, results, errors.Join(err, s.Journal.Close())
+	return s.Run(ctx)
 }
 
-// union returns A's plan with the cases at points that only B has, and these cases. B is
-// traced only if it has such points.
+// union returns A's plan with the cases at points that only B has. B is traced only if it
+// has such points.
 func (f *compareFlags) union(ctx context.Context, e *engine.Engine, p plan.Plan, b string,
-	sources [2]compare.Source) (plan.Plan, []plan.Spec, error) {
+	sources [2]compare.Source) (plan.Plan, error) {
 	has := map[failpoints.Point]bool{}
 	for _, st := range sources[0].Statements {
 		has[containerd.StatementPoint(st)] = true
 	}
 	fresh := func(at failpoints.Point) bool { return at.Kind == failpoints.Stmt && !has[at] }
-	var onlyB []plan.Spec
-	for _, st := range sources[1].Statements {
-		if !fresh(containerd.StatementPoint(st)) {
-			continue
-		}
-		o := f.Options
-		o.Containerd = b
-		made, err := plan.Make(ctx, e, o)
-		if err != nil {
-			return p, nil, err
-		}
-		for _, s := range made.Specs {
-			if fresh(s.Last().Point) {
-				onlyB = append(onlyB, s)
-			}
-		}
-		break
+	if !slices.ContainsFunc(sources[1].Statements, func(st weave.Statement) bool {
+		return fresh(containerd.StatementPoint(st))
+	}) {
+		return p, nil
 	}
-	p.Specs = append(slices.Clone(p.Specs), onlyB...)
-	return p.WithDigest(), onlyB, nil
+	o := f.Options
+	o.Containerd = b
+	made, err := plan.Make(ctx, e, o)
+	if err != nil {
+		return p, err
+	}
+	p.Specs = append(slices.Clone(p.Specs), slices.DeleteFunc(made.Specs, func(s plan.Spec) bool {
+		return !fresh(s.Last().Point)
+	})...)
+	return p.WithDigest(), nil
 }
 
-// sweep runs the chosen cases on B.
-func (f *compareFlags) sweep(ctx context.Context, e *engine.Engine, p plan.Plan, b string, chosen []int) (
-	[]journal.Result, error) {
-	if len(chosen) == 0 {
-		return nil, nil
-	}
-	part := p
-	part.Containerd, part.Specs = b, nil
-	var err error
-	if part.Version, part.Subject, err = plan.Identify(ctx, b); err != nil {
-		return nil, err
-	}
-	for _, i := range chosen {
-		part.Specs = append(part.Specs, p.Specs[i])
-	}
-	s := sweep.Schedule{Engine: e, Head: journal.Head{Plan: part.WithDigest(), Shard: plan.Shard{I: 1, Of: 1}}}
-	if s.Journal, err = journal.Create(f.out, s.Head); err != nil {
-		return nil, err
-	}
-	_, results, err := f.swept(ctx, s)
-	for i := range results {
-		results[i].I = chosen[results[i].I]
-	}
-	return results, err
-}
-
-func (f *compareFlags) print(r compare.Report, out io.Writer) (err error) {
+// print prints the report of a comparison, and returns its exit status as an error.
+func (f *compareFlags) print(h journal.Head, results []journal.Result, out io.Writer) (err error) {
+	r := compare.NewReport(h, f.comparison(h).Rows(results), results)
 	if f.json {
 		err = json.NewEncoder(out).Encode(r)
 	} else {
@@ -293,9 +360,41 @@ func (f *compareFlags) print(r compare.Report, out io.Writer) (err error) {
 }
 
 // compareError gives an interrupt its status.
-func compareError(err error) error {
-	if errors.Is(err, engine.ErrInterrupted) {
-		return statusError{statusInvalid, fmt.Errorf("%w: what has run of A is kept for the next comparison", err)}
+func compareError(err error, dir string) error {
+	if !errors.Is(err, engine.ErrInterrupted) {
+		return sweepError(err)
 	}
-	return sweepError(err)
+	if journal.Has(dir) {
+		return statusError{statusInvalid, fmt.Errorf("%w; continue with: shimquake compare --resume %s", err, dir)}
+	}
+	return statusError{statusInvalid, fmt.Errorf("%w: what has run of A is kept for the next comparison", err)}
+}
+
+// compareMergeCommand merges the shards of a comparison.
+func compareMergeCommand() *cobra.Command {
+	var f compareFlags
+	c := &cobra.Command{
+		Use:   "merge DIR...",
+		Short: "Merge the shards of a comparison into one report",
+		Long: `Merge prints the report that one machine would have printed, but runs nothing: what no shard could decide is
+not sure.
+
+Exit status: that of the comparison; 2 folders that are not shards of one comparison, 3 a lost shard.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, dirs []string) error {
+			if err := f.check(make([]string, 2)); err != nil {
+				return err
+			}
+			h, results, err := journal.Merge(dirs)
+			if err == nil && h.Other == nil {
+				err = fmt.Errorf("%s has a sweep: merge it with shimquake sweep merge", dirs[0])
+			}
+			if err != nil {
+				return mergeError(err)
+			}
+			return f.print(h, results, cmd.OutOrStdout())
+		},
+	}
+	f.registerReport(c)
+	return c
 }

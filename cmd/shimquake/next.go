@@ -138,7 +138,7 @@ func tellBug(b catalogue.Bug, version string) []string {
 }
 
 // afterSweep returns the steps after a sweep: to open the report in dir, and to run the
-// first new or gone finding again. asked is --containerd, or "" for the default release.
+// first new finding again. asked is --containerd, or "" for the default release.
 func afterSweep(rep triage.Report, asked, dir string) []step {
 	asked = cmp.Or(asked, rep.Version)
 	steps := []step{openReport(dir, "every case, the worst first")}
@@ -146,11 +146,6 @@ func afterSweep(rep triage.Report, asked, dir string) []step {
 		if c.Shown != nil {
 			again := asRoot() + " run --containerd " + shellWord(asked) + " " + shellWord(c.Shown.File)
 			return append(steps, step{again, "NEW: " + c.Name})
-		}
-	}
-	for _, k := range rep.Known {
-		if k.Gone || k.Exceeds() {
-			return append(steps, step{again(asked, k.ID), "GONE, or in too many cases"})
 		}
 	}
 	return steps

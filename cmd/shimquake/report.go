@@ -20,6 +20,7 @@ import (
 	"github.com/shimquake/shimquake/harness/judge"
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/report"
+	"github.com/shimquake/shimquake/sweep"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/matrix"
 	"github.com/shimquake/shimquake/sweep/triage"
@@ -196,7 +197,7 @@ func swept(dirs []string) (report.Data, int, error) {
 		}
 		maps.Copy(without, of)
 	}
-	d := report.Sweep(h, triage.NewReport(h, results, catalogue.Excuses()), without, dirs...)
+	d := report.Sweep(h, triage.NewReport(h, results, catalogue.Excuses(), sweep.Causes(h, results)...), without, dirs...)
 	d.Made = time.Now()
 	return d, len(results), nil
 }

@@ -40,6 +40,7 @@ type sweepFlags struct {
 	planOnly bool
 	json     bool
 	replay   int
+	baseline string
 	shards   []string // The folders to merge.
 	pairs    []string
 	randoms  randomFlags
@@ -59,15 +60,18 @@ func sweepCommand() *cobra.Command {
 steps. They must hold. Then it traces the workloads and runs a case for each point that they pass and
 each action. It groups the findings into clusters.
 
+A finding is known if it is gone on the same containerd with the fix of a bug, and nothing else changed: sweep
+runs its cases there. A bug without a fix explains findings by the places that the catalogue has for it. Of a
+patched containerd or a checkout, the violated cases also run on the base release: what that does not show
+is new.
+
 It fails for:
   - a case that does not hold without a fault
-  - a cluster that the catalogue does not know
-  - a known finding that is gone, or that too many cases show
+  - a new cluster
   - a residue that appears more often than by chance
 
-A cluster that 20 replays do not show again is reported with its odds. A known finding is gone if 20 replays of
-its own case do not show it either. 
-Exit status: 0 nothing new that is reproducible, 1 a new or gone finding, or a violated case without a fault,
+A cluster that 20 replays do not show again is reported with its odds.
+Exit status: 0 nothing new that is reproducible, 1 a new finding, or a violated case without a fault,
 2 wrong usage or nothing to sweep, 3 an invalid case.`,
 		Example: `  shimquake sweep --who daemon --actions crash --workload task
   shimquake sweep --path delete --plan-only
@@ -90,7 +94,7 @@ Exit status: 0 nothing new that is reproducible, 1 a new or gone finding, or a v
 	fl.StringVar(&f.resume, "resume", "", "continue the sweep of this folder")
 	f.registerCommon(c)
 	f.randoms.register(c)
-	c.AddCommand(sweepMergeCommand(), sweepReportCommand(), sweepCompareCommand())
+	c.AddCommand(sweepMergeCommand(), sweepReportCommand())
 	return c
 }
 
@@ -158,7 +162,13 @@ func (f *sweepFlags) registerCommon(c *cobra.Command) {
 	tellDefault(c, "parallel", fmt.Sprintf("%d per CPU", worldsPerCPU))
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object per result and per cluster")
 	c.Flags().IntVar(&f.replay, "replay", 20,
-		"the number of replays of a new or gone finding; 0: it is not minimised either")
+		"the number of replays of a new finding; 0: nothing is minimised, nor run on another containerd")
+	f.registerBaseline(c)
+}
+
+func (f *sweepFlags) registerBaseline(c *cobra.Command) {
+	c.Flags().StringVar(&f.baseline, "baseline", "",
+		"the folder of another sweep: a finding is known if that sweep shows it, too, and new if not")
 }
 
 // check returns an error for invalid flags.
@@ -204,7 +214,7 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 	}
 	r := f.runner()
 	e := engine.New(r, f.parallel)
-	s := sweep.Schedule{Engine: e, Known: catalogue.Excuses()}
+	s := sweep.Schedule{Engine: e}
 	if err := f.open(ctx, r, &s, out); err != nil || f.planOnly {
 		return err
 	}
@@ -225,13 +235,17 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 	}
 	results, err := s.Run(ctx)
 	bar.End()
+	if err == nil && f.replay > 0 && f.baseline == "" {
+		s.Done = results
+		results, err = s.Explain(ctx, catalogue.Excuses(), results, r.Prepare)
+	}
 	if cerr := s.Journal.Close(); err == nil {
 		err = cerr
 	}
 	switch {
 	case errors.Is(err, engine.ErrInterrupted):
-		return statusError{statusInvalid,
-			fmt.Errorf("%w after %d cases; continue with: shimquake sweep --resume %s", err, len(results), f.out)}
+		return statusError{statusInvalid, fmt.Errorf("%w after %d cases; continue with: shimquake sweep --resume %s", err,
+			s.Head.Done(results), f.out)}
 	case err != nil:
 		return statusError{statusInvalid, err}
 	}
@@ -288,8 +302,12 @@ func (f *sweepFlags) open(ctx context.Context, r *runner.Runner, s *sweep.Schedu
 // status as an error.
 func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, e *engine.Engine, h journal.Head,
 	results []journal.Result, out io.Writer) error {
-	rep := triage.NewReport(h, results, catalogue.Excuses())
-	if len(f.shards) > 0 && f.replay > 0 && len(rep.New)+len(rep.Gone()) > 0 {
+	causes, err := f.causes(h, results)
+	if err != nil {
+		return err
+	}
+	rep := triage.NewReport(h, results, catalogue.Excuses(), causes...)
+	if len(f.shards) > 0 && f.replay > 0 && len(rep.New) > 0 {
 		// Replays on other binaries could miss a finding.
 		if err := prepare(ctx, r, h.Plan); err != nil {
 			return statusError{statusInvalid, err}
@@ -312,6 +330,16 @@ func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, e *engine.Eng
 			step{asRoot() + " sweep merge --out merged SHARD...", "after the other shards"})
 	}
 	return f.print(rep, out, afterSweep(rep, h.Plan.Containerd, dir)...)
+}
+
+// causes returns the causes of a sweep's findings, by its further runs and by --baseline.
+func (f *sweepFlags) causes(h journal.Head, results []journal.Result) ([]triage.Cause, error) {
+	all := sweep.Causes(h, results)
+	if f.baseline == "" {
+		return all, nil
+	}
+	other, others, err := journal.Read(f.baseline)
+	return append(all, triage.Baseline(f.baseline, h.Plan, results, other.Plan, others)...), err
 }
 
 // write writes the files of the report into the folder of the finished sweep.

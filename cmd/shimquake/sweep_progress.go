@@ -20,7 +20,7 @@ type sweepProgress struct {
 }
 
 func newSweepProgress(ctx context.Context, s sweep.Schedule) *sweepProgress {
-	w := progress.Begin(ctx, "sweep of "+s.Head.Plan.Version, s.Head.Planned()-len(s.Done), "cases")
+	w := progress.Begin(ctx, "sweep of "+s.Head.Plan.Version, s.Head.Planned()-s.Head.Done(s.Done), "cases")
 	return &sweepProgress{w, map[string]bool{}, map[harness.Outcome]int{}}
 }
 

@@ -9,10 +9,9 @@ import (
 func sweepReportCommand() *cobra.Command {
 	f := sweepFlags{}
 	c := &cobra.Command{
-		Use:   "report DIR",
-		Short: "Report the findings of a sweep so far, also while it runs",
-		Long: `Report prints the results in a sweep's journal, by today's catalogue. It runs nothing, so gone findings are
-not replayed.`,
+		Use:     "report DIR",
+		Short:   "Report the findings of a sweep so far, also while it runs",
+		Long:    `Report prints the results in a sweep's journal, by today's catalogue. It runs nothing.`,
 		Example: `  shimquake sweep report out/sweep`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, dirs []string) error {
@@ -25,5 +24,6 @@ not replayed.`,
 		},
 	}
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object per cluster")
+	f.registerBaseline(c)
 	return c
 }

@@ -54,19 +54,25 @@ func DifferenceOf(a, b Source) Difference {
 	return d
 }
 
-// Choose returns the indexes of the cases to run. These are the cases whose run on A
-// reached a function that differs, the cases without a run, and a share of the others.
-// The seed decides the share. With all, Choose returns every case.
+// Choose returns the indexes of the cases to run. The run of such a case on A reached a
+// function that differs. Cases without a run and cases of the catalogue run, too, and a
+// share of the others, which the seed draws. With all, Choose returns every case.
 func (d Difference) Choose(a journal.Head, results []journal.Result, all bool, share float64, seed uint64) (
 	chosen []int, sampled int) {
-	ran := sideOf(results)
+	ran := map[int]journal.Result{}
+	for _, r := range journal.Own(results) {
+		ran[r.I] = r
+	}
 	random := rand.New(rand.NewPCG(seed, seed))
-	for i := range a.Plan.Specs {
+	for i, s := range a.Plan.Specs {
+		if !a.Shard.Has(i) {
+			continue
+		}
 		r, ok := ran[i]
 		reached := slices.ContainsFunc(d.Functions, func(f string) bool { return a.Reached(r, f) })
 		drawn := random.Float64() < share // for each case, so that a seed draws the same cases
 		switch {
-		case all || len(d.Unwoven) > 0 || !ok || reached || len(r.Met) == 0:
+		case all || len(d.Unwoven) > 0 || !ok || reached || len(r.Met) == 0 || s.IsCatalogued():
 		case drawn:
 			sampled++
 		default:

@@ -56,6 +56,9 @@ type Row struct {
 	// rates. Needed is the number of further held runs of a row that is not sure.
 	Chance float64 `json:"chance,omitempty"`
 	Needed int     `json:"needed,omitempty"`
+
+	next  []Case // the cases to run next, each so many times
+	times int
 }
 
 // Case is a case of a row, and how many runs on each side show the row's findings.
@@ -63,55 +66,76 @@ type Case struct {
 	Spec int   `json:"case"` // index in the plan
 	A    Count `json:"a"`
 	B    Count `json:"b"`
+
+	lost bool // a further run was invalid
 }
 
 // Comparison compares the runs of a plan's cases on two containerds.
 type Comparison struct {
-	Engine *engine.Engine
-	// Plan has A's cases, and after the first Shared ones those at points that only B has.
+	// Plan has A's cases, which are the first Shared ones, and cases at points that only B
+	// has.
 	Plan   plan.Plan
 	Shared int
-	A, B   string // the containerds
+	// A and B are the containerds. A is the plan's own.
+	A, B string
 	// Alpha is the probability of one false result among all rows.
 	Alpha float64
 	// Most is the number of further runs on each side after which a row is not sure.
 	Most int
+	// Of, if not nil, returns the findings of A to compare, and B's own do not count. The
+	// default is all findings of both, by their cause.
+	Of func([]finding.Finding) [][]triage.Signature
 }
 
-// side is one side's results, by the index of the case.
-type side map[int]journal.Result
+// runs are the results of a case on both containerds, in their order.
+type runs struct{ a, b []journal.Result }
 
-func sideOf(results []journal.Result) side {
-	s := side{}
-	for _, r := range journal.Own(results) {
-		s[r.I] = r
+func (r *runs) of(side string) []journal.Result {
+	if side == "A" {
+		return r.a
 	}
-	return s
+	return r.b
 }
 
-// Rows compares the results of both sides, and runs the cases of rows that differ until
-// each is decided. The results of a case without a result on one side are not compared.
-func (c Comparison) Rows(ctx context.Context, a, b []journal.Result) ([]Row, error) {
-	rows := c.group(sideOf(a), sideOf(b))
-	var open []*Row
-	for i := range rows {
-		if rows[i].Kind == "" {
-			open = append(open, &rows[i])
+// runsOf sorts results by their case and their containerd.
+func (c Comparison) runsOf(results []journal.Result) map[int]*runs {
+	all := map[int]*runs{}
+	for _, r := range results {
+		if all[r.I] == nil {
+			all[r.I] = &runs{}
+		}
+		switch of := all[r.I]; r.On {
+		case "":
+			of.a = append([]journal.Result{r}, of.a...)
+		case c.A:
+			of.a = append(of.a, r)
+		case c.B:
+			of.b = append(of.b, r)
 		}
 	}
-	w := progress.Begin(ctx, "further runs of rows that differ", len(open), "rows")
-	defer w.End()
-	alpha := c.Alpha / float64(max(len(open), 1))
+	return all
+}
+
+// Rows returns the rows of all results so far. The results of a case without a valid
+// result on both sides are not compared.
+func (c Comparison) Rows(results []journal.Result) []Row {
+	all := c.runsOf(results)
+	rows := c.group(all)
+	open := 0
+	for _, r := range rows {
+		if r.Kind == "" {
+			open++
+		}
+	}
 	var split []Row
-	err := engine.Each(ctx, c.Engine, slices.Values(open), func(t *engine.Task, r *Row) (Row, error) {
-		return c.decide(t, r, alpha)
-	}, func(_ *engine.Task, same Row) error {
-		if len(same.Cases) > 0 {
-			split = append(split, same)
+	for i := range rows {
+		if r := &rows[i]; r.Kind == "" {
+			same := r.count(all)
+			if split = append(split, same); len(r.Cases) > 0 {
+				c.decide(r, c.Alpha/float64(open))
+			}
 		}
-		w.Step("")
-		return nil
-	})
+	}
 	rows = slices.DeleteFunc(append(rows, split...), func(r Row) bool { return len(r.Cases) == 0 })
 	pairUp(rows)
 	slices.SortStableFunc(rows, func(x, y Row) int {
@@ -119,22 +143,26 @@ func (c Comparison) Rows(ctx context.Context, a, b []journal.Result) ([]Row, err
 			cmp.Compare(slices.Index(finding.Classes, x.Left[0].Class), slices.Index(finding.Classes, y.Left[0].Class)),
 			cmp.Compare(len(y.Cases), len(x.Cases)), strings.Compare(x.Place, y.Place))
 	})
-	return rows, err
+	return rows
 }
 
 // group makes the rows of the first results. A row has no kind if only one side shows it.
-func (c Comparison) group(a, b side) []Row {
+func (c Comparison) group(all map[int]*runs) []Row {
 	rows := map[string]*Row{}
+	of := c.Of
+	if of == nil {
+		of = triage.Families
+	}
 	add := func(on string, i int, mine, other journal.Result) {
 		spec := c.Plan.Specs[i]
-		for _, left := range triage.Families(mine.Found) {
+		for _, left := range of(mine.Found) {
 			r := Row{Left: left, When: triage.When(spec), Place: spec.Last().Place(), On: on}
 			k := Case{Spec: i, A: Count{Runs: 1}, B: Count{Runs: 1}}
 			*k.of(on) = Count{1, 1}
 			if i >= c.Shared {
 				k.A.Runs = 0
 				r.Kind, r.OnlyB = Opened, true
-				if c.hasLike(a, r) {
+				if c.hasLike(all, r) {
 					r.Kind = Same
 				}
 			}
@@ -152,13 +180,21 @@ func (c Comparison) group(a, b side) []Row {
 		}
 	}
 	for i := range c.Plan.Specs {
-		x, inA := a[i]
-		y, inB := b[i]
-		if !inB || y.Outcome == harness.Invalid || i < c.Shared && (!inA || x.Outcome == harness.Invalid) {
+		runs := all[i]
+		if runs == nil || len(runs.b) == 0 || runs.b[0].Outcome == harness.Invalid {
 			continue
 		}
-		add("A", i, x, y)
-		add("B", i, y, x)
+		var x journal.Result
+		if i < c.Shared {
+			if len(runs.a) == 0 || runs.a[0].Outcome == harness.Invalid {
+				continue
+			}
+			x = runs.a[0]
+			add("A", i, x, runs.b[0])
+		}
+		if c.Of == nil {
+			add("B", i, runs.b[0], x)
+		}
 	}
 	out := make([]Row, 0, len(rows))
 	for _, key := range slices.Sorted(maps.Keys(rows)) {
@@ -169,10 +205,11 @@ func (c Comparison) group(a, b side) []Row {
 
 // hasLike reports whether A shows one of a row's findings at another point of the row's
 // function.
-func (c Comparison) hasLike(a side, r Row) bool {
-	for i, res := range a {
+func (c Comparison) hasLike(all map[int]*runs, r Row) bool {
+	for i, of := range all {
 		spec := c.Plan.Specs[i]
-		if triage.When(spec) == r.When && spec.Last().Place() == r.Place && shows(r.Left, res.Found) {
+		if triage.When(spec) == r.When && spec.Last().Place() == r.Place &&
+			slices.ContainsFunc(of.a, func(res journal.Result) bool { return shows(r.Left, res.Found) }) {
 			return true
 		}
 	}
@@ -212,76 +249,164 @@ func (r Row) chance() float64 {
 	return p
 }
 
-// decide runs the cases of a row on both sides, in turn, until the row has a kind. The
-// cases that both sides show move to another row, which decide returns.
-func (c Comparison) decide(t *engine.Task, r *Row, alpha float64) (same Row, err error) {
+// count counts the runs of the row's cases. The cases that both sides show move to
+// another row, which count returns. An invalid further run proves nothing, and the case
+// does not run again.
+func (r *Row) count(all map[int]*runs) (same Row) {
 	same = *r
 	same.Kind, same.Cases = Same, nil
-	for n := 0; len(r.Cases) > 0; n++ {
-		if r.Chance = r.chance(); r.Chance <= alpha {
-			r.Kind = map[string]Kind{"A": Closed, "B": Opened}[r.On]
-			return same, nil
-		}
-		next := slices.MinFunc(r.indexes(), func(x, y int) int {
-			return cmp.Compare(r.Cases[x].A.Runs+r.Cases[x].B.Runs, r.Cases[y].A.Runs+r.Cases[y].B.Runs)
-		})
-		k := &r.Cases[next]
-		rest := alpha / math.Max(r.Chance, alpha) * k.of(r.On).allHold(k.of(other(r.On)).Runs)
-		need := k.of(r.On).needed(rest) - k.of(other(r.On)).Runs
-		if n >= c.Most || n >= fewRuns && n+need > c.Most {
-			r.Kind, r.Needed = Unsure, max(need, 1)
-			return same, nil
-		}
-		for _, on := range []string{other(r.On), r.On} {
-			shown, valid, err := c.run(t, *k, r.Left, on)
-			if err != nil {
-				return same, err
-			}
-			if !valid { // it shows nothing, so it proves nothing
-				r.Kind, r.Needed = Unsure, max(need, 1)
-				return same, nil
-			}
-			k.of(on).Runs++
-			if shown {
-				k.of(on).Shown++
+	cases := r.Cases
+	r.Cases = nil
+	for _, k := range cases {
+		for _, on := range []string{"A", "B"} {
+			n := k.of(on)
+			*n = Count{}
+			for _, res := range all[k.Spec].of(on) {
+				if res.Outcome == harness.Invalid {
+					k.lost = true
+					continue
+				}
+				n.Runs++
+				if shows(r.Left, res.Found) {
+					n.Shown++
+				}
 			}
 		}
 		if k.of(other(r.On)).Shown > 0 {
-			same.Cases = append(same.Cases, *k)
-			r.Cases = slices.Delete(r.Cases, next, next+1)
+			same.Cases = append(same.Cases, k)
+		} else {
+			r.Cases = append(r.Cases, k)
 		}
 	}
-	return same, nil
+	return same
 }
 
-// fewRuns is the number of runs after which a rate tells how many more are needed.
-const fewRuns = 6
-
-func (r Row) indexes() []int {
-	all := make([]int, len(r.Cases))
-	for i := range all {
-		all[i] = i
+// decide sets the kind of a row that one side shows. A row that is not sure yet has the
+// next cases to run, unless it had enough runs.
+func (c Comparison) decide(r *Row, alpha float64) {
+	if r.Chance = r.chance(); r.Chance <= alpha {
+		r.Kind = map[string]Kind{"A": Closed, "B": Opened}[r.On]
+		return
 	}
-	return all
+	further := 0
+	for _, k := range r.Cases {
+		further += max(k.of(other(r.On)).Runs-1, 0)
+	}
+	usable := slices.DeleteFunc(slices.Clone(r.Cases), func(k Case) bool { return k.lost })
+	slices.SortStableFunc(usable, func(x, y Case) int { return cmp.Compare(x.A.Runs+x.B.Runs, y.A.Runs+y.B.Runs) })
+	r.Kind, r.Needed = Unsure, 1
+	if len(usable) == 0 {
+		return
+	}
+	k := usable[0]
+	held := k.of(other(r.On)).Runs
+	rest := alpha / math.Max(r.Chance, alpha) * k.of(r.On).allHold(held)
+	r.Needed = max(k.of(r.On).needed(rest)-held, 1)
+	if further >= c.Most || further >= fewRuns && further+r.Needed > c.Most {
+		return
+	}
+	r.next = usable[:min(r.Needed, len(usable), atATime)]
+	r.times = max(1, min(r.Needed, atATime)/len(r.next))
 }
 
-// maxTries is how often a case runs again whose fault did not fire.
-const maxTries = 4
+const (
+	// fewRuns is the number of runs after which a rate tells how many more are needed.
+	fewRuns = 6
+	// atATime limits the further runs of a row on each side before it is judged again.
+	atATime = 3
+	// maxTries is how often a case runs again whose fault did not fire.
+	maxTries = 4
+)
 
-// run runs a case on a side, and reports whether it shows the findings, and whether it is
-// valid.
-func (c Comparison) run(t *engine.Task, k Case, left []triage.Signature, on string) (shown, valid bool, err error) {
-	of, err := c.Plan.Specs[k.Spec].Case(map[string]string{"A": c.A, "B": c.B}[on])
+// turn is a case that runs on both sides in turn.
+type turn struct {
+	spec, times int
+	// The turn ends when the runs on this side show these findings. There are none if
+	// several rows need the case.
+	on   string
+	left []triage.Signature
+}
+
+// next returns the further runs that the rows need.
+func next(rows []Row) []turn {
+	by := map[int]turn{}
+	for _, r := range rows {
+		for _, k := range r.next {
+			t := turn{k.Spec, r.times, other(r.On), r.Left}
+			if has, ok := by[k.Spec]; ok {
+				t = turn{k.Spec, max(has.times, r.times), t.on, nil}
+			}
+			by[k.Spec] = t
+		}
+	}
+	return slices.SortedFunc(maps.Values(by), func(x, y turn) int { return cmp.Compare(x.spec, y.spec) })
+}
+
+// Run runs the cases of rows that differ, on both sides in turn, until each row is
+// decided or has had its runs. It calls add with each result, one at a time, and returns
+// all results, old and new.
+func (c Comparison) Run(ctx context.Context, e *engine.Engine, results []journal.Result,
+	add func(*journal.Result) error) ([]journal.Result, error) {
+	w := progress.Begin(ctx, "further runs of findings that differ", 0, "cases")
+	defer w.End()
+	for {
+		todo := next(c.Rows(results))
+		if len(todo) == 0 {
+			return results, nil
+		}
+		w.SetRemaining(len(todo))
+		err := engine.Each(ctx, e, slices.Values(todo), c.turn, func(_ *engine.Task, ran []journal.Result) error {
+			w.Step("")
+			for _, r := range ran {
+				if err := add(&r); err != nil {
+					return err
+				}
+				results = append(results, r)
+			}
+			return nil
+		})
+		if err != nil {
+			return results, err
+		}
+	}
+}
+
+// turn runs a case in turn, first on the side that has not shown the findings.
+func (c Comparison) turn(t *engine.Task, of turn) (ran []journal.Result, err error) {
+	name := map[string]string{"A": c.A, "B": c.B}
+	for range of.times {
+		for _, on := range []string{of.on, other(of.on)} {
+			r, err := c.run(t, of.spec, name[on])
+			if err != nil {
+				return nil, err
+			}
+			if ran = append(ran, r); r.Outcome == harness.Invalid || on == of.on && shows(of.left, r.Found) {
+				return ran, nil
+			}
+		}
+	}
+	return ran, nil
+}
+
+// run runs a case on a containerd, again if its fault does not fire.
+func (c Comparison) run(t *engine.Task, spec int, on string) (r journal.Result, err error) {
+	of, err := c.Plan.Specs[spec].Case(on)
 	for range maxTries {
 		if err != nil {
 			break
 		}
 		var v harness.Verdict
-		if v, err = t.Run(of); err == nil && v.Outcome != harness.Invalid {
-			return v.Outcome == harness.Violated && shows(left, v.Violations()), true, nil
+		if v, err = t.Run(of); err != nil {
+			break
+		}
+		if r, err = journal.ResultOf(spec, v); err == nil {
+			r.On, r.Evidence, err = on, "", r.Keep(v)
+		}
+		if r.Outcome != harness.Invalid {
+			break
 		}
 	}
-	return false, false, err
+	return r, err
 }
 
 // pairUp changes the kind of rows that B closes and opens in the same cases to Changed.

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/quote"
+	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
@@ -25,6 +27,20 @@ type Report struct {
 	Rows    []Row  `json:"rows"`
 
 	Plan plan.Plan `json:"-"`
+}
+
+// NewReport makes the report of a comparison's journal and its rows.
+func NewReport(h journal.Head, rows []Row, results []journal.Result) Report {
+	r := Report{A: h.Plan.Containerd, B: h.Other.Containerd, Planned: len(h.Plan.Specs), Ran: h.Done(results),
+		Difference: Difference{h.Other.Functions, h.Other.Unwoven}, Sampled: h.Other.Sampled, Seed: h.Other.Seed,
+		Rows: rows, Plan: h.Plan}
+	for i, of := range (Comparison{A: r.A, B: r.B}).runsOf(results) {
+		if i < h.Other.Shared && len(of.a) > 0 && len(of.b) > 0 &&
+			(of.a[0].Outcome == harness.Invalid) != (of.b[0].Outcome == harness.Invalid) {
+			r.Lost++
+		}
+	}
+	return r
 }
 
 // Count returns the number of rows of a kind.

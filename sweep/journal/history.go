@@ -42,6 +42,24 @@ func (j *Journal) keep(r *Result) error {
 	return nil
 }
 
+// Copy adds the results of another journal that want chooses, with their histories and
+// without their evidence, and returns them.
+func (j *Journal) Copy(dir string, want func(Result) bool) (all []Result, err error) {
+	err = EachHistory(dir, func(r Result, k harness.Kept) error {
+		if !want(r) {
+			return nil
+		}
+		if r.packed, err = k.Pack(); err != nil {
+			return err
+		}
+		r.Evidence = ""
+		err := j.Add(&r)
+		all = append(all, r)
+		return err
+	})
+	return all, err
+}
+
 // EachHistory calls visit with the history of each result of a sweep in dir, in the order
 // of the journal.
 func EachHistory(dir string, visit func(Result, harness.Kept) error) error {

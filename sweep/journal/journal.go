@@ -1,7 +1,7 @@
-// Package journal keeps the results of runs. A journal is a file of JSON lines: a Head,
-// and then a Result for each case and for each further run, in the order in which they
-// ended. The runs may be on several containerds. A killed sweep continues its journal.
-// The journals of a plan's shards can be merged.
+// Package journal keeps the results of runs. A journal is a file of JSON lines. The first
+// one is a Head. Then follows a Result for each case and for each further run, in the
+// order in which they ended. The runs may be on several containerds. A killed sweep
+// continues its journal. The journals of a plan's shards can be merged.
 package journal
 
 import (
@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,8 +31,26 @@ type Head struct {
 	// Functions are the functions with probes, sorted, if the sweep records which ones each
 	// case reaches.
 	Functions []string `json:"functions,omitempty"`
+	// Other is the containerd with which the plan's is compared; nil: a sweep.
+	Other *Other `json:"other,omitempty"`
 	// Build identifies the shimquake that ran the sweep: see [BuildID]. Create sets it.
 	Build string `json:"build"`
+}
+
+// Other is the second containerd of a comparison.
+type Other struct {
+	// Containerd is its name, as the user wrote it, and Subject the digest of its binaries.
+	Containerd string `json:"containerd"`
+	Subject    string `json:"subject"`
+	// Cases are the cases that run on it, sorted. The plan's first Shared cases run on its
+	// own containerd, too. Sampled is how many cases were drawn with Seed.
+	Cases   []int  `json:"cases"`
+	Shared  int    `json:"shared"`
+	Sampled int    `json:"sampled"`
+	Seed    uint64 `json:"seed"`
+	// Functions with probes differ, and so do Unwoven functions without.
+	Functions []string `json:"functions,omitempty"`
+	Unwoven   []string `json:"unwoven,omitempty"`
 }
 
 // Mark returns the Met of a run that reached these functions.
@@ -54,8 +73,32 @@ func (h Head) Reached(r Result, function string) bool {
 	return ok && i/8 < len(r.Met) && r.Met[i/8]&(1<<(i%8)) != 0
 }
 
-// Planned returns the number of the sweep's cases.
-func (h Head) Planned() int { return h.Shard.Count(len(h.Plan.Specs)) }
+// Planned returns the number of the shard's cases that run on the plan's containerd, or
+// on the other one of a comparison.
+func (h Head) Planned() (n int) {
+	if h.Other == nil {
+		return h.Shard.Count(len(h.Plan.Specs))
+	}
+	for _, i := range h.Other.Cases {
+		if h.Shard.Has(i) {
+			n++
+		}
+	}
+	return n
+}
+
+// Done returns how many of them have a result.
+func (h Head) Done(results []Result) int {
+	if h.Other == nil {
+		return len(Own(results))
+	}
+	done := map[int]bool{}
+	for _, r := range results {
+		done[r.I] = done[r.I] || r.On == h.Other.Containerd
+	}
+	maps.DeleteFunc(done, func(_ int, is bool) bool { return !is })
+	return len(done)
+}
 
 // Journal is an open journal. Records survive a SIGKILL, because each is one write.
 type Journal struct {

@@ -59,9 +59,12 @@ func Merge(dirs []string) (Head, []Result, error) {
 		if other, ok := from[h.Shard]; ok {
 			return whole, nil, fmt.Errorf("%s and %s are both shard %s", other, dir, h.Shard)
 		}
-		from[h.Shard] = dir
+		if from[h.Shard] = dir; h.Other != nil && len(from) > 1 {
+			whole.Other.Cases = append(whole.Other.Cases, h.Other.Cases...)
+			whole.Other.Sampled += h.Other.Sampled
+		}
 		all = append(all, results...)
-		if n := len(Own(results)); n < h.Planned() {
+		if n := h.Done(results); n < h.Planned() {
 			lost.Cut = append(lost.Cut, CutShard{h.Shard, dir, n, h.Planned()})
 		}
 	}
@@ -85,6 +88,8 @@ func (h Head) fits(one Head, dir, first string) error {
 	case h.Plan.Digest != one.Plan.Digest:
 		return fmt.Errorf("%s has another plan (%s) than %s (%s): run all shards with the same plan (--plan FILE)",
 			dir, h.Plan.Digest, first, one.Plan.Digest)
+	case (h.Other == nil) != (one.Other == nil) || h.Other != nil && h.Other.Subject != one.Other.Subject:
+		return fmt.Errorf("%s and %s do not compare with the same containerd", dir, first)
 	case h.Shard.Of != one.Shard.Of:
 		return fmt.Errorf("%s is shard %s, and %s is shard %s: a merge needs shards i/n with the same n",
 			dir, h.Shard, first, one.Shard)

@@ -18,7 +18,6 @@ func TestResult(t *testing.T) {
 		"plain": {Result{ID: "m", Plain: &harness.Verdict{}}, true, "without a fault"},
 		"finding": {Result{ID: "m", Cases: 7, New: []triage.Cluster{{Name: "shim-x", Cases: 3}}}, true,
 			"by 7 cases: shim-x (3)"},
-		"gone": {Result{ID: "m", Cases: 7, Gone: []string{"shim-not-loaded"}}, true, "shim-not-loaded is gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := strings.Join(strings.Fields(tt.result.String()), " ")

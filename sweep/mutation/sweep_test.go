@@ -122,7 +122,7 @@ func (t *Tester) sweep(ctx context.Context, m Mutation, s Scope) (Swept, error) 
 	until, end := context.WithCancel(ctx)
 	defer end()
 	fresh := 0
-	results, err := sweep.Schedule{
+	schedule := sweep.Schedule{
 		Engine: e, Head: head, Journal: j,
 		OnResult: func(r journal.Result) {
 			if alone := triage.NewReport(head, []journal.Result{r}, catalogue.Excuses()); len(alone.New) > 0 {
@@ -131,11 +131,16 @@ func (t *Tester) sweep(ctx context.Context, m Mutation, s Scope) (Swept, error) 
 				}
 			}
 		},
-	}.Run(until)
-	swept := Swept{Report: triage.NewReport(head, results, catalogue.Excuses())}
+	}
+	results, err := schedule.Run(until)
+	var swept Swept
 	if errors.Is(err, engine.ErrInterrupted) && ctx.Err() == nil {
 		swept.Cut, err = true, nil
 	}
+	if err == nil && !swept.Cut {
+		results, err = schedule.Explain(ctx, catalogue.Excuses(), results, t.Runner.Prepare)
+	}
+	swept.Report = triage.NewReport(head, results, catalogue.Excuses(), sweep.Causes(head, results)...)
 	if err := errors.Join(err, j.Close()); err != nil {
 		return Swept{}, err
 	}
@@ -168,14 +173,12 @@ type Result struct {
 	Plain *harness.Verdict
 	// New has the clusters that the catalogue does not know and that replays reproduce.
 	New []triage.Cluster
-	// Gone has the ids of known findings that the sweep covers and did not find.
-	Gone []string
 	// Cases is the number of cases that ran.
 	Cases int
 }
 
 // Found reports whether the exit status of a nightly run would be 1.
-func (r Result) Found() bool { return r.Plain != nil || len(r.New)+len(r.Gone) > 0 }
+func (r Result) Found() bool { return r.Plain != nil || len(r.New) > 0 }
 
 // String returns a line for a table.
 func (r Result) String() string {
@@ -187,17 +190,13 @@ func (r Result) String() string {
 		for i, c := range r.New {
 			names[i] = fmt.Sprintf("%s (%d)", c.Name, c.Cases)
 		}
-		for _, id := range r.Gone {
-			names = append(names, id+" is gone")
-		}
 		return fmt.Sprintf("found    %-28s by %d cases: %s", r.ID, r.Cases, strings.Join(names, ", "))
 	}
 	return fmt.Sprintf("NOT FOUND %-27s by %d cases", r.ID, r.Cases)
 }
 
-// Test sweeps a mutation in its scope, as a nightly run does. It does not compare the
-// findings with the untouched source: it ignores only the findings that the catalogue
-// knows.
+// Test sweeps a mutation in its scope, as a nightly run does. A finding is new if the
+// catalogue does not know it, or if the base release does not show it.
 func (t *Tester) Test(ctx context.Context, m Mutation) (Result, error) {
 	return t.test(ctx, m, m.Sweep)
 }
@@ -218,8 +217,5 @@ func (t *Tester) test(ctx context.Context, m Mutation, s Scope) (Result, error) 
 	}
 	out.Cases = swept.Report.Executed
 	out.New = slices.DeleteFunc(swept.Report.New, func(c triage.Cluster) bool { return !c.Reproduced() })
-	if !swept.Cut {
-		out.Gone = swept.Report.Gone()
-	}
 	return out, nil
 }

@@ -13,8 +13,8 @@ import (
 // ofCatalogue begins the workload of a spec that is a case of the catalogue.
 const ofCatalogue = "case "
 
-// Catalogued returns the spec of a case of the catalogue. Only the case's name counts; the
-// faults are there to describe it.
+// Catalogued returns the spec of a case of the catalogue. Only the case's name counts:
+// the faults describe it.
 func Catalogued(c harness.Case) Spec {
 	s := Spec{Workload: ofCatalogue + c.Name}
 	for _, f := range c.Plan {
@@ -32,6 +32,9 @@ func Catalogued(c harness.Case) Spec {
 	}
 	return s
 }
+
+// IsCatalogued reports whether the spec is a case of the catalogue.
+func (s Spec) IsCatalogued() bool { return strings.HasPrefix(s.Workload, ofCatalogue) }
 
 // catalogued returns the case of the catalogue that the spec is, if it is one.
 func (s Spec) catalogued() (c harness.Case, ok bool, err error) {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/spelling"
 )
 
@@ -53,6 +55,7 @@ func (o Options) WithDefaults() Options {
 			*list = by
 		}
 	}
+	o.Containerd = cmp.Or(o.Containerd, containerd.DefaultRelease)
 	fill(&o.Who, Processes...)
 	if slices.Contains(o.Who, "both") {
 		o.Who = Processes
@@ -92,16 +95,6 @@ func (o Options) Check() error {
 	}
 	_, err := o.hits()
 	return errors.Join(append(errs, err)...)
-}
-
-// amongDefault reports whether the options plan a part of the default sweep: they leave
-// out processes or actions, and change nothing else.
-func (o Options) amongDefault() bool {
-	whole, all := Options{}.WithDefaults(), o.WithDefaults()
-	if all.String() == whole.String() || !o.hasDefaultHits() {
-		return false
-	}
-	return !slices.ContainsFunc(all.Actions, func(a string) bool { return !slices.Contains(whole.Actions, a) })
 }
 
 // hasDefaultHits reports whether the options differ from the default sweep at most in

@@ -33,8 +33,6 @@ type Plan struct {
 	Subject    string `json:"subject"`
 	// Options are the options of the plan, as a user would type them.
 	Options string `json:"options"`
-	// Among is set if the default sweep has all of these cases, and more.
-	Among bool `json:"among,omitempty"`
 	// Runs is the number of traces of each workload from which the plan was made.
 	Runs  int    `json:"runs"`
 	Specs []Spec `json:"cases"`
@@ -74,7 +72,7 @@ func New(o Options, traces []Traces) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	p := Plan{Containerd: o.Containerd, Options: o.String(), Among: o.amongDefault()}
+	p := Plan{Containerd: o.Containerd, Options: o.String()}
 	for _, t := range own {
 		p.Runs = max(p.Runs, len(t.Runs))
 	}
@@ -105,14 +103,6 @@ func Distinct(all []Spec) []Spec {
 		return twice
 	})
 }
-
-// IsDefault reports whether this is the plan of the default sweep.
-func (p Plan) IsDefault() bool { return p.Options == Options{}.String() }
-
-// IsBounded reports whether the default sweep has all cases of the plan. If so, the
-// maximum number of cases with a known finding, which was measured in the default sweep,
-// also limits this plan.
-func (p Plan) IsBounded() bool { return p.IsDefault() || p.Among }
 
 // WithDigest returns the plan with its digest.
 func (p Plan) WithDigest() Plan {

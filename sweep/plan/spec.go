@@ -99,7 +99,7 @@ func (s Spec) String() string {
 // Key returns the same text for cases that do the same. The text omits Unsteady, because
 // another plan of the same case may set it differently.
 func (s Spec) Key() string {
-	if strings.HasPrefix(s.Workload, ofCatalogue) {
+	if s.IsCatalogued() {
 		return s.Workload
 	}
 	last := s.Last()

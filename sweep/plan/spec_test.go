@@ -41,42 +41,10 @@ func TestSpecsComeBackFromJSON(t *testing.T) {
 			t.Fatalf("%s: %v, %v", c, err, c.Check())
 		}
 		again, err := harness.ParseCase("x", []byte(c.String()))
-		if err != nil || again.Plan.String() != c.Plan.String() || !s.Same(again.Workload) {
+		if err != nil || again.Plan.String() != c.Plan.String() {
 			t.Fatalf("%s: %v", again, err)
 		}
 	})
-}
-
-// A case is covered if its containers do the same, with any exit status.
-func TestSame(t *testing.T) {
-	one := func(c harness.Container) harness.Workload {
-		return harness.Workload{Containers: []harness.Container{c}}
-	}
-	with := func(steps []string, k harness.Container) harness.Workload {
-		return harness.Workload{Containers: []harness.Container{k}, Script: steps}
-	}
-	for _, tc := range []struct {
-		name string
-		c    harness.Workload
-		same bool
-	}{
-		{"task", one(harness.Container{Exit: 3}), true},
-		{"two", one(harness.Container{Signal: "SIGTERM"}), true},
-		{"task", with(oneExec, harness.Container{Exit: 7, Execs: []harness.ExecSpec{{Exit: 3}}}), false},
-		{"exec-shared", one(harness.Container{Exit: 7}), false},
-		{"exec-shared", with(workloads[indexOf("exec-shared")].Script,
-			harness.Container{Exit: 3, SharedPID: true, Execs: []harness.ExecSpec{{Stays: true}}}), true},
-		{"output", with(oneExec, harness.Container{Exit: 3, Lines: 7000,
-			Execs: []harness.ExecSpec{{Exit: 9}}}), true},
-		{"oom", one(harness.Container{Memory: 32, OOM: harness.OOMInit}), false},
-		{"segfault", one(harness.Container{Segfault: harness.SegfaultCore}), true},
-		{"segfault", one(harness.Container{Exit: 3}), false},
-		{"restart", one(harness.Container{Exit: 3}), false},
-	} {
-		if same := (Spec{Workload: tc.name}).Same(tc.c); same != tc.same {
-			t.Errorf("%s and %+v: %v", tc.name, tc.c.Containers, same)
-		}
-	}
 }
 
 // Different cases have different keys, and different names of folders.

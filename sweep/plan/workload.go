@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -207,45 +206,6 @@ func workloadNamed(name string) (workload, error) {
 		return workloads[i], nil
 	}
 	return workload{}, spelling.Unknown("workload", name, WorkloadNames())
-}
-
-// Same reports whether a case does the same as the spec's workload: the same verbs, with
-// containers that do the same. It ignores the number of containers, their exit statuses,
-// the times and Thorough, and compares every other key.
-func (s Spec) Same(c harness.Workload) bool {
-	w, err := s.workload()
-	return err == nil && reflect.DeepEqual(clientsPart(w), clientsPart(c))
-}
-
-func clientsPart(w harness.Workload) harness.Workload {
-	w = w.WithDefaults()
-	w.CallTimeout, w.TimeLimit, w.Settle, w.Thorough = 0, 0, 0, false
-	var kinds []harness.Container
-	for _, c := range w.Containers {
-		c.Exit, c.Signal = 0, ""
-		c.Execs = slices.Clone(c.Execs)
-		for m := range c.Execs {
-			c.Execs[m].Exit = 0
-		}
-		same := func(k harness.Container) bool { return reflect.DeepEqual(k, c) }
-		if !slices.ContainsFunc(kinds, same) {
-			kinds = append(kinds, c)
-		}
-	}
-	w.Containers = kinds
-	steps, _ := w.Steps() // ignored: the scripts of the catalogue and of the plan are valid
-	w.Script = nil
-	for _, s := range steps {
-		verb := s.Verb
-		if s.Concurrent {
-			verb += " &"
-		}
-		if verb != "soak" && !slices.Contains(w.Script, verb) {
-			w.Script = append(w.Script, verb)
-		}
-	}
-	slices.Sort(w.Script)
-	return w
 }
 
 // API returns the API of a workload's client, or "" for an unknown name.

@@ -172,7 +172,7 @@ func TestNewFindingsAreMinimised(t *testing.T) {
 }
 
 func TestKnownFindingsAreNotMinimised(t *testing.T) {
-	known := catalogue.Excuse{ID: "x", Releases: affected.Releases{"2.0": {Bad: "v2.0.0"}}, Sometimes: true,
+	known := catalogue.Excuse{ID: "x", Releases: affected.Releases{"2.0": {Bad: "v2.0.0"}},
 		Window: catalogue.Window{Match: finding.MustMatches("shim"), Where: []string{"* *"}}}
 	r := &Random{Engine: leaks("", "Task.Delete"), Base: basePlan(t), Seed: 1, Plans: 60}
 	rep := reported(t, r, drawn(t, r), 3, known)

@@ -56,11 +56,11 @@ func NewReport(ctx context.Context, draws []Draw, base plan.Plan, file string, m
 	return rep, err
 }
 
-// Status returns 1 if a finding is new or a known one is gone. It returns 3 if no plan at
+// Status returns 1 if a finding is new. It returns 3 if no plan at
 // all had a result, and 0 otherwise. A plan with a fault that was not reached is normal.
 func (r Report) Status() int {
 	switch {
-	case r.NeedAttention() > 0 || len(r.Gone()) > 0:
+	case r.NeedAttention() > 0:
 		return 1
 	case r.Fired == 0:
 		return 3

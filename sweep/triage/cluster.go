@@ -43,7 +43,6 @@ type Cluster struct {
 	Shown *Shown `json:"shown,omitempty"`
 
 	occurrences []occurrence
-	chance      string // the id of a known race that may explain all of its cases, or ""
 }
 
 // Shown is the case that shows a cluster.
@@ -82,12 +81,8 @@ const (
 
 // Reproduced reports whether the cluster was reproduced, by a replay or by its number of
 // cases, or was replayed too few times to tell.
-func (c Cluster) Reproduced() bool { return c.cameAgain() || c.Cases > fewCases }
-
-// cameAgain reports whether a replay showed the cluster, or whether it was replayed too
-// few times to tell.
-func (c Cluster) cameAgain() bool {
-	return c.Shown == nil || c.Shown.Same > 0 || c.Shown.Replays < enoughReplays
+func (c Cluster) Reproduced() bool {
+	return c.Shown == nil || c.Shown.Same > 0 || c.Shown.Replays < enoughReplays || c.Cases > fewCases
 }
 
 // occurrence is a case of a cluster. It is small, because there may be thousands.
@@ -97,9 +92,6 @@ type occurrence struct {
 	with []Signature // further symptoms of the same cause
 	// found has the findings of left, with the values of this case.
 	found []finding.Finding
-	// chance is the id of a known race that may explain the whole case, although the
-	// fault is at another place than the race's, or "".
-	chance string
 }
 
 // occurrences returns the findings of a case, one occurrence for each cluster to which
@@ -279,12 +271,7 @@ func (c *Cluster) sum(p plan.Plan) {
 	c.Cases = len(c.occurrences)
 	c.Actions, c.Workloads, c.Paths, c.Also = map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
 	points := map[failpoints.Point]bool{}
-	for i, o := range c.occurrences {
-		if i == 0 {
-			c.chance = o.chance
-		} else if c.chance != o.chance {
-			c.chance = ""
-		}
+	for _, o := range c.occurrences {
 		s := p.Specs[o.spec]
 		last := s.Last()
 		points[last.Point] = true

@@ -40,5 +40,5 @@ func ExampleNewReport() {
 	//     left:  leak shim: task=none bundle=gone
 	//     where: containerd runtime.binary.Start core/runtime/v2/binary.go:101..102 (2 of 2 points)
 	//
-	// 1 new, 0 known, 0 gone
+	// 1 new, 0 known by a fix, 0 open without a fix
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/rate"
 	"github.com/shimquake/shimquake/sweep/journal"
-	"github.com/shimquake/shimquake/sweep/plan"
 )
 
 // A finding that 20 replays do not reproduce is reported, and is no reason to fail. Fewer
@@ -45,90 +44,6 @@ func TestNotReproduced(t *testing.T) {
 	}
 }
 
-// A race that a busy machine may lose anywhere explains a finding that is not reproduced.
-// It must be the only finding, and not exceed the known number.
-func TestARaceByChance(t *testing.T) {
-	race := known(t, `sweep:
-  where: ["containerd runtime.binary.*"]
-`, `sweep:
-  where: ["containerd elsewhere.*"]
-  cases: {v2.4.2: 2}
-  sometimes: true
-  anywhere: true
-`)
-	rare, boundless := race, race
-	rare.Anywhere, boundless.Cases = false, nil
-	never := &Shown{Replays: 20}
-	left := shimLeft(1, "c0")
-	more := append(shimLeft(1, "c0"), finding.Finding{Invariant: finding.Exit, Class: finding.ClassExitCode})
-	for name, c := range map[string]struct {
-		known        catalogue.Excuse
-		shown        *Shown
-		found        []finding.Finding
-		cases        int
-		fresh, other int // the new findings that fail the sweep, and the others
-	}{
-		"never again":            {race, never, left, 1, 0, 0},
-		"never again, two":       {race, never, left, 2, 0, 0},
-		"more than are known":    {race, never, left, 3, 1, 0},
-		"once again":             {race, &Shown{Replays: 20, Same: 1}, left, 1, 1, 0},
-		"not replayed":           {race, nil, left, 1, 1, 0},
-		"replayed a few times":   {race, &Shown{Replays: 3}, left, 1, 1, 0},
-		"with something else":    {race, never, more, 1, 0, 1},
-		"a race of some windows": {rare, never, left, 1, 0, 1},
-		"few, without a bound":   {boundless, never, left, 3, 0, 0},
-		"many, without a bound":  {boundless, never, left, 4, 1, 0},
-	} {
-		p := planOf(start+"a", start+"b", start+"c", start+"d")
-		p.Options = plan.Options{}.String()
-		found := make([][]finding.Finding, len(p.Specs))
-		for i := range c.cases {
-			found[i] = c.found
-		}
-		r := report(p, []catalogue.Excuse{c.known}, found...)
-		for i := range r.New {
-			r.New[i].Shown = c.shown
-		}
-		r.Settle(p)
-		if other := len(r.New) - len(r.Reproduced()); r.NeedAttention() != c.fresh || other > 0 != (c.other > 0) {
-			t.Errorf("%s: %d new, %d new and not reproduced, want %d and %d\n%s",
-				name, r.NeedAttention(), other, c.fresh, c.other, r)
-		}
-		settled := len(r.New) == 0
-		if settled != strings.Contains(r.String(), "by chance, elsewhere") && r.NeedAttention() == 0 {
-			t.Errorf("%s:\n%s", name, r)
-		}
-	}
-}
-
-// A known finding with more cases than known is new: another bug leaves the same at the
-// same place. The bound of a default sweep only counts its cases.
-func TestMoreCasesThanAreKnown(t *testing.T) {
-	k := known(t, "  where:", "  cases: {v2.4.2: 1}\n  where:")
-	for _, c := range []struct {
-		options string
-		among   bool
-		want    int
-	}{
-		{plan.Options{}.String(), false, 1},
-		{"--who shim", true, 1},
-		{"--path delete", false, 0},
-	} {
-		p := planOf(start+"a", start+"b")
-		p.Options, p.Among = c.options, c.among
-		one := report(p, []catalogue.Excuse{k}, shimLeft(1, "c0"), nil)
-		two := report(p, []catalogue.Excuse{k}, shimLeft(1, "c0"), shimLeft(2, "c0"))
-		if one.Status() != 0 || two.Status() != c.want || two.NeedAttention() != c.want {
-			t.Errorf("%q: status %d of one case, %d of two, want 0 and %d\n%s",
-				c.options, one.Status(), two.Status(), c.want, two)
-		}
-		more := strings.Contains(two.String(), "NEW: more of start: it is known in at most 1 case of")
-		if more != (c.want == 1) {
-			t.Errorf("%q: %s", c.options, two)
-		}
-	}
-}
-
 // A residue that occurs every time is no race.
 func TestResiduesThatComeEachTime(t *testing.T) {
 	p := planOf(start+"a", start+"b")
@@ -153,7 +68,7 @@ func TestTheOrderOfSymptomsDoesNotMatter(t *testing.T) {
 	p := planOf(start+"a", start+"b", start+"c")
 	for _, order := range [][]finding.Finding{{removal, shim}, {shim, removal}} {
 		r := report(p, []catalogue.Excuse{k}, order, []finding.Finding{removal}, nil)
-		if r.Seen() != 1 || r.Known[0].Cases != 2 || len(r.New) != 1 || r.New[0].Cases != 1 {
+		if len(r.Known) != 1 || r.Known[0].Cases != 2 || len(r.New) != 1 || r.New[0].Cases != 1 {
 			t.Errorf("%v:\n%s", order, r)
 		}
 	}
@@ -182,7 +97,7 @@ func TestKnownExcusesNothingOfOthers(t *testing.T) {
 		fresh int
 	}{{own, 0}, {other, 1}, {wrongExit(fact.MadeUp255, "cri-status"), 1}} {
 		r := report(planOf(start+"a"), []catalogue.Excuse{k}, []finding.Finding{shim, c.with})
-		if len(r.New) != c.fresh || r.Seen() != 1 {
+		if len(r.New) != c.fresh || len(r.Known) != 1 {
 			t.Errorf("%v beside the shim: %d new, want %d\n%s", c.with.Class, len(r.New), c.fresh, r)
 		}
 	}

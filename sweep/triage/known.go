@@ -1,16 +1,14 @@
 package triage
 
 import (
-	"cmp"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/shimquake/shimquake/catalogue"
-	"github.com/shimquake/shimquake/failpoints"
-	"github.com/shimquake/shimquake/failpoints/probe/term"
-	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/compare"
 	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
@@ -58,169 +56,94 @@ func isAt(where []string, f plan.Fault) bool {
 	})
 }
 
-// covers reports whether a spec has the faults and the workload of a known finding's
-// case.
-func covers(s plan.Spec, c harness.Case) bool {
-	if !s.Same(c.Workload) || len(s.Faults) != len(c.Plan) {
-		return false
-	}
-	for i, f := range s.Faults {
-		fault, err := f.Fault()
-		if err != nil || fault.At != c.Plan[i].At || !slices.Equal(fault.Meanwhile, c.Plan[i].Meanwhile) ||
-			!sameTerm(fault, c.Plan[i]) {
-			return false
-		}
-	}
-	return true
+// Cause says whether runs of a case on another containerd show a finding of the sweep.
+type Cause struct {
+	Spec int // index in the plan
+	Left Signature
+	// Fix is the fix that the other containerd has. Without one it is the base release of a
+	// changed containerd, or the containerd of another sweep, in the folder Baseline.
+	Fix      string
+	Baseline string
+	// Gone is set if the other containerd does not show the finding, and Unsure if too few
+	// runs tell.
+	Gone, Unsure bool
 }
 
-// sameTerm reports whether the actions of two faults are the same. It compares an error's
-// text only if the text names a gRPC code or an errno.
-func sameTerm(a, b failpoints.Fault) bool {
-	x, y := a.Do.Clauses(), b.Do.Clauses()
-	if len(x) != len(y) {
-		return false
-	}
-	for i := range x {
-		if x[i].Count != y[i].Count || x[i].Action != y[i].Action || named(x[i]) != named(y[i]) {
-			return false
-		}
-	}
-	return true
+// causes are the causes of one case.
+type causes []Cause
+
+// says reports whether there is such a cause of a finding.
+func (all causes) says(f finding.Finding, is func(Cause) bool) bool {
+	return slices.ContainsFunc(all, func(c Cause) bool { return c.Left == signatureOf(f) && is(c) })
 }
 
-// named returns the gRPC code or the errno in a clause, or "".
-func named(c term.Clause) string {
-	_, code := c.Code()
-	if _, errno := c.Errno(); code || errno {
-		return c.Arg
-	}
-	return ""
+// mayClose reports whether a fix explains a finding. After the runs with it, the finding
+// is gone, or its rate is too low to tell. Where the fix could not be applied, the base
+// release must show the finding, too.
+func (all causes) mayClose(fix string, f finding.Finding, ran bool) bool {
+	still := all.says(f, func(c Cause) bool { return c.Fix == fix && !c.Gone && !c.Unsure })
+	return !still && (!ran || all.says(f, func(c Cause) bool {
+		return c.Fix == fix || c.Fix == "" && c.Baseline == "" && !c.Gone
+	}))
 }
+
+// opened reports whether only the containerd under test shows the finding.
+func (all causes) opened(f finding.Finding) bool {
+	return all.says(f, func(c Cause) bool { return c.Fix == "" && c.Gone })
+}
+
+// baselineID stands for the findings that another sweep shows, too.
+const baselineID = "baseline"
 
 // Known is a known finding in a sweep.
 type Known struct {
 	ID    string `json:"known"`
 	Title string `json:"title"`
+	// Fix is the fix that closes the bug, if there is one. Closed is the number of cases
+	// that no longer show the finding with it.
+	Fix    string `json:"fix,omitempty"`
+	Closed int    `json:"closed,omitempty"`
 	Cluster
-	// Most is the number of cases of this release that show the finding, measured in the
-	// default sweep. It is 0 for other sweeps, or if it was not measured.
-	Most int `json:"most,omitempty"`
-	// bounded is the number of cases that count towards Most. Cases with a Situation do
-	// not count, because these cases differ from plan to plan.
-	bounded int
-	// ByChance counts its cases at places outside its windows, where replays did not
-	// reproduce it.
-	ByChance int `json:"byChance,omitempty"`
-	// Gone is set if neither the sweep nor a replay (see Shown) has found it in the case
-	// that the catalogue has for it.
-	Gone bool `json:"gone,omitempty"`
-	// Covered is set if the sweep ran the catalogue's case for the finding.
-	Covered bool `json:"covered"`
-
-	excuse catalogue.Excuse
-	absent []int // the indexes of cases that do the same as the catalogue's, and did not show it
 }
 
-// Absent returns the indexes in the plan of the cases that do the same as the catalogue's
-// and did not show the finding. It returns nothing for a race that shows only sometimes.
-func (k Known) Absent() []int { return k.absent }
-
-// ShownBy reports whether a verdict shows the known finding.
-func (k Known) ShownBy(v harness.Verdict) bool {
-	return v.Outcome == harness.Violated && slices.ContainsFunc(v.Violations(), func(f finding.Finding) bool {
-		return k.excuse.Window.Says(f) >= 0
-	})
+// explainer has the findings that the bugs of a containerd explain, with the fix of each.
+type explainer struct {
+	all   []catalogue.Excuse
+	fixes []string
 }
 
-func (k *Known) sum(p plan.Plan) {
-	k.Cluster.sum(p)
-	k.bounded = 0
-	for _, o := range k.occurrences {
-		if p.Specs[o.spec].Situation == "" {
-			k.bounded++
+// explainerFor leaves out bugs with a fix that the containerd of a plan cannot have. They
+// have no places, so without the fix they would explain too much.
+func explainerFor(known []catalogue.Excuse, p plan.Plan) (of explainer) {
+	for _, k := range known {
+		fix := catalogue.FixOf(k.ID, p.Version)
+		if k.Applies(p.Version) && (len(k.Where) > 0 || fix != "" && !strings.HasPrefix(p.Containerd, "bin:")) {
+			of.all, of.fixes = append(of.all, k), append(of.fixes, fix)
 		}
 	}
-}
-
-// Exceeds reports whether more cases show the finding than Most. Another bug then
-// probably shows the same.
-func (k Known) Exceeds() bool { return k.Most > 0 && k.bounded > k.Most }
-
-// shown is a case with its findings.
-type shown struct {
-	spec  int
-	paths []string // the paths on which its faults fired, if known
-	found []finding.Finding
-}
-
-// split separates the findings that known bugs explain from all others. It returns the
-// others, and a Known for each known finding of the release. fired reports whether a
-// case's faults happened.
-//
-// A known finding explains the findings that it matches, and their companions in the same
-// container or pod. The order of a case's findings does not matter. It explains nothing
-// of a case with several harmed shims, if its own harm is limited to one.
-func split(p plan.Plan, known []catalogue.Excuse, all []shown, fired func(spec int) bool) ([]occurrence, []Known) {
-	known = slices.DeleteFunc(slices.Clone(known), func(k catalogue.Excuse) bool { return !k.Applies(p.Version) })
-	explained := make([][]occurrence, len(known))
-	var fresh []occurrence
-	for _, c := range all {
-		rest := c.found
-		// On a busy machine a restart may take longer, so that the fault fires on another
-		// path than planned.
-		s := p.Specs[c.spec]
-		for i, direct := range explains(known, c.found, s.On(c.paths), s) {
-			if len(direct) == 0 || !known[i].Several && harmsSeveral(s, direct) {
-				continue
-			}
-			with := compare.Companions(direct, c.found)
-			explained[i] = append(explained[i],
-				occurrence{spec: c.spec, left: signatures(direct), with: signatures(with)})
-			rest = slices.DeleteFunc(slices.Clone(rest), func(f finding.Finding) bool {
-				return slices.Contains(direct, f) || slices.Contains(with, f)
-			})
-		}
-		chance := catalogue.ByChance(known, p.Version, plan.WithKnownFindingsOf(p.Specs[c.spec].Workload), rest)
-		for _, o := range occurrences(c.spec, rest) {
-			o.chance = chance
-			fresh = append(fresh, o)
-		}
-	}
-	var seen []Known
-	for i, k := range known {
-		seen = append(seen, seenOf(p, k, explained[i], fired))
-	}
-	return fresh, seen
-}
-
-// harmsSeveral reports whether one failed call led to findings about several shims. A
-// crash of containerd may harm all shims. A pod has one shim.
-func harmsSeveral(s plan.Spec, found []finding.Finding) bool {
-	if len(s.Faults) != 1 || s.Faults[0].Kills() || plan.API(s.Workload) != harness.TaskAPI {
-		return false
-	}
-	shims := map[string]bool{}
-	for _, f := range found {
-		if of := cmp.Or(f.Subject.Pod, f.Subject.ID); of != "" { // Pod is set in a group
-			shims[of] = true
-		}
-	}
-	return len(shims) > 1
+	return of
 }
 
 // explains returns, by the index of a known finding, the findings of a case that it
 // matches. A finding belongs to the known finding that matches it most specifically, and
-// to the first of several. explains first checks the paths on which the faults fired, and
-// then the planned paths.
-func explains(known []catalogue.Excuse, found []finding.Finding, where ...plan.Spec) map[int][]finding.Finding {
+// to the first of several. A bug with a fix needs no place, because the runs with the fix
+// decide; ran is set after them. explains first checks the paths on which the faults
+// fired, and then the planned paths.
+func (of explainer) explains(r journal.Result, s plan.Spec, known causes, ran bool) map[int][]finding.Finding {
 	out := map[int][]finding.Finding{}
-	for _, f := range found {
+	for _, f := range r.Found {
+		if known.opened(f) {
+			continue
+		}
 		best, most := -1, -1
-		for _, s := range where {
-			for i, k := range known {
-				for _, w := range windowsOf(k, s) {
-					if says := w.Says(f); says > most {
+		for _, on := range []plan.Spec{s.On(r.Paths), s} {
+			for i, k := range of.all {
+				fix := of.fixes[i]
+				if fix != "" && !known.mayClose(fix, f, ran) {
+					continue
+				}
+				for _, w := range windowsOf(k, on) {
+					if says := w.Says(f); says > most || says == most && best >= 0 && of.fixes[best] != "" && fix == "" {
 						best, most = i, says
 					}
 				}
@@ -236,23 +159,114 @@ func explains(known []catalogue.Excuse, found []finding.Finding, where ...plan.S
 	return out
 }
 
-// seenOf returns the Known of one known finding. Gone is set if the catalogue's case does
-// not show the finding, even if a case at another point of the window does.
-func seenOf(p plan.Plan, k catalogue.Excuse, explained []occurrence, fired func(spec int) bool) Known {
-	out := Known{ID: k.ID, Title: k.Title, Cluster: Cluster{Name: k.ID, occurrences: explained}, excuse: k}
-	out.sum(p)
-	if p.IsBounded() {
-		out.Most = k.MaxCases(p.Version)
+// ClosedBy returns the findings that a fix closes in other cases, each alone.
+func ClosedBy(fix string, found []finding.Finding) (all [][]Signature) {
+	closes := slices.DeleteFunc(catalogue.Excuses(), func(k catalogue.Excuse) bool { return !k.ClosedBy(fix) })
+	for _, f := range found {
+		says := func(k catalogue.Excuse) bool { return k.Says(f) >= 0 }
+		one := []Signature{signatureOf(f)}
+		if slices.ContainsFunc(closes, says) &&
+			!slices.ContainsFunc(all, func(o []Signature) bool { return o[0] == one[0] }) {
+			all = append(all, one)
+		}
 	}
-	for n, s := range p.Specs {
-		if fired(n) && among(k.Workloads, s.Workload) && covers(s, k.Case) {
-			out.Covered = true
-			shown := slices.ContainsFunc(explained, func(o occurrence) bool { return o.spec == n })
-			if !shown && !k.Sometimes {
-				out.absent = append(out.absent, n)
+	return all
+}
+
+// Candidates returns the cases of a sweep that a fix may close, by the fix.
+func Candidates(p plan.Plan, known []catalogue.Excuse, results []journal.Result, causes []Cause) map[string][]int {
+	of, by := explainerFor(known, p), bySpec(causes)
+	out := map[string][]int{}
+	for _, r := range journal.Own(results) {
+		for i := range of.explains(r, p.Specs[r.I], by[r.I], false) {
+			if fix := of.fixes[i]; fix != "" && !slices.Contains(out[fix], r.I) {
+				out[fix] = append(out[fix], r.I)
 			}
 		}
 	}
-	out.Gone = len(out.absent) > 0
 	return out
+}
+
+func bySpec(all []Cause) map[int]causes {
+	by := map[int]causes{}
+	for _, c := range all {
+		by[c.Spec] = append(by[c.Spec], c)
+	}
+	return by
+}
+
+// split separates the findings that known bugs explain from all others. It returns the
+// others, and a Known for each known finding of the release.
+//
+// A known finding explains the findings that it matches, and their companions in the same
+// container or pod. The order of a case's findings does not matter.
+func split(p plan.Plan, known []catalogue.Excuse, results []journal.Result, causes []Cause) ([]occurrence, []Known) {
+	of, by := explainerFor(known, p), bySpec(causes)
+	explained, closed := make([][]occurrence, len(of.all)), make([]int, len(of.all))
+	baseline := Known{ID: baselineID}
+	var fresh []occurrence
+	for _, r := range results {
+		mine := by[r.I]
+		left := func(found []finding.Finding, drop func(finding.Finding) bool) []finding.Finding {
+			return slices.DeleteFunc(slices.Clone(found), drop)
+		}
+		rest := left(r.Found, func(f finding.Finding) bool {
+			return mine.says(f, func(c Cause) bool { return c.Baseline != "" && !c.Gone })
+		})
+		if len(rest) < len(r.Found) {
+			baseline.occurrences = append(baseline.occurrences, occurrence{spec: r.I, left: signatures(r.Found)})
+		}
+		// On a busy machine a restart may take longer, so that the fault fires on another
+		// path than planned.
+		for i, direct := range of.explains(r, p.Specs[r.I], mine, true) {
+			with := left(compare.Companions(direct, r.Found), mine.opened)
+			explained[i] = append(explained[i],
+				occurrence{spec: r.I, left: signatures(direct), with: signatures(with)})
+			if fix := of.fixes[i]; fix != "" && mine.says(direct[0], func(c Cause) bool { return c.Fix == fix && c.Gone }) {
+				closed[i]++
+			}
+			rest = left(rest, func(f finding.Finding) bool {
+				return slices.Contains(direct, f) || slices.Contains(with, f)
+			})
+		}
+		fresh = append(fresh, occurrences(r.I, rest)...)
+	}
+	var seen []Known
+	for i, k := range of.all {
+		if len(explained[i]) > 0 {
+			seen = append(seen, Known{ID: k.ID, Title: k.Title, Fix: of.fixes[i], Closed: closed[i],
+				Cluster: Cluster{Name: k.ID, occurrences: explained[i]}})
+		}
+	}
+	if len(baseline.occurrences) > 0 {
+		baseline.Title = "the other sweep shows it, too"
+		seen = append(seen, baseline)
+	}
+	for i := range seen {
+		seen[i].sum(p)
+	}
+	return fresh, seen
+}
+
+// Baseline compares the findings of two sweeps. A finding is gone if no case of the other
+// sweep shows it, at any point of the function, after the same kind of fault.
+func Baseline(folder string, p plan.Plan, results []journal.Result,
+	other plan.Plan, others []journal.Result) (all []Cause) {
+	type place struct {
+		when, at string
+		left     Signature
+	}
+	of := func(s plan.Spec, left Signature) place { return place{When(s), s.Last().Place(), left} }
+	has := map[place]bool{}
+	for _, o := range journal.Own(others) {
+		for _, left := range signatures(o.Found) {
+			has[of(other.Specs[o.I], left)] = true
+		}
+	}
+	for _, r := range journal.Own(results) {
+		for _, left := range signatures(r.Found) {
+			all = append(all, Cause{Spec: r.I, Left: left, Baseline: folder, Gone: !has[of(p.Specs[r.I], left)]})
+		}
+	}
+	return all
 }

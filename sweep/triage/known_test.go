@@ -8,7 +8,6 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle/affected"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/journal"
@@ -102,48 +101,15 @@ func TestAWindowMatchesItsOwn(t *testing.T) {
 	}
 	for label, want := range map[string][]finding.Finding{"a": {shim}, "b": {socket}, "c": {shim}, "d": nil} {
 		at := plan.Hit{Point: failpoints.MustPoint(start + label), Nth: 1, Path: "create"}
-		got := explains([]catalogue.Excuse{k}, []finding.Finding{shim, socket}, plan.Single(at, "crash", "task"))
+		got := explainer{[]catalogue.Excuse{k}, []string{""}}.explains(
+			journal.Result{Found: []finding.Finding{shim, socket}}, plan.Single(at, "crash", "task"), nil, false)
 		if len(got[0]) != len(want) || len(want) > 0 && got[0][0].Class != want[0].Class {
 			t.Errorf("at %s: %v, want %v", label, got[0], want)
 		}
 	}
 }
 
-// A known bug that harms one shim explains nothing of a case with two harmed shims.
-func TestHarmToSeveralShimsIsAnotherBug(t *testing.T) {
-	leak := func(id, group string) finding.Finding {
-		return finding.Finding{Invariant: finding.Leak, Class: finding.ClassShim,
-			Subject: finding.Subject{ID: id, Pod: group}}
-	}
-	two, group := []finding.Finding{leak("c0", ""), leak("c1", "")}, []finding.Finding{leak("c0", "c0"), leak("c1", "c0")}
-	at := plan.Hit{Point: failpoints.MustPoint(start + "a"), Nth: 1, Path: "load"}
-	call := plan.Single(at, "error(x)", "restart")
-	for name, tt := range map[string]struct {
-		several   bool
-		spec      plan.Spec
-		found     []finding.Finding
-		explained int
-	}{
-		"one shim":         {false, call, two[:1], 1},
-		"two shims":        {false, call, two, 0},
-		"a bug of several": {true, call, two, 1},
-		"a group":          {false, plan.Single(at, "error(x)", "grouped"), group, 1},
-		"a pod":            {false, plan.Single(at, "error(x)", "cri"), two, 1},
-		"a crash":          {false, plan.Single(at, "crash", "restart"), two, 1},
-		"two faults":       {false, call.Then(at, "error(x)"), two, 1},
-	} {
-		known := []catalogue.Excuse{{Several: tt.several, Releases: affected.Releases{"2.4": {Bad: "v2.4.2"}},
-			Window: catalogue.Window{Where: []string{start + "a"}, Match: finding.MustMatches("shim")}}}
-		p := plan.Plan{Version: "v2.4.2", Specs: []plan.Spec{tt.spec}}
-		fresh, all := split(p, known, []shown{{spec: 0, found: tt.found}}, func(int) bool { return true })
-		if got := all[0].Cases; got != tt.explained || (len(fresh) == 0) != (tt.explained == 1) {
-			t.Errorf("%s: %d cases explained, %d findings new", name, got, len(fresh))
-		}
-	}
-}
-
-// A finding known in CRI's workload is known in workloads with the same calls, but only a
-// case of its own workload must show it.
+// A finding known in CRI's workload is known in workloads with the same calls.
 func TestAFindingIsKnownInWorkloadsThatAreLikeItsOwn(t *testing.T) {
 	at := plan.Hit{Point: failpoints.MustPoint(start + "fork"), Nth: 1, Path: "exit"}
 	for name, want := range map[string]bool{"cri": true, "stop": true, "loop": true, "task": false, "grouped": false} {
@@ -151,46 +117,6 @@ func TestAFindingIsKnownInWorkloadsThatAreLikeItsOwn(t *testing.T) {
 		k := catalogue.Excuse{Window: catalogue.Window{Workloads: []string{"cri"}, Where: []string{"containerd *"}}}
 		if AppliesTo(k, s) != want {
 			t.Errorf("%s: %v", name, !want)
-		}
-		c, err := plan.Single(at, "crash", "cri").Case("")
-		if err != nil {
-			t.Fatal(err)
-		}
-		k.Case = c
-		seen := seenOf(plan.Plan{Specs: []plan.Spec{s}}, k, nil, func(int) bool { return true })
-		if seen.Covered != (name == "cri") {
-			t.Errorf("%s: covered %v", name, seen.Covered)
-		}
-	}
-}
-
-// A known finding's own case, with each of its faults, must show it.
-func TestCovers(t *testing.T) {
-	at := func(point string) plan.Hit {
-		return plan.Hit{Point: failpoints.MustPoint("rpc:shim:Task." + point), Nth: 1, Path: "delete"}
-	}
-	pair := plan.Single(at("Delete:entry"), "error(x)", "task").Then(at("Delete:exit"), "pause")
-	c, err := pair.Case("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	other := plan.Single(at("Delete:entry"), "error(y)", "task").Then(at("Delete:exit"), "pause")
-	if !covers(pair, c) || !covers(other, c) {
-		t.Error("the text of an error is no other case")
-	}
-	longer := other
-	longer.Faults = append([]plan.Fault(nil), other.Faults...)
-	longer.Faults[1].Meanwhile = "await call,release"
-	for name, s := range map[string]plan.Spec{
-		"another workload": plan.Single(at("Delete:entry"), "error(x)", "grouped").Then(at("Delete:exit"), "pause"),
-		"one fault":        plan.Single(at("Delete:entry"), "error(x)", "task"),
-		"another action":   plan.Single(at("Delete:entry"), "crash", "task").Then(at("Delete:exit"), "pause"),
-		"another point":    plan.Single(at("Start:entry"), "error(x)", "task").Then(at("Delete:exit"), "pause"),
-		"other steps":      longer,
-		"a typed error":    plan.Single(at("Delete:entry"), "error(NotFound)", "task").Then(at("Delete:exit"), "pause"),
-	} {
-		if covers(s, c) {
-			t.Errorf("%s: %s covers %s", name, s, c.Plan)
 		}
 	}
 }
@@ -222,7 +148,8 @@ func TestTheMostSpecificFindingExplains(t *testing.T) {
 		"none but one of another place": {[]catalogue.Excuse{elsewhere}, dead, -1},
 	} {
 		got := -1
-		for i := range explains(tc.known, []finding.Finding{tc.found}, s) {
+		of := explainer{tc.known, make([]string, len(tc.known))}
+		for i := range of.explains(journal.Result{Found: []finding.Finding{tc.found}}, s, nil, false) {
 			got = i
 		}
 		if got != tc.want {

@@ -7,6 +7,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
@@ -44,7 +45,7 @@ func TestFindingsOfRandomPlansAreKnown(t *testing.T) {
 		{"restart", []plan.Fault{fault("stmt:shim:shim.reap:for", "crash", "exit")},
 			"exit-code by=nobody status=unreported containerd=down shim=dead", "exit-unheard-over-a-restart"},
 		{"restart", []plan.Fault{fault("rpc:containerd:Task.Connect:exit", "error(x)", "load")},
-			"exit-code by=nobody status=unreported containerd=down", "shim-not-loaded"},
+			"exit-code by=nobody status=unreported containerd=down", "exit-reported-to-nobody"},
 		{"cri", []plan.Fault{
 			fault("stmt:shim:runc-task.service.Wait:container-err-s.getContainer-r.ID", "loseResult", "start")},
 			"exit-code by=cri-status status=made-up-255", "cri-wait-failed"},
@@ -74,7 +75,8 @@ func TestFindingsOfRandomPlansAreKnown(t *testing.T) {
 func explainedBy(known []catalogue.Excuse, workload, found string, faults ...plan.Fault) (id string) {
 	m := finding.MustMatches(found)[0]
 	f := finding.Finding{Class: m.Class, Facts: m.Facts}
-	for i := range explains(known, []finding.Finding{f}, plan.Spec{Workload: workload, Faults: faults}) {
+	r, s := journal.Result{Found: []finding.Finding{f}}, plan.Spec{Workload: workload, Faults: faults}
+	for i := range explainerFor(known, plan.Plan{Version: "v2.4.2"}).explains(r, s, nil, false) {
 		id = known[i].ID
 	}
 	return id

@@ -39,8 +39,6 @@ type Report struct {
 	// New has the clusters that no known finding explains, reproduced or not.
 	New   []Cluster `json:"-"`
 	Known []Known   `json:"-"`
-
-	settled []Cluster // the clusters that Settle has removed from New
 }
 
 // Missed are cases that are invalid, or whose fault did not happen, for the same reason.
@@ -61,24 +59,21 @@ type Missed struct {
 	whys []string // the reason of each of the cases
 }
 
-// NewReport makes the report of a sweep, or of a shard.
-func NewReport(h journal.Head, results []journal.Result, known []catalogue.Excuse) Report {
+// NewReport makes the report of a sweep, or of a shard. The causes say whether
+// other containerds show its findings.
+func NewReport(h journal.Head, results []journal.Result, known []catalogue.Excuse, causes ...Cause) Report {
 	p := h.Plan
 	r := Report{Version: p.Version, Digest: p.Digest, Shard: h.Shard, Planned: h.Planned()}
 	results = journal.Own(results)
 	slices.SortFunc(results, func(a, b journal.Result) int { return cmp.Compare(a.I, b.I) })
-	var all []shown
 	var residues []rate.Count
-	fired := map[int]bool{}
 	for _, res := range results {
-		fired[res.I] = r.count(res)
-		all = append(all, shown{res.I, res.Paths, res.Found})
-		if fired[res.I] {
+		if r.count(res) {
 			residues = append(residues, res.Residues...)
 		}
 	}
 	r.Residues = rate.Sum(residues)
-	fresh, seen := split(p, known, all, func(i int) bool { return fired[i] })
+	fresh, seen := split(p, known, results, causes)
 	r.New, r.Known, r.Missed = clusters(p, fresh), seen, missed(p, results)
 	return r
 }
@@ -175,48 +170,9 @@ func firstFired(p plan.Plan, results []journal.Result) map[loop]int {
 	return first
 }
 
-// Settle uses the replays. It counts a new cluster as a known race if the race explains
-// its findings and no replay reproduced it. The cluster's cases then count towards the
-// race's Most. If Most was not measured, the cluster must have few cases. A known finding
-// whose case showed it in a replay is no longer Gone.
-func (r *Report) Settle(p plan.Plan) {
-	for i := range r.Known {
-		k := &r.Known[i]
-		k.Gone = k.Gone && (k.Shown == nil || k.Shown.Same == 0)
-	}
-	r.New = slices.DeleteFunc(r.New, func(c Cluster) bool {
-		i := slices.IndexFunc(r.Known, func(k Known) bool { return k.ID == c.chance })
-		if i < 0 || c.cameAgain() || r.Known[i].Most == 0 && c.Reproduced() {
-			return false
-		}
-		r.settled = append(r.settled, c)
-		k := &r.Known[i]
-		k.occurrences = append(k.occurrences, c.occurrences...)
-		k.ByChance += c.Cases
-		k.sum(p)
-		return true
-	})
-}
-
-// Gone returns the ids of known findings that are gone.
-func (r Report) Gone() []string {
-	var ids []string
-	for _, k := range r.Known {
-		if k.Gone {
-			ids = append(ids, k.ID)
-		}
-	}
-	return ids
-}
-
 // Reproduced returns the new clusters that count as reproduced: see [Cluster.Reproduced].
 func (r Report) Reproduced() []Cluster {
 	return slices.DeleteFunc(slices.Clone(r.New), func(c Cluster) bool { return !c.Reproduced() })
-}
-
-// Exceeded returns the known findings with more cases than Most.
-func (r Report) Exceeded() []Known {
-	return slices.DeleteFunc(slices.Clone(r.Known), func(k Known) bool { return !k.Exceeds() })
 }
 
 // TooOften returns the known residues that occur too often for chance.
@@ -225,29 +181,15 @@ func (r Report) TooOften() []rate.Count {
 }
 
 // NeedAttention returns the number of results that need attention: reproduced new
-// clusters, known findings with too many cases, and residues that occur too often.
-func (r Report) NeedAttention() int {
-	return len(r.Reproduced()) + len(r.Exceeded()) + len(r.TooOften())
-}
-
-// Seen returns the number of known findings in the sweep.
-func (r Report) Seen() int {
-	n := 0
-	for _, k := range r.Known {
-		if k.Cases > 0 {
-			n++
-		}
-	}
-	return n
-}
+// clusters, and residues that occur too often.
+func (r Report) NeedAttention() int { return len(r.Reproduced()) + len(r.TooOften()) }
 
 // maxFewer allows one case with Fewer for this many cases of the sweep. Default sweeps
 // of 4,636 cases had one or two.
 const maxFewer = 1000
 
-// Status returns the exit status. It is 1 if a finding is new or a known one is gone. It
-// is 3 if a case did not run, or is invalid for none of the reasons in Missed. Otherwise
-// it is 0.
+// Status returns the exit status. It is 1 if a finding is new. It is 3 if a case did not
+// run, or is invalid for none of the reasons in Missed. Otherwise it is 0.
 func (r Report) Status() int {
 	blind, fewer := false, 0
 	for _, m := range r.Missed {
@@ -258,7 +200,7 @@ func (r Report) Status() int {
 	}
 	blind = blind || fewer > max(1, r.Planned/maxFewer)
 	switch {
-	case r.NeedAttention() > 0 || len(r.Gone()) > 0:
+	case r.NeedAttention() > 0:
 		return 1
 	case r.Executed < r.Planned || r.Fired == 0 || blind:
 		return 3
@@ -293,8 +235,7 @@ func (r Report) JSON(w io.Writer) error {
 		New           int `json:"new"`
 		NotReproduced int `json:"notReproduced"`
 		Known         int `json:"known"`
-		Gone          int `json:"gone"`
-	}{r, r.NeedAttention(), len(r.New) - len(r.Reproduced()), r.Seen(), len(r.Gone())})
+	}{r, r.NeedAttention(), len(r.New) - len(r.Reproduced()), len(r.Known)})
 	enc := json.NewEncoder(w)
 	for _, line := range lines {
 		if err := enc.Encode(line); err != nil {

@@ -37,18 +37,14 @@ func (r Report) String() string {
 	for _, m := range r.Missed {
 		m.write(&b)
 	}
-	for _, k := range r.Known {
-		switch {
-		case k.Gone:
-			b.Line("")
-			b.Line("GONE: %s: known of this release, but its case did not show it: %s%s", k.ID, k.Title, k.Again())
-		case k.Exceeds():
-			b.Line("")
-			b.Line("NEW: more of %s: it is known in at most %s of %s: %s", k.ID, number(k.Most, "case"), r.Version, k.counts())
-			k.where(&b)
-		case k.Cases > 0 || k.Shown != nil:
-			b.Line("")
-			b.Line("known: %s: %s%s%s", k.ID, k.counts(), k.byChance(), k.Again())
+	known := map[string]int{}
+	for _, word := range []string{byFix, byBaseline, byPlace} {
+		for _, k := range r.Known {
+			if k.word() == word {
+				known[word]++
+				b.Line("")
+				b.Line("%s: %s: %s%s", word, k.ID, k.counts(), k.By())
+			}
 		}
 	}
 	for _, c := range r.TooOften() {
@@ -69,7 +65,8 @@ func (r Report) String() string {
 		unreproduced = fmt.Sprintf(", %d new and not reproduced", n)
 	}
 	b.Line("")
-	b.Line("%d new, %d known, %d gone%s", r.NeedAttention(), r.Seen(), len(r.Gone()), unreproduced)
+	b.Line("%d new, %d known by a fix, %d open without a fix%s", r.NeedAttention(), known[byFix], known[byPlace],
+		unreproduced)
 	return b.String()
 }
 
@@ -113,20 +110,29 @@ func (c Cluster) counts() string {
 		number(c.Points, "point"), number(c.Cases, "case"), tally(c.Actions), tally(c.Paths), tally(c.Workloads))
 }
 
-// Again describes the replays of the catalogue's case, if the sweep's run of it did not
-// show the finding.
-func (k Known) Again() string {
-	if k.Shown == nil {
-		return ""
+// The words for known findings.
+const (
+	byFix      = "known by a fix"
+	byBaseline = "known, because the other sweep shows it, too"
+	byPlace    = "open, without a fix"
+)
+
+func (k Known) word() string {
+	switch {
+	case k.Fix != "":
+		return byFix
+	case k.ID == baselineID:
+		return byBaseline
 	}
-	return fmt.Sprintf("; %d of %d replays of its own case show it", k.Shown.Same, k.Shown.Replays)
+	return byPlace
 }
 
-func (k Known) byChance() string {
-	if k.ByChance == 0 {
+// By names the fix of the bug, and says in how many cases the finding is gone with it.
+func (k Known) By() string {
+	if k.Fix == "" {
 		return ""
 	}
-	return fmt.Sprintf("; %d of them by chance, elsewhere: no replay shows it there", k.ByChance)
+	return fmt.Sprintf("; fix %s: gone with it in %d", k.Fix, k.Closed)
 }
 
 func (c Cluster) details(b *quote.Text) {

@@ -1,0 +1,147 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/fixes"
+	"github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/progress"
+	"github.com/shimquake/shimquake/quote"
+	"github.com/shimquake/shimquake/sweep/compare"
+	"github.com/shimquake/shimquake/sweep/journal"
+	"github.com/shimquake/shimquake/sweep/plan"
+	"github.com/shimquake/shimquake/sweep/triage"
+)
+
+// The limits of the runs that explain the findings of a sweep.
+const (
+	explainAlpha = 0.01
+	explainRuns  = 20
+)
+
+// Explain runs the violated cases of a sweep on other containerds, and returns all
+// results with these further runs. A changed containerd is compared with its base
+// release. Then each case with a finding that a fix may close runs with this fix. prepare
+// builds a containerd.
+func (s Schedule) Explain(ctx context.Context, known []catalogue.Excuse, results []journal.Result,
+	prepare func(context.Context, string) error) ([]journal.Result, error) {
+	p := s.Head.Plan
+	if base := containerd.Base(p.Containerd, p.Version); base != "" {
+		var violated []int
+		for _, r := range journal.Own(results) {
+			if r.Outcome == harness.Violated {
+				violated = append(violated, r.I)
+			}
+		}
+		var err error
+		if results, err = s.explain(ctx, base, violated, results, prepare); err != nil {
+			return results, err
+		}
+	}
+	type run struct {
+		on   string
+		spec int
+	}
+	tried := map[run]bool{}
+	for { // a case that still shows its finding runs with the fix of the next bug that matches
+		may := triage.Candidates(p, known, results, Causes(s.Head, results))
+		again := false
+		for _, fix := range slices.Sorted(maps.Keys(may)) {
+			on := p.Containerd + "+" + fix
+			todo := slices.DeleteFunc(may[fix], func(i int) bool { return tried[run{on, i}] })
+			for _, i := range todo {
+				tried[run{on, i}], again = true, true
+			}
+			var err error
+			if results, err = s.explain(ctx, on, todo, results, prepare); err != nil {
+				return results, err
+			}
+		}
+		if !again {
+			return results, nil
+		}
+	}
+}
+
+// explain runs cases on another containerd, and again on both until each finding is
+// decided.
+func (s Schedule) explain(ctx context.Context, on string, cases []int, results []journal.Result,
+	prepare func(context.Context, string) error) ([]journal.Result, error) {
+	if len(cases) == 0 {
+		return results, nil
+	}
+	err := prepare(ctx, on)
+	patch := (*containerd.PatchError)(nil)
+	if errors.As(err, &patch) || errors.Is(err, containerd.ErrBinaries) || errors.Is(err, containerd.ErrFetch) {
+		var b quote.Text
+		b.Line("shimquake: %d violated cases are not run on containerd %s, so only the catalogue explains them: %v",
+			len(cases), on, err)
+		fmt.Fprint(progress.Writer(ctx, os.Stderr), b.String())
+		return results, nil
+	}
+	if err != nil {
+		return results, err
+	}
+	s.On, s.Cases, s.Done = on, cases, results
+	w := progress.Begin(ctx, "violated cases on containerd "+on, len(cases), "cases")
+	s.OnResult = func(journal.Result) { w.Step("") }
+	results, err = s.Run(ctx)
+	w.End()
+	if err != nil {
+		return results, err
+	}
+	return comparison(s.Head.Plan, on).Run(ctx, s.Engine, results, s.Journal.Add)
+}
+
+// comparison compares the findings of a sweep with the runs on another containerd: its
+// base release, or one with a fix.
+func comparison(p plan.Plan, on string) compare.Comparison {
+	c := compare.Comparison{Plan: p, Shared: len(p.Specs), A: p.Containerd, B: on, Alpha: explainAlpha,
+		Most: explainRuns, Of: triage.Families}
+	if fix := fixIn(p, on); fix != "" {
+		c.Of = func(found []finding.Finding) [][]triage.Signature { return triage.ClosedBy(fix, found) }
+	}
+	return c
+}
+
+// fixIn returns the fix that a containerd has beyond the plan's, or "".
+func fixIn(p plan.Plan, on string) string {
+	for _, f := range fixes.List() {
+		if on == p.Containerd+"+"+f.Name {
+			return f.Name
+		}
+	}
+	return ""
+}
+
+// Causes says of each finding of a sweep whether its further runs show it.
+func Causes(h journal.Head, results []journal.Result) (all []triage.Cause) {
+	on := map[string]bool{}
+	for _, r := range results {
+		on[r.On] = r.On != "" && r.On != h.Plan.Containerd
+	}
+	for _, name := range slices.Sorted(maps.Keys(on)) {
+		if !on[name] {
+			continue
+		}
+		fix := fixIn(h.Plan, name)
+		for _, row := range comparison(h.Plan, name).Rows(results) {
+			unsure := row.Kind == compare.Unsure
+			for _, c := range row.Cases {
+				for _, left := range row.Left {
+					all = append(all, triage.Cause{Spec: c.Spec, Left: left, Fix: fix, Unsure: unsure && fix != "",
+						Gone: row.Kind == compare.Closed || unsure && fix == ""})
+				}
+			}
+		}
+	}
+	return all
+}
