@@ -145,7 +145,7 @@ func bare(h *harness.History) (found []finding.Finding) {
 			lacks(fact.FieldSandbox)
 		case ofContainer && e.State == "" && !removing(h, e):
 			lacks(fact.FieldState)
-		case e.Of != nil && lacksSibling(h, e):
+		case lacksSibling(h, e):
 			lacks(fact.FieldSibling)
 		}
 	}

@@ -102,7 +102,7 @@ func problem(kind harness.ProblemKind, text string) []harness.Problem {
 }
 
 // Same reports whether two verdicts have the same outcome, and the same findings in any
-// order. The text in Because does not count, because older verdicts do not have it.
+// order. The text in Because does not count, because it only explains a finding.
 func Same(a, b harness.Verdict) bool {
 	if a.Outcome != b.Outcome || len(a.Findings) != len(b.Findings) {
 		return false

@@ -26,19 +26,18 @@ type Event struct {
 	// "" if the event has no such status, for example after the deletion.
 	State    string `json:"state,omitempty"`
 	ExitCode int32  `json:"exitCode,omitempty"`
-	// Of lists the ids of all containers with a status in the event. It is nil in
-	// histories of older versions.
-	Of []string `json:"of"`
+	// Of lists the ids of all containers with a status in the event.
+	Of []string `json:"of,omitempty"`
 	// NoSandboxStatus is set if the event has no status of the sandbox.
 	NoSandboxStatus bool `json:"bare,omitempty"`
-	// Created is the event's own time. It is zero in histories of older versions.
-	Created time.Time `json:"created,omitzero"`
+	// Created is the event's own time.
+	Created time.Time `json:"created"`
 	Seen    time.Time `json:"seen"`
 }
 
 func eventOf(e *api.ContainerEventResponse) Event {
 	out := Event{Type: e.GetContainerEventType().String(), ID: e.GetContainerId(),
-		NoSandboxStatus: e.GetPodSandboxStatus().GetId() == "", Of: []string{}, Created: time.Unix(0, e.GetCreatedAt()),
+		NoSandboxStatus: e.GetPodSandboxStatus().GetId() == "", Created: time.Unix(0, e.GetCreatedAt()),
 		Seen: time.Now()}
 	for _, s := range e.GetContainersStatuses() {
 		out.Of = append(out.Of, s.GetId())
