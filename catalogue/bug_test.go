@@ -47,11 +47,7 @@ func TestParseBug(t *testing.T) {
 	if !ok || c.Plan[0].At.String() != "rpc:shim:Task.Shutdown:entry" || c.Issues[0] != 8981 || c.About != b.Title {
 		t.Errorf("case %v", c)
 	}
-	if bad := c.KnownViolationsOn("v2.3.7"); bad == nil || bad.By[0].String() != "shim task=none" ||
-		bad.Issue != "containerd#8981" {
-		t.Errorf("its case is bad as %v", bad)
-	}
-	if c.KnownViolationsOn("v2.4.0") != nil || !b.Symptoms.Log[0].MatchString("failed to shutdown x") || b.Odds.Sure() {
+	if len(c.Bugs) != 1 || c.Bugs[0] != b.ID || !b.Symptoms.Log[0].MatchString("failed to shutdown x") || b.Odds.Sure() {
 		t.Errorf("%+v", b)
 	}
 }
@@ -91,8 +87,7 @@ func TestParseBugRefuses(t *testing.T) {
 			leak[strings.Index(leak, "cases:\n  - name"):strings.Index(leak, "sweep:")], "cases: 7\n", "a list",
 		},
 		"a case that is no mapping": {"  - name: shim-left", "  - shim-left\n  - name: shim-left", "shim-left"},
-		"a case with the key bad": {"    plan:", "    bad: [{releases: \"< 2.4.0\", by: [shim], issue: x}]\n    plan:",
-			"remove this key"},
+		"a case with the key bugs":  {"    plan:", "    bugs: [x]\n    plan:", "remove this key"},
 		"a residue that is a defect": {"sweep:", "residue: {issue: x, class: socket, says: x, when: [shim-killed], " +
 			"expect: [], each: [shim-killed], match: [socket=silent]}\nsweep:", "of kind residue"},
 	} {

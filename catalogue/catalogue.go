@@ -3,9 +3,14 @@
 package catalogue
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/goccy/go-yaml/parser"
 
 	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
@@ -88,7 +93,7 @@ func Find(word string) (harness.Case, error) {
 		if err != nil {
 			return harness.Case{}, &harness.InputError{File: word, Err: err}
 		}
-		return harness.ParseCase(word, text)
+		return parseCase(word, text)
 	}
 	for _, c := range slices.Concat(Cases(), plain.Cases()) {
 		if c.Name == word {
@@ -105,4 +110,20 @@ func Find(word string) (harness.Case, error) {
 		Known:   Names(),
 		Lists:   "shimquake list cases",
 	}
+}
+
+// parseCase parses the file of a case, and looks up the bugs that it names.
+func parseCase(file string, text []byte) (harness.Case, error) {
+	c, err := harness.ParseCase(file, text)
+	if err != nil {
+		return c, err
+	}
+	tree, err := parser.ParseBytes(text, 0)
+	for i, id := range c.Bugs {
+		if b, unknown := FindBug(id); unknown != nil || b.ID != id {
+			unknown = cmp.Or(unknown, fmt.Errorf("%s is the bug %s: write this id", id, b.ID))
+			err = errors.Join(err, harness.PlaceAt(file, tree, fmt.Sprintf("bugs[%d]", i), unknown))
+		}
+	}
+	return c, err
 }

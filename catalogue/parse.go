@@ -75,8 +75,8 @@ func (p bugParser) cases(b *Bug, list ast.Node) (errs []error) {
 	for i := range all.Values {
 		at := fmt.Sprintf("cases[%d]", i)
 		c, err := harness.ParseCaseAt(p.file, p.tree, "$."+at)
-		if err == nil && len(c.Bad) > 0 {
-			err = p.at(at+".bad", errors.New("remove this key: the bug's left, may and releases hold for all cases"))
+		if err == nil && len(c.Bugs) > 0 {
+			err = p.at(at+".bugs", errors.New("remove this key: the case shows the bug of this file"))
 		}
 		errs = append(errs, err)
 		b.Cases = append(b.Cases, c)
@@ -84,14 +84,12 @@ func (p bugParser) cases(b *Bug, list ast.Node) (errs []error) {
 	return errs
 }
 
-// finish copies what the bug says about findings and releases to its cases and its
-// excuse.
+// finish copies what the bug says to its cases and its excuse.
 func (b *Bug) finish() {
 	for i := range b.Cases {
 		c := &b.Cases[i]
 		if b.Residue == nil && len(b.Left) > 0 {
-			c.Bad = []harness.KnownViolations{{
-				Releases: b.Releases.Constraint(), By: b.Left, May: b.May, OneOf: b.OneOf, Issue: b.Name()}}
+			c.Bugs = []string{b.ID}
 		}
 		if len(c.Issues) == 0 {
 			c.Issues = b.Issues()

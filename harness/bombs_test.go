@@ -32,7 +32,7 @@ func TestHistoriesAreBounded(t *testing.T) {
 	after := func(head string, then io.Reader, end ...string) io.Reader {
 		return io.MultiReader(strings.NewReader(head), then, strings.NewReader(strings.Join(end, "")))
 	}
-	const head = `{"shimquake":"history","format":4,"digest":"x","verdict":{},"history":{"case":{"name":"x"},`
+	const head = `{"shimquake":"history","format":5,"digest":"x","verdict":{},"history":{"case":{"name":"x"},`
 	for name, tt := range map[string]struct {
 		from io.Reader
 		says string
@@ -54,7 +54,7 @@ func TestHistoriesAreBounded(t *testing.T) {
 		"quoted":      {after(head+`"calls":["[,\"`, many(6_000, `,\"[`), `"]}}`), "was changed"},
 		"levels":      {after(head+`"x":`, many(20_000, "["), strings.Repeat("]", 20_000)+"}}"), "max depth"},
 		"findings":    {after(`{"verdict":{"findings":[{}`, many(2_000_000, ",{}"), "]}}"), "1000000 values"},
-		"a case of brackets": {strings.NewReader(edited(t, 4, `{"case":{"name":"x","about":`+
+		"a case of brackets": {strings.NewReader(edited(t, HistoryFormat, `{"case":{"name":"x","about":`+
 			strings.Repeat("[", 2000)+strings.Repeat("]", 2000)+`}}`, `{}`)), "64 levels"},
 	} {
 		t.Run(name, func(t *testing.T) {

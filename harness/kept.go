@@ -20,11 +20,11 @@ const HistoryFile = "history.json"
 
 // HistoryFormat is the version of a history's JSON form. It changes if an older program
 // would misread the new form, and if a key is removed.
-const HistoryFormat = 4
+const HistoryFormat = 5
 
 // Kept is a history in a file, with the verdict about it: a JSON object
 //
-//	{"shimquake": "history", "format": 4, "digest": "...", "verdict": {...}, "history": {...}}
+//	{"shimquake": "history", "format": 5, "digest": "...", "verdict": {...}, "history": {...}}
 //
 // The verdict is from the shimquake that ran the case. Another version may judge the
 // history differently. The digest covers the history, so that DecodeKept refuses an

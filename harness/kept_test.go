@@ -88,22 +88,22 @@ func TestAHistoryThatIsNoneIsRefused(t *testing.T) {
 		"empty":   {"", "no complete history"},
 		"edited": {strings.Replace(string(whole), `"count":1`, `"count":2`, 1),
 			"was changed after it was written"},
-		"another version":   {strings.Replace(string(whole), `"format":4`, `"format":9`, 1), "format 9"},
+		"another version":   {strings.Replace(string(whole), `"format":5`, `"format":9`, 1), "format 9"},
 		"another program's": {`{"kind": "Pod", "apiVersion": "v1"}`, "not a history of shimquake"},
 		"no JSON":           {"containerd: started\n", "not a history, "},
-		"a field too many":  {edited(t, 4, `{"case":{"name":"x"},"colour":1}`, `{}`), `unknown field "colour"`},
+		"a field too many":  {edited(t, 5, `{"case":{"name":"x"},"colour":1}`, `{}`), `unknown field "colour"`},
 		"an older format":   {edited(t, 3, `{"case":{"name":"x"}}`, `{}`), "use the version that wrote it"},
-		"a verdict that is none": {edited(t, 4, `{"case":{"name":"x"}}`, `{"findings":[{"facts":1}]}`),
+		"a verdict that is none": {edited(t, 5, `{"case":{"name":"x"}}`, `{"findings":[{"facts":1}]}`),
 			"the verdict cannot be decoded"},
-		"flushed too much": {edited(t, 4, `{"case":{"name":"x"},"flushed":{"events":9}}`, `{}`),
+		"flushed too much": {edited(t, 5, `{"case":{"name":"x"},"flushed":{"events":9}}`, `{}`),
 			"flushed.events is 9, but the list has 0"},
-		"a negative duration": {edited(t, 4, `{"case":{"name":"x"},"calls":[{"tookNs":-1}]}`, `{}`), "is negative"},
-		"a negative time of an observation": {edited(t, 4, `{"case":{"name":"x"},"observed":[{"tookNs":-1}]}`, `{}`),
+		"a negative duration": {edited(t, 5, `{"case":{"name":"x"},"calls":[{"tookNs":-1}]}`, `{}`), "is negative"},
+		"a negative time of an observation": {edited(t, 5, `{"case":{"name":"x"},"observed":[{"tookNs":-1}]}`, `{}`),
 			"is negative"},
-		"a negative stall": {edited(t, 4, `{"case":{"name":"x"},"stalls":[{"forNs":-1}]}`, `{}`), "is negative"},
-		"many instances": {edited(t, 4, `{"case":{"name":"x"},"Instances":[{}`+strings.Repeat(",{}", 1000)+`]}`, `{}`),
+		"a negative stall": {edited(t, 5, `{"case":{"name":"x"},"stalls":[{"forNs":-1}]}`, `{}`), "is negative"},
+		"many instances": {edited(t, 5, `{"case":{"name":"x"},"Instances":[{}`+strings.Repeat(",{}", 1000)+`]}`, `{}`),
 			"has 1001 instances"},
-		"a case that is bad": {edited(t, 4, `{"case":{"name":"X Y"}}`, `{}`), "lower-case"},
+		"a case that is bad": {edited(t, 5, `{"case":{"name":"X Y"}}`, `{}`), "lower-case"},
 	} {
 		err := EachKept("some.json", strings.NewReader(tc.text), func(Kept) error { return nil })
 		var in *InputError
@@ -145,7 +145,7 @@ func FuzzEachKept(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(whole)
-	f.Add([]byte(`{"shimquake":"history","format":4}`))
+	f.Add([]byte(`{"shimquake":"history","format":5}`))
 	f.Fuzz(func(_ *testing.T, text []byte) {
 		_ = EachKept("x", bytes.NewReader(text), func(Kept) error { return nil }) // must not panic
 	})

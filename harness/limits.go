@@ -19,7 +19,7 @@ const (
 	maxText      = 256 << 10 // bytes
 	maxTokens    = 10_000
 	maxLevels    = 64
-	maxListed    = 100 // containers, faults of a plan, steps of a pause, and entries of bad
+	maxListed    = 100 // containers, faults of a plan, steps of a pause, and bugs
 	maxKeyErrors = 20  // reported errors of keys
 	maxName      = 200 // bytes
 )
@@ -89,13 +89,9 @@ func (p caseParser) checkLists(ct caseText) (errs []error) {
 	}
 	check("workload.containers", "containers", len(ct.Workload.Containers))
 	check("plan", "faults", len(ct.Plan))
-	check("bad", "entries", len(ct.Bad))
+	check("bugs", "bugs", len(ct.Bugs))
 	for i, f := range ct.Plan[:min(len(ct.Plan), maxListed)] {
 		check(fmt.Sprintf("plan[%d].meanwhile", i), "steps", len(f.Meanwhile))
-	}
-	for i, b := range ct.Bad[:min(len(ct.Bad), maxListed)] {
-		check(fmt.Sprintf("bad[%d].by", i), "matches", len(b.By))
-		check(fmt.Sprintf("bad[%d].may", i), "matches", len(b.May))
 	}
 	return errs
 }

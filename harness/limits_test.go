@@ -30,7 +30,7 @@ func TestCasesAreBounded(t *testing.T) {
 		"containers":          {"name: x\nworkload:\n containers: [" + n("{},", 3000) + "]", "3000 containers: at most 100"},
 		"faults":              {"name: x\nplan: [" + n("{at: x},", 1000) + "]", "1000 faults: at most 100"},
 		"steps":               {"name: x\nplan: [{at: x, meanwhile: [" + n("x,", 1000) + "]}]", "1000 steps: at most 100"},
-		"releases":            {"name: x\nbad: [" + n("{},", 1000) + "]", "1000 entries: at most 100"},
+		"bugs":                {"name: x\nbugs: [" + n("x,", 1000) + "]", "1000 bugs: at most 100"},
 		"rounds":              {"name: x\nworkload: {api: cri, script: [repeat 1000 create c0]}", "a number from 1 to 100"},
 		"lines":               {"name: x\nworkload: {containers: [{lines: 1000000000}]}", "1000000000: use 1 to 20000"},
 		"stdin":               {"name: x\nworkload: {containers: [{stdin: 1000000000}]}", "1000000000: use 1 to 20000"},

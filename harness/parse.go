@@ -26,21 +26,13 @@ type caseText struct {
 	Containerd freeText    `yaml:"containerd,omitempty"`
 	Workload   Workload    `yaml:"workload,omitempty"`
 	Plan       []faultText `yaml:"plan,omitempty"`
-	Bad        []badText   `yaml:"bad,omitempty"`
+	Bugs       []string    `yaml:"bugs,omitempty,flow"`
 }
 
 type faultText struct {
 	At        string   `yaml:"at"`
 	Do        freeText `yaml:"do"`
 	Meanwhile []string `yaml:"meanwhile,omitempty,flow"`
-}
-
-type badText struct {
-	Releases freeText `yaml:"releases"`
-	By       []string `yaml:"by,flow"`
-	May      []string `yaml:"may,omitempty,flow"`
-	OneOf    bool     `yaml:"oneOf,omitempty"`
-	Issue    freeText `yaml:"issue"`
 }
 
 // freeText is a text that a person chose. MarshalYAML quotes it if the YAML library could
@@ -148,8 +140,7 @@ func (c *Case) UnmarshalJSON(text []byte) (err error) {
 	return err
 }
 
-// MarshalJSON returns an object with those keys of the text form that have a value. If a
-// later version removes a key, it can still read the histories that do not use the key.
+// MarshalJSON returns an object with those keys of the text form that have a value.
 func (c Container) MarshalJSON() ([]byte, error) {
 	values, v := map[string]any{}, reflect.ValueOf(c)
 	for i, f := range reflect.VisibleFields(v.Type()) {
@@ -167,15 +158,7 @@ func (c Case) text() caseText {
 		Issues:     c.Issues,
 		Containerd: freeText(c.Containerd),
 		Workload:   c.Workload,
-	}
-	for _, b := range c.Bad {
-		ct.Bad = append(ct.Bad, badText{
-			Releases: freeText(b.Releases),
-			By:       matchTexts(b.By),
-			May:      matchTexts(b.May),
-			OneOf:    b.OneOf,
-			Issue:    freeText(b.Issue),
-		})
+		Bugs:       c.Bugs,
 	}
 	for _, f := range c.Plan {
 		ft := faultText{At: f.At.String(), Do: freeText(f.Do.String())}
@@ -201,13 +184,7 @@ func (p caseParser) build(ct caseText, errs []error) (Case, error) {
 		Issues:     ct.Issues,
 		Containerd: string(ct.Containerd),
 		Workload:   ct.Workload,
-	}
-	for i, b := range ct.Bad {
-		bad, err := b.bad()
-		if err != nil {
-			errs = append(errs, p.at(fmt.Sprintf("bad[%d]", i), err))
-		}
-		c.Bad = append(c.Bad, bad)
+		Bugs:       ct.Bugs,
 	}
 	for i, ft := range ct.Plan {
 		f, err := p.fault(ft, fmt.Sprintf("plan[%d]", i))

@@ -81,7 +81,7 @@ func Replay(v harness.Verdict) string {
 
 // replay returns the command for a case, without the fields that a run ignores.
 func replay(c harness.Case) string {
-	c.Bad, c.Issues = nil, nil
+	c.Bugs, c.Issues = nil, nil
 	return "shimquake run /dev/stdin <<'CASE'\n" + strings.TrimSpace(c.String()) + "\nCASE"
 }
 

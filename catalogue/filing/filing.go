@@ -204,7 +204,7 @@ func (f Filing) Thread() (t catalogue.Thread, ok bool) {
 // and the quoted lines. It does not depend on the words of the issue.
 func (f Filing) digestOf() (string, error) {
 	run := f.Run
-	run.Name, run.About, run.Issues, run.Bad = "", "", nil, nil
+	run.Name, run.About, run.Issues, run.Bugs = "", "", nil, nil
 	code := make([]Code, len(f.Code))
 	for i, c := range f.Code {
 		code[i] = Code{In: c.In, Line: c.Line, After: c.After}

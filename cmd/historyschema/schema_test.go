@@ -174,7 +174,7 @@ func TestWrongHistoriesDoNotFit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, change := range []struct{ from, to, says string }{
-		{`"format":4`, `"format":2`, "/format"},
+		{`"format":5`, `"format":2`, "/format"},
 		{`"digest":"`, `"digest":"x`, "/digest"},
 		{`"history":{`, `"history":{"colour":1,`, "colour"},
 		{`"calls":[{`, `"calls":[{"colour":1,`, "/history/calls/0"},

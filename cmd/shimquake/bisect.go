@@ -49,7 +49,7 @@ func bisectCommand() *cobra.Command {
 first release that has the bug. It builds only the releases that it runs. With --source it searches the commits
 of a git checkout along first parents. It works in a clone of its own and only reads your checkout.
 
-The bug is given by --by, or by the case (bad: by:), or by the findings that most runs at the bad end share. The bad
+The bug is given by --by, or by the case (bugs:), or by the findings that most runs at the bad end share. The bad
 end runs until the odds of the bug are known. A revision is good if it held so often that the bug would have
 appeared, with the given confidence and the same odds. A revision that does not build, is invalid, or has only other
 findings is skipped. The result names a skipped revision beside the change. Releases are sorted by version, not

@@ -105,8 +105,7 @@ func TestLearn(t *testing.T) {
 }
 
 func TestDeclared(t *testing.T) {
-	c := harness.Case{Bad: []harness.KnownViolations{{
-		Releases: "< 1.7.4", By: finding.MustMatches("shim task=none"), Issue: "x"}}}
+	c := harness.Case{Bugs: []string{"containerd-7496"}}
 	if by := declared(c, "v1.7.3"); len(by) != 1 {
 		t.Errorf("%v", by)
 	}

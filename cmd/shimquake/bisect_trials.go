@@ -137,12 +137,13 @@ func (t *trials) learn(tally bisect.Tally) bisect.Odds {
 	return again.Odds()
 }
 
-// declared returns the findings that the case declares for a bad release.
-func declared(c harness.Case, version string) []finding.Match {
-	if bad := c.KnownViolationsOn(version); bad != nil {
-		return bad.By
+// declared returns the findings of the bugs that the case names, and that the version
+// may have.
+func declared(c harness.Case, version string) (all []finding.Match) {
+	for _, b := range catalogue.Known(c, version) {
+		all = append(all, b.Left...)
 	}
-	return nil
+	return all
 }
 
 // common returns the findings that the highest number of violated runs share. It omits

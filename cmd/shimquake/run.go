@@ -42,7 +42,7 @@ type runFlags struct {
 	kills bool
 	// shard is the part of the scripts that runs.
 	shard string
-	// known is set if a case that shows its known bug counts as held.
+	// known is set if a case that shows its known bugs counts as held.
 	known bool
 }
 
@@ -150,7 +150,7 @@ machine cannot run it). The worst of all cases counts.`,
 	c.Flags().BoolVar(&f.kills, "kills", false,
 		"with --scripts: run only the scripts in which containerd or the shim is killed once")
 	c.Flags().BoolVar(&f.known, "known", false,
-		"count a case as held if its only findings are of its known bug (key bad)")
+		"count a case as held if its only findings are of its known bugs (key bugs)")
 	c.Flags().StringVar(&f.shard, "shard", "", "with --scripts: a part of the scripts, such as 1/4")
 	return c
 }
@@ -198,7 +198,7 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, words []string
 		func(_ *engine.Task, done ran) error {
 			v := done.v
 			outcome := v.Outcome
-			if f.known && outcome == harness.Violated && v.CompareWithKnown() == nil {
+			if f.known && outcome == harness.Violated && catalogue.CompareWithKnown(v) == nil {
 				outcome = harness.Held
 			}
 			tally[outcome]++

@@ -11,48 +11,12 @@ import (
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/script"
-	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// Cases returns the cases without faults. They must always hold: a finding is a bug of
-// the release or of the harness. They cover every API, with restarts, bystanders and
-// crash loops in a running pod.
-func Cases() []harness.Case {
-	all := slices.Clone(cases)
-	for n, c := range all {
-		if all[n].Bad = known[c.Name]; slices.ContainsFunc(c.Workload.Containers, func(k harness.Container) bool {
-			return c.Workload.API != harness.CRI && len(k.Execs) > 0 && k.SharedPID
-		}) {
-			all[n].Bad = ofExecs
-		}
-	}
-	return all
-}
-
-// Known violations of the cases by some releases.
-var (
-	late = finding.MustMatches("event event=late topic=/tasks/exit of=exec after=init-exit")
-
-	// ofExecs: the shim sends the exit event of an init before the exit events of the execs
-	// that end with it.
-	ofExecs = []harness.KnownViolations{{Releases: "< 1.6.36 || >= 1.7.0, < 1.7.15", Issue: "containerd#9719", By: late}}
-	// ofLogs: the end of a container's log is lost if the log is slow, as on a slow disk.
-	ofLogs = []harness.KnownViolations{{Releases: "< 1.6.23", Issue: "fixed in v1.6.23 at the latest",
-		By: finding.MustMatches("container what=output")}}
-
-	// known has the violations by the name of the case.
-	known = map[string][]harness.KnownViolations{
-		"plain-pod-exec": ofLogs, "plain-pod-output": ofLogs, "plain-pod-stream": ofLogs,
-		// StopContainer and StopPodSandbox fail if the object does not exist.
-		"plain-pod-script": {{Releases: "< 1.6.36 || >= 1.7.0, < 1.7.21", Issue: "containerd#10520, containerd#10521",
-			By: finding.MustMatches("container what=response call=StopContainer reported=not-found",
-				"container what=response call=StopPodSandbox reported=not-found")}},
-		"plain-pod-shared": {{Releases: "< 1.6.36 || >= 1.7.0, < 1.7.21", Issue: "containerd#9719", By: late}},
-		// A pod has no address after a restart.
-		"plain-net-restart": {{Releases: ">= 1.6.9, < 1.6.15", Issue: "containerd#7843",
-			By: finding.MustMatches("cri-status object=sandbox field=ip")}},
-	}
-)
+// Cases returns the cases without faults. Except for the bugs that they name, they must
+// hold: a finding is a bug of the release or of the harness. They cover every API, with
+// restarts, bystanders and crash loops in a running pod.
+func Cases() []harness.Case { return slices.Clone(cases) }
 
 // crashLoop returns a step that runs all containers several times in one pod, and takes
 // an inventory after each round.
@@ -106,7 +70,7 @@ var cases = []harness.Case{
 			"join",
 			"wait all", "mark exited"}}},
 	// The soak of 11 s is longer than any timeout of containerd's own calls.
-	{Name: "plain-exec", Workload: harness.Workload{
+	{Name: "plain-exec", Bugs: []string{"containerd-9719"}, Workload: harness.Workload{
 		Containers: []harness.Container{
 			{Exit: 7, Execs: []harness.ExecSpec{{Exit: 3}, {Stays: true}, {Signal: payload.StopSignal}}},
 			{Signal: "SIGKILL", Execs: []harness.ExecSpec{{Exit: 4}, {Signal: "SIGTERM"}}},
@@ -160,12 +124,13 @@ var cases = []harness.Case{
 			"wait c0/e0", "delete c0/e0", "mark exited", "delete all"}}},
 	// A name must stay reserved until the removal, also after a restart and after a refused
 	// call. The stop and the removal of a missing container or pod must succeed.
-	{Name: "plain-pod-script", Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{{Exit: 7}},
+	{Name: "plain-pod-script", Bugs: []string{"containerd-10520"}, Workload: harness.Workload{
+		API: harness.CRI, Containers: []harness.Container{{Exit: 7}},
 		Script: []string{"run pod", "run pod", "run pod", "create c0", "create c0", "create c0", "start c0", "start c0",
 			"restart containerd", "create c0", "create c0", "run pod", "run pod", "end c0", "wait c0", "remove c0", "remove c0",
 			"stop c0", "create c0", "stop pod", "stop pod", "start c0", "remove pod", "remove pod", "stop pod",
 			"run pod", "create c0", "start c0", "end c0", "wait c0"}}},
-	{Name: "plain-pod-shared", Workload: harness.Workload{
+	{Name: "plain-pod-shared", Bugs: []string{"containerd-9719"}, Workload: harness.Workload{
 		API: harness.CRI, Debug: true,
 		Containers: []harness.Container{{Exit: 7, SharedPID: true, Execs: []harness.ExecSpec{{Stays: true}}}},
 		Script: []string{"run pod", "create c0", "mark created", "start c0", "mark running",
@@ -196,15 +161,16 @@ var cases = []harness.Case{
 	{Name: "plain-stdin", Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, Stdin: 7000, Execs: []harness.ExecSpec{{Exit: 3}}}},
 		Script:     script.WithRunning("exec c0/e0", "end c0/e0", "wait c0/e0", "delete c0/e0")}},
-	{Name: "plain-pod-exec", Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{
-		{Exit: 7, Lines: 7000, Execs: []harness.ExecSpec{{Exit: 3}}},
-		{Signal: "SIGTERM", Execs: []harness.ExecSpec{{Stays: true}}},
-		{Exit: 5, Execs: []harness.ExecSpec{{Stays: true}}},
-		{Exit: 6, Execs: []harness.ExecSpec{{Stays: true}}}},
+	{Name: "plain-pod-exec", Bugs: []string{"exec-output-closed-at-its-end"}, Workload: harness.Workload{
+		API: harness.CRI, Containers: []harness.Container{
+			{Exit: 7, Lines: 7000, Execs: []harness.ExecSpec{{Exit: 3}}},
+			{Signal: "SIGTERM", Execs: []harness.ExecSpec{{Stays: true}}},
+			{Exit: 5, Execs: []harness.ExecSpec{{Stays: true}}},
+			{Exit: 6, Execs: []harness.ExecSpec{{Stays: true}}}},
 		Script: []string{"run pod", "create all", "mark created", "start all", "mark running",
 			"execsync c0/e0", "execsync c1/e0 1s", "execsync c2/e0 &", "execsync c3/e0 &", "cancel c3/e0",
 			"end all", "wait all", "join", "mark exited"}}},
-	{Name: "plain-pod-stream", Workload: harness.Workload{
+	{Name: "plain-pod-stream", Bugs: []string{"exec-output-closed-at-its-end"}, Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{
 			{Exit: 7, Lines: 7000, Execs: []harness.ExecSpec{{Exit: 3}}},
 			{Exit: 5, Stdin: 7000, Execs: []harness.ExecSpec{{Exit: 4}}},
@@ -218,7 +184,8 @@ var cases = []harness.Case{
 			{Exit: 6, Stdin: 7000, Execs: []harness.ExecSpec{{Exit: 9}}}},
 		Script: slices.Concat([]string{"run pod", "create c0", "mark created", "start c0", "mark running",
 			"restart containerd"}, broken("c0"), []string{"wait c0", "mark exited"})}},
-	{Name: "plain-pod-output", Workload: harness.Workload{ // one container: its log is read right after its exit
+	// It has one container, because its log is read right after its exit.
+	{Name: "plain-pod-output", Bugs: []string{"exec-output-closed-at-its-end"}, Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Lines: 7000, Execs: []harness.ExecSpec{{Exit: 3}}}},
 		Script: []string{"run pod", "create c0", "mark created", "start c0", "mark running", "execsync c0/e0", "end c0",
 			"wait c0", "mark exited"}}},
@@ -227,7 +194,7 @@ var cases = []harness.Case{
 	{Name: "plain-pod-restart", Workload: harness.Workload{
 		API: harness.CRI, Bystander: true, Containers: []harness.Container{
 			{Exit: 3, TTY: true, Lines: 700}, {Exit: 7}}, Script: podRestart}},
-	{Name: "plain-net-restart", Workload: harness.Workload{
+	{Name: "plain-net-restart", Bugs: []string{"containerd-7843"}, Workload: harness.Workload{
 		API: harness.CRI, Network: harness.PodNetwork, Containers: []harness.Container{{Exit: 7}},
 		Script: []string{"run pod", "create c0", "mark created", "start c0", "mark running", "restart containerd",
 			"end c0", "wait c0", "mark exited"}}},

@@ -185,32 +185,6 @@ func (r Releases) Open() bool {
 	return len(all) > 0 && r[all[len(all)-1]].Open()
 }
 
-// Constraint returns the releases that are known to have the bug, as a range of semantic
-// versions (Masterminds/semver).
-func (r Releases) Constraint() string {
-	var parts []string
-	branches := r.Branches()
-	for i, name := range branches {
-		b := r[name]
-		if !b.Has() {
-			continue
-		}
-		from, until := cmp.Or(b.Since, b.Seen, name+".0"), b.Fixed
-		if until == "" && i+1 < len(branches) {
-			until = branches[i+1] + ".0"
-		}
-		part := ">= " + strings.TrimPrefix(from, "v")
-		if until != "" {
-			part += ", < " + strings.TrimPrefix(until, "v")
-		}
-		parts = append(parts, part)
-	}
-	if len(parts) == 0 {
-		return "< 0.0.0"
-	}
-	return strings.Join(parts, " || ")
-}
-
 // String formats the releases for a person: "1.6 to v1.6.23, 1.7 to v1.7.3, 2.4 from
 // v2.4.0, not fixed".
 func (r Releases) String() string {

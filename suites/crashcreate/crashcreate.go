@@ -98,7 +98,7 @@ func (w way) states() []entry {
 
 func (w way) case1(name string, f failpoints.Fault) harness.Case {
 	name = "crashcreate-" + w.name + "-" + name
-	return harness.Case{Name: name, Workload: w.Workload, Plan: failpoints.Plan{f}, Bad: known[name]}
+	return harness.Case{Name: name, Workload: w.Workload, Plan: failpoints.Plan{f}, Bugs: known[name]}
 }
 
 var _ = Describe("containerd that is SIGKILLed while it creates and starts", Label("crash"), func() {

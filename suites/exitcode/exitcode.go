@@ -16,7 +16,6 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
@@ -52,8 +51,8 @@ type fault struct {
 	// that the real status is 137. Such a fault is combined only with a container that
 	// runs until a signal, because an exit by itself at that time would go unnoticed.
 	kills bool
-	// bad are the known wrong reports of releases for a container with that status.
-	bad func(harness.API, end) []harness.KnownViolations
+	// bugs are the ids of the known bugs.
+	bugs map[harness.API][]string
 }
 
 var faults = []fault{
@@ -73,22 +72,23 @@ var faults = []fault{
 		name:  "container-dies-meanwhile",
 		what:  "the container is SIGKILLed while containerd is down",
 		kills: true,
-		bad:   forgotten,
-		plan:  append(kill("proc:containerd:running"), kill("proc:task:running")...),
+		bugs: map[harness.API][]string{harness.TaskAPI: {"exit-reported-to-nobody"},
+			harness.CRI: {"cri-forgets-an-exit"}},
+		plan: append(kill("proc:containerd:running"), kill("proc:task:running")...),
 	},
 	{
 		name:  "shim-dies-running",
 		what:  "the shim is SIGKILLed while the container runs",
 		plan:  kill("proc:shim:running"),
 		kills: true,
-		bad:   exitUnheard,
+		bugs:  map[harness.API][]string{harness.CRI: {"containerd-13293", "cri-exit-of-a-dead-shim"}},
 	},
 	{
 		name:  "shim-dies-exited",
 		what:  "the shim is SIGKILLed when the container has exited",
 		plan:  kill("proc:shim:exited"),
 		third: exit0,
-		bad:   cleanupLies,
+		bugs:  map[harness.API][]string{harness.TaskAPI: {"containerd-14113"}}, // CRI deletes an exited task at once
 	},
 	{
 		name:  "delete-refused",
@@ -107,7 +107,8 @@ var faults = []fault{
 		what:  "the shim's reply to Delete is lost",
 		plan:  plan(failpoints.Error("rpc:shim:Task.Delete:exit", 1, "injected")),
 		third: exit0,
-		bad:   retryLies,
+		bugs: map[harness.API][]string{harness.TaskAPI: {"containerd-14113", "exit-of-a-shut-down-shim"},
+			harness.CRI: {"containerd-14113", "exit-of-a-shut-down-shim"}},
 	},
 	// With CRI there is no container to observe: CRI calls Wait and the first State during
 	// StartContainer. If one fails, it removes the task.
@@ -133,62 +134,6 @@ func plan(f failpoints.Fault) failpoints.Plan { return failpoints.Plan{f} }
 
 func kill(point string) failpoints.Plan { return plan(failpoints.Kill(point)) }
 
-// cleanupLies: before 2.4, the shim's `delete` command reports 137 for a container that
-// has exited with another status. CRI is not affected, because it deletes an exited
-// task at once.
-func cleanupLies(api harness.API, e end) []harness.KnownViolations {
-	if e.status == 137 || api == harness.CRI {
-		return nil
-	}
-	return madeUp("< 2.4.0")
-}
-
-// retryLies: the second Delete finds no task in the shim. containerd then ends the
-// shim, and the shim's `delete` command reports 137. Since 2.0 CRI does not end the
-// shim of a pod with a container's Delete.
-func retryLies(api harness.API, e end) []harness.KnownViolations {
-	switch {
-	case e.status == 137:
-		return nil
-	case api == harness.CRI:
-		return madeUp("< 2.0.0")
-	}
-	return madeUp("< 2.4.0")
-}
-
-func madeUp(releases string) []harness.KnownViolations {
-	return []harness.KnownViolations{
-		{Releases: releases, By: spec.MadeUp137, May: spec.AlsoMadeUp137, Issue: "containerd#14113"},
-	}
-}
-
-// forgotten: since the fix of #6860, a starting containerd treats a shim without
-// processes as leaked. It deletes the shim's task, and does not publish the exit that
-// Delete returns (loadShim of core/runtime/v2). CRI then finds no task and reports 255.
-// A client of the task API gets no status. Up to 1.6, both get the real status.
-func forgotten(api harness.API, _ end) []harness.KnownViolations {
-	if api == harness.TaskAPI {
-		return []harness.KnownViolations{{Releases: ">= 1.7.0", By: spec.ReportedToNobody, Issue: "no issue known"}}
-	}
-	return []harness.KnownViolations{{Releases: ">= 1.7.0", By: spec.CRISaysUnknown, Issue: "no issue known"}}
-}
-
-// exitUnheard: CRI treats the closed connection of its Wait as an exit with 255. It
-// ignores the TaskExit that containerd's cleanup publishes. From 2.0 to 2.3 there is no
-// TaskExit either, and the container keeps running (containerd#13293).
-func exitUnheard(api harness.API, _ end) []harness.KnownViolations {
-	if api == harness.TaskAPI {
-		return nil
-	}
-	return []harness.KnownViolations{
-		{Releases: ">= 2.0.0, < 2.4.0", Issue: "containerd#13293",
-			By: append(finding.MustMatches("process", "cgroup", "runc-state", "event event=missing topic=/tasks/exit"),
-				spec.CRISaysUnknown...),
-			May: finding.MustMatches("event event=missing topic=/tasks/delete")},
-		{Releases: ">= 1.6.0", By: spec.CRISaysUnknown, Issue: "no issue known"},
-	}
-}
-
 // cell is a case of the matrix, with the real status of the payload.
 func cell(f fault, e end, api harness.API) harness.Case {
 	c := harness.Case{
@@ -196,8 +141,11 @@ func cell(f fault, e end, api harness.API) harness.Case {
 		Workload: harness.Workload{API: api, Containers: []harness.Container{e.container}},
 		Plan:     f.plan,
 	}
-	if f.bad != nil {
-		c.Bad = f.bad(api, e)
+	switch {
+	case e.status == 137: // the bugs report this status
+	case f.name == "delete-reply-lost" && api == harness.CRI && spec.OneShutdown(): // the shim goes on
+	default:
+		c.Bugs = f.bugs[api]
 	}
 	return c
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/exit"
 	"github.com/shimquake/shimquake/oracle/fact"
-	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
@@ -46,8 +45,7 @@ var _ = Describe("a pod that keeps running", Label("exit-code", "cri"), func() {
 					Containers: []harness.Container{{Signal: "SIGKILL"}}, Script: crashLoop(4)},
 				Plan: plan(failpoints.PauseAt("rpc:containerd:Task.Kill:entry", failpoints.Steps(
 					"kill containerd", "kill task", "sleep 4s", "start containerd")...)),
-				Bad: []harness.KnownViolations{{Releases: ">= 1.7.0", Issue: "cri-forgets-an-exit", By: spec.CRISaysUnknown,
-					May: finding.MustMatches("event event=late topic=/tasks/exit after=/tasks/delete")}}})
+				Bugs: []string{"cri-forgets-an-exit", "exit-after-delete"}})
 			Expect(v.Reported).To(ContainElement(And(
 				HaveField("Observer", exit.ByTaskExit), HaveField("Status", uint32(137)))))
 		})

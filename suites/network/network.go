@@ -29,20 +29,20 @@ func pod() harness.Workload {
 
 var _ = Describe("a pod with a network of its own", Label("cri", "network"), func() {
 	DescribeTable("leaves no network when",
-		func(ctx context.Context, name string, plan failpoints.Plan, bad []harness.KnownViolations) {
-			spec.Holds(ctx, harness.Case{Name: "network-" + name, Workload: pod(), Plan: plan, Bad: bad})
+		func(ctx context.Context, name string, plan failpoints.Plan) {
+			spec.Holds(ctx, harness.Case{Name: "network-" + name, Workload: pod(), Plan: plan})
 		},
 		Entry("the request is cancelled as it is set up", spec.Quick, "cancelled",
-			failpoints.Plan{failpoints.Once(setUp, term.Cancel)}, nil),
+			failpoints.Plan{failpoints.Once(setUp, term.Cancel)}),
 		Entry("containerd dies when it is set up", spec.Quick, Label("crash"), "crash-set-up",
-			failpoints.Plan{failpoints.Once(isSetUp, term.Crash)}, nil),
+			failpoints.Plan{failpoints.Once(isSetUp, term.Crash)}),
 		Entry("containerd dies before it is torn down", spec.Quick, Label("crash"), "crash-tear-down",
-			failpoints.Plan{failpoints.Once(tearDown, term.Crash)}, nil),
+			failpoints.Plan{failpoints.Once(tearDown, term.Crash)}),
 		// The second time, the pod is already stopped.
 		Entry("its removal fails twice", spec.Quick, "tear-down-fails-twice", failpoints.Plan{{
-			At: failpoints.MustPoint(tearDown), Do: term.Of(term.Clause{Count: 2, Action: term.Error, Arg: "injected"})}}, nil),
+			At: failpoints.MustPoint(tearDown), Do: term.Of(term.Clause{Count: 2, Action: term.Error, Arg: "injected"})}}),
 		Entry("containerd dies before its namespace is unmounted", Label("crash"), "crash-unmount",
-			failpoints.Plan{failpoints.Once(unmount, term.Crash)}, nil),
+			failpoints.Plan{failpoints.Once(unmount, term.Crash)}),
 	)
 
 	It("leaves none when its removal fails once, after a restart of containerd", spec.Quick, func(ctx context.Context) {

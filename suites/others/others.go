@@ -17,7 +17,6 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/script"
-	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
@@ -74,18 +73,12 @@ var _ = Describe("a shim that does not report its state", spec.Slow, Label("othe
 
 var _ = Describe("a frozen shim while containerd starts", spec.Slow, Label("others", "crash"), func() {
 	// containerd gives up loading the shim, and loads the others without a delay.
-	const given = "containerd#3355: a shim that cannot be loaded is cleaned up after as if it were dead"
-	says := map[harness.API][]finding.Match{
-		harness.TaskAPI: spec.ReportedToNobody, harness.CRI: spec.CRISaysUnknown,
-	}
 	for _, api := range apis {
 		It("is given up without the others, by the "+string(api)+" API", spec.Quick, func(ctx context.Context) {
 			spec.Holds(ctx, harness.Case{
 				Name: "others-" + string(api) + "-stands-at-load", Workload: one(api, harness.Container{Signal: "SIGTERM"}),
 				Plan: failpoints.Plan{failpoints.Once("proc:shim:running", term.Stop), failpoints.Kill("proc:containerd:running")},
-				Bad: []harness.KnownViolations{{Releases: ">= 1.6.0", Issue: given,
-					By:  append(finding.MustMatches("shim task=none bundle=gone", "end status=killed"), says[api]...),
-					May: finding.MustMatches("file role=sandbox in=running-owner")}}, // the removed sandbox
+				Bugs: []string{"shim-not-loaded"},
 			})
 		})
 	}

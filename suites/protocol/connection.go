@@ -23,10 +23,6 @@ var calls = []struct {
 	{"Kill", waiting}, {"Delete", exiting}, {"Shutdown", exiting},
 }
 
-// cutOff: containerd treats a closed connection as the exit of the shim. It cleans up
-// after the shim, and never calls it again.
-var cutOff = []harness.KnownViolations{{Releases: anyRelease, By: spec.ShimLeft, Issue: noIssue}}
-
 var (
 	waiting = harness.Container{Signal: "SIGKILL"}
 	exiting = harness.Container{Exit: 7}
@@ -35,15 +31,15 @@ var (
 var _ = Describe("a shim that breaks its connections at a call, and keeps running", Label("shim"), func() {
 	for _, call := range calls {
 		It("leaves nothing and no made-up exit code: "+call.name, func(ctx context.Context) {
-			bad := cutOff
+			bugs := []string{"shim-connection-broken"}
 			if call.name == "Shutdown" {
-				bad = nil // the shim has received the call, so it shuts down
+				bugs = nil // the shim has received the call, so it shuts down
 			}
 			spec.Holds(ctx, harness.Case{
 				Name:     "connection-breaks-at-" + strings.ToLower(call.name),
 				Workload: harness.Workload{Fakeshim: "plain", Containers: []harness.Container{call.container}},
 				Plan:     failpoints.Plan{failpoints.Once("rpc:shim:Task."+call.name+":entry", term.Close)},
-				Bad:      bad,
+				Bugs:     bugs,
 			})
 		})
 	}

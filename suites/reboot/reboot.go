@@ -11,15 +11,8 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/suites/spec"
 )
-
-// The bug work-dir-after-a-reboot, in all releases.
-var workDirs = []harness.KnownViolations{{
-	Releases: ">= 1.6.0", By: finding.MustMatches("bundle kind=work-directory task=none bundle=gone shim=none"),
-	Issue: "no issue known: containerd looks for work directories only in namespaces that have bundles",
-}}
 
 func tasks() harness.Workload {
 	return harness.Workload{Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}
@@ -34,7 +27,8 @@ func pod(of harness.Network) harness.Workload {
 var _ = Describe("a restarted node", Label("crash"), func() {
 	DescribeTable("keeps only old work directories",
 		func(ctx context.Context, name, state string, w harness.Workload) {
-			spec.Holds(ctx, harness.Case{Name: "reboot-" + name + "-" + state, Workload: w, Bad: workDirs,
+			spec.Holds(ctx, harness.Case{Name: "reboot-" + name + "-" + state, Workload: w,
+				Bugs: []string{"work-dir-after-a-reboot"},
 				Plan: failpoints.Plan{failpoints.Once("proc:node:"+state, term.Reboot)}})
 		},
 		Entry("when tasks are created", "task", "created", tasks()),

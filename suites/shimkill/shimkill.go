@@ -95,7 +95,20 @@ func (s shape) points(how string, steps []failpoints.Step, methods ...string) []
 
 func (s shape) case1(name string, plan failpoints.Plan) harness.Case {
 	name = "shimkill-" + s.name + "-" + name
-	return harness.Case{Name: name, Workload: s.Workload, Plan: plan, Bad: known[name]}
+	return harness.Case{Name: name, Workload: s.Workload, Plan: plan, Bugs: known[name]}
+}
+
+// known are the known bugs, by the name of the case.
+var known = map[string][]string{
+	"shimkill-task-running-down":      {"exit-unheard-over-a-restart"},
+	"shimkill-group-running-down":     {"exit-unheard-over-a-restart"},
+	"shimkill-pod-seven":              {"cri-exit-of-a-dead-shim"},
+	"shimkill-pod2-running":           {"containerd-13293", "cri-exit-of-a-dead-shim"},
+	"shimkill-pod2-running-down":      {"cri-exit-of-a-dead-shim"},
+	"shimkill-pod2-delete-entry-up":   {"containerd-13293", "cri-exit-of-a-dead-shim"},
+	"shimkill-pod2-delete-exit-up":    {"containerd-13293", "cri-exit-of-a-dead-shim"},
+	"shimkill-pod2-delete-entry-down": {"cri-exit-of-a-dead-shim"},
+	"shimkill-pod2-delete-exit-down":  {"cri-exit-of-a-dead-shim"},
 }
 
 // quick are the cases that also run in `make suites SHORT=1`.
@@ -125,7 +138,7 @@ var _ = Describe("a shim that is SIGKILLed", Label("shim"), func() {
 // container has exited with 7 by then, and the shim has reported that.
 func seven(name string, api harness.API) harness.Case {
 	return harness.Case{
-		Name: name, Bad: known[name], Workload: harness.Workload{API: api, Containers: []harness.Container{{Exit: 7}}},
+		Name: name, Bugs: known[name], Workload: harness.Workload{API: api, Containers: []harness.Container{{Exit: 7}}},
 		Plan: failpoints.Plan{
 			failpoints.PauseAt(
 				"rpc:shim:Task.Delete:entry",

@@ -15,16 +15,6 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// withoutRetry are the releases whose Delete ignores Shutdown's error.
-var withoutRetry = []harness.KnownViolations{{Releases: "< 2.4.0", By: spec.ShimLeft, Issue: "containerd#8981"}}
-
-// halfDeleted: a starting containerd keeps a task that its shim has already deleted. At
-// the next Delete containerd ends the shim, and the shim's `delete` command reports
-// 137.
-var halfDeleted = []harness.KnownViolations{
-	{Releases: "< 1.7.0", By: spec.MadeUp137, May: spec.AlsoMadeUp137, Issue: "containerd#14113"},
-}
-
 const entry = "rpc:shim:Task.Shutdown:entry"
 
 func exits(code int) harness.Workload {
@@ -45,24 +35,22 @@ var _ = Describe("a shim whose Shutdown failed", Label("shim", "issue:8981"), fu
 	It("is gone when the deadline of the client's first Delete has passed", func(ctx context.Context) {
 		w := exits(7)
 		w.CallTimeout = 2 * time.Second
-		spec.Holds(ctx, harness.Case{Name: "shutdown-deadline", Workload: w, Bad: withoutRetry, Plan: failpoints.Plan{
-			failpoints.PauseAt(entry, failpoints.Steps("await removal", "release")...),
-		}})
+		spec.Holds(ctx, harness.Case{Name: "shutdown-deadline", Workload: w, Bugs: []string{"containerd-8981"},
+			Plan: failpoints.Plan{failpoints.PauseAt(entry, failpoints.Steps("await removal", "release")...)}})
 	})
 	DescribeTable(
 		"is gone when the one Shutdown",
-		func(ctx context.Context, name string, plan failpoints.Fault, bad []harness.KnownViolations) {
-			spec.Holds(ctx, harness.Case{Name: name, Workload: exits(7), Bad: bad, Plan: failpoints.Plan{plan}})
+		func(ctx context.Context, name string, plan failpoints.Fault, bugs ...string) {
+			spec.Holds(ctx, harness.Case{Name: name, Workload: exits(7), Bugs: bugs, Plan: failpoints.Plan{plan}})
 		},
 		Entry(
 			"ran and its reply was lost",
 			spec.Quick,
 			"shutdown-reply-lost",
 			failpoints.Once("rpc:shim:Task.Shutdown:entry", term.Lose),
-			nil,
 		),
-		Entry("met a closed connection", "shutdown-connection-closed", failpoints.Once(entry, term.Close), nil),
-		Entry("never answered", "shutdown-hangs", failpoints.Once(entry, term.Hang), withoutRetry),
+		Entry("met a closed connection", "shutdown-connection-closed", failpoints.Once(entry, term.Close)),
+		Entry("never answered", "shutdown-hangs", failpoints.Once(entry, term.Hang), "containerd-8981"),
 	)
 })
 
@@ -70,9 +58,9 @@ var _ = Describe("containerd that is SIGKILLed while the shim holds Shutdown", L
 	It("leaves no shim after its restart", spec.Quick, func(ctx context.Context) {
 		spec.Holds(
 			ctx,
-			harness.Case{Name: "shutdown-containerd-killed", Workload: exits(7), Bad: halfDeleted, Plan: failpoints.Plan{
+			harness.Case{Name: "shutdown-containerd-killed", Workload: exits(7), Plan: failpoints.Plan{
 				failpoints.PauseAt(entry, failpoints.Steps("kill containerd", "start containerd", "release")...),
-			}},
+			}, Bugs: []string{"containerd-6860"}},
 		)
 	})
 })

@@ -25,7 +25,7 @@ const HistoriesDir = "histories"
 // entry is a verdict in Ginkgo's report.
 type entry struct {
 	harness.Verdict
-	// Known is the known bug of the release that explains a violation.
+	// Known are the ids of the bugs that may explain a violation.
 	Known string `json:"known,omitempty"`
 	// File is the file with the history, in the folder of histories. Without is the file
 	// with the history of the same workload without a fault.

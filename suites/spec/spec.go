@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/Masterminds/semver/v3"
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
 	"github.com/onsi/gomega/types"
@@ -94,20 +95,44 @@ func Run1(ctx context.Context, c harness.Case) harness.Verdict {
 		ginkgo.Skip(v.ProblemsText())
 	}
 	e := entry{Verdict: v}
-	if bad := v.Case.KnownViolationsOn(v.Version); bad != nil && v.Outcome == harness.Violated {
-		e.Known = bad.Issue
+	if v.Outcome == harness.Violated {
+		e.Known = catalogue.IDs(catalogue.Known(v.Case, v.Version))
 	}
 	e.report(ctx)
 	return v
 }
 
-// Holds runs a case and asserts that it holds, or, on a release with a known bug, that it
-// shows that bug and nothing else.
+// Holds runs a case and asserts that it holds. On a release with a bug that the case
+// names, it asserts that the case shows such a bug and nothing else.
 func Holds(ctx context.Context, c harness.Case) harness.Verdict {
 	ginkgo.GinkgoHelper()
+	for _, id := range c.Bugs {
+		_, err := catalogue.FindBug(id)
+		gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	}
 	v := Run1(ctx, c)
-	gomega.Expect(v.CompareWithKnown()).To(gomega.Succeed())
+	gomega.Expect(catalogue.CompareWithKnown(v)).To(gomega.Succeed())
 	return v
+}
+
+// Shows runs a case and asserts that it has the findings `left` and perhaps `may`, and no
+// others.
+func Shows(ctx context.Context, c harness.Case, left, may []finding.Match) harness.Verdict {
+	ginkgo.GinkgoHelper()
+	v := Run1(ctx, c)
+	gomega.Expect(v.Outcome).To(gomega.Equal(harness.Violated), "%v", v)
+	lacks, other := catalogue.Differences([]catalogue.Bug{{Left: left, May: may}}, v.Violations())
+	gomega.Expect(lacks).To(gomega.BeEmpty(), "%v", v)
+	gomega.Expect(other).To(gomega.BeEmpty(), "%v", v)
+	return v
+}
+
+// OneShutdown reports whether the containerd under test is a release from 2.0 to 2.3.
+// These send a pod's shim only the Shutdown of its sandbox. Others also send one after
+// the Delete of each container, and the shim exits at the last one.
+func OneShutdown() bool {
+	v, err := semver.NewVersion(os.Getenv(SubjectEnv))
+	return err == nil && v.Major() == 2 && v.Minor() < 4
 }
 
 // HaveFacts matches a finding with these facts.

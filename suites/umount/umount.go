@@ -21,19 +21,6 @@ const (
 	fiveSeconds   = "4MiB/s,20MiB"
 )
 
-// forgotten are the releases whose second StopPodSandbox gets NotFound for a
-// half-deleted task, and treats this as the exit of its shim.
-var forgotten = []harness.KnownViolations{
-	{Releases: "< 1.6.24 || >= 1.7.0, < 1.7.4", By: spec.ShimLeft, Issue: "containerd#7496"},
-}
-
-// madeUp are the releases on which the client's second Delete finds a half-deleted task,
-// and ends its shim. The cleanup after the closed connection then reports 137 for a
-// container that has exited with 7.
-var madeUp = []harness.KnownViolations{
-	{Releases: "< 2.4.0", By: spec.MadeUp137, May: spec.AlsoMadeUp137, Issue: "containerd#14113"},
-}
-
 // pod returns a pod of one container. Its client's calls have this timeout; 0 means
 // kubelet's timeout.
 func pod(timeout time.Duration) harness.Workload {
@@ -74,7 +61,7 @@ var _ = Describe(
 					harness.Case{
 						Name:     "umount-pressure-client-gives-up",
 						Workload: pod(4 * time.Second),
-						Bad:      forgotten,
+						Bugs:     []string{"containerd-7496"},
 						Plan:     pressure(tooMuchForCRI),
 					},
 				)
@@ -106,7 +93,7 @@ var _ = Describe("a task whose umount2 outlasts the client's Delete", Label("shi
 				harness.Case{
 					Name:     "umount-pressure-task",
 					Workload: task(4 * time.Second),
-					Bad:      madeUp,
+					Bugs:     []string{"containerd-14113"},
 					Plan:     pressure(fiveSeconds),
 				},
 			)

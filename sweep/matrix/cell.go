@@ -111,7 +111,7 @@ func Expect(b catalogue.Bug, release string) Expected {
 func (w work) digest() string {
 	all := slices.Clone(w.bug.Cases)
 	for i := range all {
-		all[i].Bad, all[i].Containerd = nil, w.release
+		all[i].Bugs, all[i].Containerd = nil, w.release
 	}
 	of := []any{all[0], w.bug.Left, w.bug.May, w.bug.OneOf, w.bug.Beside, w.bug.Odds}
 	for _, c := range all[1:] {
@@ -152,13 +152,12 @@ func (w work) judge(v harness.Verdict) (Seen, string) {
 	if len(rest) == 0 {
 		return Held, "besides " + strings.Join(w.bug.Beside, ", ")
 	}
-	if len(w.c.Bad) == 0 {
+	if len(w.bug.Left) == 0 {
 		return Other, found(v)
 	}
-	bad := w.c.Bad[0]
-	lacks, besides := bad.Differences(rest)
+	lacks, besides := catalogue.Differences([]catalogue.Bug{w.bug}, rest)
 	switch {
-	case len(lacks) == len(bad.By) && len(besides) == 0:
+	case len(lacks) == len(w.bug.Left) && len(besides) == 0:
 		return Held, "only findings that may come with the bug"
 	case len(lacks)+len(besides) > 0:
 		return Other, otherwise(lacks, besides)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/plain"
 	"github.com/shimquake/shimquake/progress"
@@ -39,7 +40,7 @@ func CheckPlain(ctx context.Context, e *engine.Engine, o Options, more []harness
 	err = engine.Each(ctx, e, slices.Values(cases), func(t *engine.Task, c harness.Case) (harness.Verdict, error) {
 		c.Containerd = o.Containerd
 		v, err := t.Run(c)
-		if err != nil || v.UnableHere() || v.Outcome != harness.Held && v.CompareWithKnown() == nil {
+		if err != nil || v.UnableHere() || v.Outcome != harness.Held && catalogue.CompareWithKnown(v) == nil {
 			return v, err
 		}
 		v, ok, err := orLostByChance(t, v, plainLike(c.Workload), func() (harness.Verdict, error) { return t.Run(c) })

@@ -12,7 +12,6 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/model"
 	"github.com/shimquake/shimquake/harness/script"
-	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // Longest is the largest length of an enumerated script.
@@ -252,28 +251,6 @@ func (p prefix) then(step script.Step) (prefix, bool) {
 	return p, true
 }
 
-// The known bugs that some scripts show. A second start of an exec shows
-// exec-counted-twice. The delete of a created task shows delete-of-a-created-task, which
-// is a race. A restart while containerd cleans up after a killed shim loses the exit,
-// which is a race, too.
-var (
-	countedTwice = harness.KnownViolations{
-		Releases: ">= 1.7.0", Issue: "no issue known: exec-counted-twice",
-		By: finding.MustMatches("shim what=shim-ended exit=2"),
-		May: finding.MustMatches("socket socket=silent", "event event=repeated topic=/tasks/exit of=exec",
-			"event event=missing topic=/tasks/exit of=exec"),
-	}
-	lostExit = harness.KnownViolations{
-		Releases: ">= 1.7.0", Issue: "compare containerd#6860: exit-reported-to-nobody",
-		By: finding.MustMatches("exit-code by=nobody status=unreported containerd=down"),
-	}
-	deletedCreated = harness.KnownViolations{
-		Releases: ">= 1.7.0", Issue: "no issue known: delete-of-a-created-task", OneOf: true,
-		By: finding.MustMatches("event event=no-time", "event event=late topic=/tasks/exit after=/tasks/delete",
-			"shim what=shim-ended exit=2"), // the shim sends the exit on a closed channel (task/service.go:691 of v1.7.35)
-	}
-)
-
 // makeCase returns the case of the script with a workload.
 func (p prefix) makeCase(w harness.Workload) harness.Case {
 	words := []string{"script"}
@@ -310,11 +287,11 @@ func (p prefix) makeCase(w harness.Workload) harness.Case {
 	}
 	switch {
 	case p.twice:
-		c.Bad = []harness.KnownViolations{countedTwice}
-	case p.killed == "shim" && p.counted.Uses("restart"):
-		c.Bad = []harness.KnownViolations{lostExit}
+		c.Bugs = []string{"exec-counted-twice"}
+	case p.killed == "shim" && p.counted.Uses("restart"): // the restart comes while containerd cleans up
+		c.Bugs = []string{"exit-unheard-over-a-restart"}
 	case p.deletesCreated:
-		c.Bad = []harness.KnownViolations{deletedCreated}
+		c.Bugs = []string{"delete-of-a-created-task", "containerd-13052"}
 	}
 	return c
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/script"
 )
@@ -118,4 +119,22 @@ func bare(w harness.Workload) string {
 	w.Containers[0].Execs, w.Containers[0].Stays = nil, false
 	w.Script, w.CallTimeout = nil, 0
 	return harness.Case{Name: "bare", Workload: w}.String()
+}
+
+// Three kinds of scripts show known bugs.
+func TestScriptsNameBugs(t *testing.T) {
+	named := map[string]bool{}
+	for _, c := range append(Enumerate(4), EnumerateKills(3)...) {
+		for _, id := range c.Bugs {
+			named[id] = true
+		}
+	}
+	for id := range named {
+		if b, err := catalogue.FindBug(id); err != nil || b.ID != id {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+	if len(named) != 4 {
+		t.Errorf("the scripts name the bugs %v", named)
+	}
 }
