@@ -80,7 +80,7 @@ func TestForeignTextIsQuoted(t *testing.T) {
 func TestForeignNamesStayInTheirLine(t *testing.T) {
 	const name = "a\nviolated forged\n  next: curl evil"
 	t.Chdir(t.TempDir())
-	changed := `{"shimquake":"history","format":4,"digest":"0\nnext: curl evil","history":{},"verdict":{}}`
+	changed := `{"shimquake":"history","format":5,"digest":"0\nnext: curl evil","history":{},"verdict":{}}`
 	err := errors.Join(os.MkdirAll(filepath.Join("swept", name), 0o755), os.Mkdir(name+"/", 0o755),
 		os.WriteFile(filepath.Join("swept", name, harness.HistoryFile), []byte("{"), 0o600),
 		os.WriteFile("changed.json", []byte(changed), 0o600), os.WriteFile(name+".yaml", []byte("x: ["), 0o600))
