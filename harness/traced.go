@@ -24,7 +24,8 @@ type Trace struct {
 type TracedHit struct {
 	Point failpoints.Point
 	// Path is the step of the client during the hit: create, start, exit or delete. It is
-	// load while containerd starts.
+	// load while containerd starts. It is exit, too, after the exit of all payloads, which
+	// may exit before the response to Start.
 	Path string
 	// Step is the number of the script's step that began last, from 1. It is 0 before the
 	// first, and that of a restart while containerd starts again.
@@ -54,7 +55,7 @@ type TracedHit struct {
 func (h *History) TracedHits() ([]TracedHit, error) {
 	hits := slices.DeleteFunc(slices.Clone(h.Hits), func(hit failpoints.Hit) bool { return hit.Time.After(h.Done) })
 	slices.SortStableFunc(hits, func(a, b failpoints.Hit) int { return a.Time.Compare(b.Time) })
-	phases, steps := h.phases(), h.steps()
+	phases, steps, exited := h.phases(), h.steps(), h.exited()
 	type decision struct {
 		at   failpoints.Point
 		kind string
@@ -84,6 +85,9 @@ func (h *History) TracedHits() ([]TracedHit, error) {
 		}
 		if hit.Ctx != "" {
 			p.NthDeadline = count("deadline")
+		}
+		if p.Path == "start" && hit.Time.After(exited) {
+			p.Path = "exit"
 		}
 		if p.Path != asking {
 			out = append(out, p)
@@ -131,6 +135,24 @@ func (h *History) steps() (all []since[int]) {
 		all[i].value = max(all[i].value, all[i-1].value)
 	}
 	return all
+}
+
+// exited returns the time of the last payload's exit, or the end of the run if some
+// payload did not exit by itself.
+func (h *History) exited() time.Time {
+	last := time.Time{}
+	for _, i := range h.Instances {
+		if !i.Payload.Exited {
+			return h.Done
+		}
+		if i.Payload.ExitedAt.After(last) {
+			last = i.Payload.ExitedAt
+		}
+	}
+	if last.IsZero() {
+		return h.Done
+	}
+	return last
 }
 
 // askedToExit returns the index of the last Shutdown hit of each shim, by its pid.

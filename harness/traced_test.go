@@ -8,6 +8,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/fixtures/payload"
 )
 
 func TestPhases(t *testing.T) {
@@ -86,6 +87,38 @@ func TestPathAt(t *testing.T) {
 	} {
 		if got := h.PathAt(at(ms)); got != want {
 			t.Errorf("at %d ms: %q, want %q", ms, got, want)
+		}
+	}
+}
+
+// A payload may exit before the response to Start. Its exit is handled on the path exit,
+// unless another payload may still exit.
+func TestThePathAfterTheExit(t *testing.T) {
+	at := func(ms int64) time.Time { return time.UnixMilli(ms) }
+	exited := payload.Truth{Exited: true, ExitedAt: at(25)}
+	for _, tt := range []struct {
+		instances []Instance
+		want      []string
+	}{
+		{[]Instance{{Payload: exited}}, []string{"start", "exit", "exit", "delete"}},
+		{[]Instance{{Payload: exited}, {}}, []string{"start", "start", "exit", "delete"}},
+		{nil, []string{"start", "start", "exit", "delete"}},
+	} {
+		h := History{Done: at(100), Instances: tt.instances, Calls: []Call{{Who: "client", Verb: "start", At: at(10)},
+			{Who: "client", Verb: "wait", At: at(30)}, {Who: "client", Verb: "delete", At: at(40)}}}
+		for _, ms := range []int64{20, 26, 35, 45} {
+			h.Hits = append(h.Hits, failpoints.Hit{Hit: probe.Hit{Point: "rpc:containerd:Task.Kill:entry"}, Time: at(ms)})
+		}
+		hits, err := h.TracedHits()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, p := range hits {
+			got = append(got, p.Path)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%d payloads: %v, want %v", len(tt.instances), got, tt.want)
 		}
 	}
 }

@@ -140,7 +140,7 @@ func TestBadJournalsAreRefused(t *testing.T) {
 		"its plan is incomplete":        func(s string) string { return s[:20] },
 		"was changed after":             func(s string) string { return strings.Replace(s, `"crash"`, `"panic"`, 1) },
 		"no journal of a sweep":         func(string) string { return "hello\n" },
-		"another version of shimquake":  func(s string) string { return strings.Replace(s, `"format":2`, `"format":1`, 1) },
+		"another version of shimquake":  func(s string) string { return strings.Replace(s, `"format":3`, `"format":1`, 1) },
 		"journal.jsonl:3":               func(s string) string { return s + "{\n" },
 	} {
 		dir, j, _ := begun(t, 2, whole)

@@ -20,7 +20,7 @@ func isEvents(p plan.Hit) bool { return p.Point.Service() == "Events" }
 // ttrpc method has such a case, and each statement in plan.Retried. In a second case of a
 // method, the call is held until the retry is in progress.
 func (w *pairing) retry() ([]plan.Spec, error) {
-	passes, steady, err := w.faultless("task")
+	passes, err := w.faultless("task")
 	if err != nil {
 		return nil, err
 	}
@@ -29,19 +29,18 @@ func (w *pairing) retry() ([]plan.Spec, error) {
 		method := p.Moment == plan.AtMethod && !isEvents(p)
 		return p.Path != "load" && (method || slices.Contains(plan.Retried, p.Point.What))
 	}) {
-		out = append(out, held(p, "task", "", steady))
+		out = append(out, held(p, "task", ""))
 		if p.Moment == plan.AtMethod {
-			out = append(out, held(p, "task", heldWhileBack, steady))
+			out = append(out, held(p, "task", heldWhileBack))
 		}
 	}
 	return out, nil
 }
 
 // held returns a case in which a hit waits while these steps run.
-func held(p plan.Hit, workload, steps string, steady func(plan.Hit) bool) plan.Spec {
+func held(p plan.Hit, workload, steps string) plan.Spec {
 	s := plan.Single(p, "pause", workload)
 	s.Faults[0].Meanwhile = steps
-	s.Unsteady = !steady(p)
 	return s
 }
 
@@ -53,26 +52,25 @@ func held(p plan.Hit, workload, steps string, steady func(plan.Hit) bool) plan.S
 // a lock that the other one needs, the other call returns when it times out. Hits after
 // the shim's last response, or in its helpers, belong to no call, so they are not held.
 func (w *pairing) concurrentDeletes() ([]plan.Spec, error) {
-	passes, steady, err := w.faultless("deleters")
+	passes, err := w.faultless("deleters")
 	if err != nil {
 		return nil, err
 	}
 	answered := 0
 	for i, p := range passes {
-		answer := p.Point.Kind == failpoints.RPC && p.Point.Who == "containerd" && !isEvents(p)
-		if answer && steady(p) {
+		if p.Point.Kind == failpoints.RPC && p.Point.Who == "containerd" && !isEvents(p) {
 			answered = i
 		}
 	}
 	seen := map[failpoints.Point]int{}
 	var out []plan.Spec
 	for i, p := range passes {
-		if p.Path != "delete" || steady(p) && i > answered || !p.Takes("pause") || ofNoCall(p) {
+		if p.Path != "delete" || i > answered || !p.Takes("pause") || ofNoCall(p) {
 			continue
 		}
 		seen[p.Point]++
 		if n := seen[p.Point]; n == 1 || n == 2 && p.Moment == plan.AtMethod {
-			out = append(out, held(p, "deleters", "await call,release", steady))
+			out = append(out, held(p, "deleters", "await call,release"))
 		}
 	}
 	return out, nil

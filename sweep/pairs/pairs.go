@@ -95,26 +95,17 @@ type after struct {
 	later [][]plan.Hit
 }
 
-// faultless traces a workload without a fault. It returns first the hits that all runs
-// have on the same path, and then the other hits of the first run. steady reports whether
-// all runs have a hit.
-func (w *pairing) faultless(workload string) (passes []plan.Hit, steady func(plan.Hit) bool, err error) {
+// faultless traces a workload without a fault, and returns the hits that all runs have.
+func (w *pairing) faultless(workload string) ([]plan.Hit, error) {
 	all := make([][]plan.Hit, runs)
-	err = plan.TraceAll(w.ctx, w.engine, w.reported, runs, func(t *engine.Task, i int) (err error) {
+	err := plan.TraceAll(w.ctx, w.engine, w.reported, runs, func(t *engine.Task, i int) (err error) {
 		all[i], err = plan.Trace(t, plan.Options{Containerd: w.containerd}, workload)
 		return err
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	passes = common(all)
-	steady = in(passes)
-	for _, p := range all[0] {
-		if !steady(p) {
-			passes = append(passes, p)
-		}
-	}
-	return passes, steady, nil
+	return plan.Common(all), nil
 }
 
 // in returns a function that reports whether a hit is among these.
@@ -124,16 +115,6 @@ func in(passes []plan.Hit) func(plan.Hit) bool {
 		has[p] = true
 	}
 	return func(p plan.Hit) bool { return has[p] }
-}
-
-// common returns the hits of the first run that all others have.
-func common(all [][]plan.Hit) []plan.Hit {
-	passes := slices.Clone(all[0])
-	for _, run := range all[1:] {
-		has := in(run)
-		passes = slices.DeleteFunc(passes, func(p plan.Hit) bool { return !has(p) })
-	}
-	return passes
 }
 
 // follow traces each of these first faults n times, and returns the hits after them. The

@@ -68,17 +68,16 @@ func (w *pairing) recovery() ([]plan.Spec, error) {
 
 // firstCrashes returns crashes of containerd at all ttrpc methods and at the first
 // statements of all larger functions. It adds all statements of the functions that fork
-// shims and delete bundles. It omits hits that some run lacks, because the second crash
-// needs the first one.
+// shims and delete bundles.
 func (w *pairing) firstCrashes() ([]plan.Spec, error) {
 	var firsts []plan.Spec
 	for _, workload := range []string{"task", "restart"} {
-		passes, steady, err := w.faultless(workload)
+		passes, err := w.faultless(workload)
 		if err != nil {
 			return nil, err
 		}
 		crashes := firstOfEach(passes, "crash", func(p plan.Hit) bool {
-			if !steady(p) || boots(p) || p.Point.Who != "containerd" {
+			if boots(p) || p.Point.Who != "containerd" {
 				return false
 			}
 			// When containerd starts in `task`, it has no containers to recover, so
@@ -151,8 +150,8 @@ func cover(all []after, counts func(plan.Hit) bool) []after {
 }
 
 // pairUp makes the cases. It plans a fault at each point on each path, after at most
-// `most` of the first faults that lead there. A first fault that a further run did not
-// reach is planned alone, so that the report shows it.
+// `most` of the first faults whose runs all lead there. A first fault that a further run
+// did not reach is planned alone, so that the report shows it.
 func pairUp(all []after, action string, keep func(plan.Hit) bool, most func(plan.Hit) int) []plan.Spec {
 	count := map[spot]int{}
 	var out []plan.Spec
@@ -161,15 +160,10 @@ func pairUp(all []after, action string, keep func(plan.Hit) bool, most func(plan
 			out = append(out, a.first)
 			continue
 		}
-		always := in(common(a.later))
-		for _, p := range firstOfEach(a.later[0], action, keep) {
-			at := spotOf(p)
-			if count[at]++; count[at] > most(p) {
-				continue
+		for _, p := range firstOfEach(plan.Common(a.later), action, keep) {
+			if count[spotOf(p)]++; count[spotOf(p)] <= most(p) {
+				out = append(out, a.first.Then(p, action))
 			}
-			s := a.first.Then(p, action)
-			s.Unsteady = !always(p)
-			out = append(out, s)
 		}
 	}
 	return out

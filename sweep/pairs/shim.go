@@ -14,7 +14,7 @@ const perShimPoint = 3
 // each later method and at the first statement of each later function. containerd also
 // crashes at each statement of its cleanup after a dead shim.
 func (w *pairing) shim() ([]plan.Spec, error) {
-	passes, _, err := w.faultless("task")
+	passes, err := w.faultless("task")
 	if err != nil {
 		return nil, err
 	}

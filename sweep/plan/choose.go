@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -14,7 +13,6 @@ import (
 type candidate struct {
 	Hit
 	workload string
-	unsteady bool
 	after    *Fault // see Traces
 }
 
@@ -27,81 +25,54 @@ type moment struct {
 
 func (p Hit) counted() moment { return moment{p.Point, p.Moment} }
 
-// compare orders moments by the points' names.
-func (m moment) compare(o moment) int {
-	return cmp.Or(strings.Compare(m.Point.String(), o.Point.String()), cmp.Compare(m.Moment, o.Moment))
-}
-
-// candidates returns the hits of all workloads, each once, in a fixed order. The path of
-// a hit may differ between traces: the path of most traces counts.
-func candidates(traces []Traces) []candidate {
+// Common returns the hits that every run has, in the order of the first run. A hit has
+// the first of its paths in the runs. On a busy machine a process reaches a point late,
+// but never before its cause.
+func Common(runs [][]Hit) (out []Hit) {
 	type hit struct {
 		moment
 		nth int
 	}
-	var all []candidate
-	for _, t := range traces {
-		byPath, ending := map[hit]map[string][]Hit{}, map[hit]bool{}
-		for _, run := range t.Runs {
-			for _, p := range run {
-				h := hit{p.counted(), p.Nth}
-				if byPath[h] == nil {
-					byPath[h] = map[string][]Hit{}
-				}
-				byPath[h][p.Path] = append(byPath[h][p.Path], p)
-				ending[h] = ending[h] || p.Ending
-			}
-		}
-		sure := sureHits(t.Runs)
-		for h, paths := range byPath {
-			count, p := 0, Hit{}
-			for _, path := range slices.Sorted(maps.Keys(paths)) {
-				if p.Path == "" || len(paths[path]) > len(paths[p.Path]) {
-					p = paths[path][0]
-				}
-				count += len(paths[path])
-			}
-			unsteady := count < len(t.Runs) || h.nth > sure[h.moment]
-			p.Ending = ending[h]
-			all = append(all, candidate{p, t.Workload, unsteady, t.After})
-		}
+	type found struct {
+		runs, path int
+		ending     bool
 	}
-	slices.SortFunc(all, candidate.compare)
-	return all
-}
-
-// compare orders hits by the costs of their workloads, and then by their points.
-func (c candidate) compare(o candidate) int {
-	return cmp.Or(cmp.Compare(indexOf(c.workload), indexOf(o.workload)),
-		c.counted().compare(o.counted()), cmp.Compare(c.Nth, o.Nth))
-}
-
-// sureHits returns how many hits of each point to expect in every run. This is the
-// minimum of the traces, less the difference between the maximum and the minimum. A loop
-// that ran 7 to 9 times has 5 sure hits, because a later run may have fewer than 7. The
-// first hit is sure if every trace has it.
-func sureHits(runs [][]Hit) map[moment]int {
-	least, most := map[moment]int{}, map[moment]int{}
-	for i, run := range runs {
-		of := map[moment]int{}
+	all := map[hit]found{}
+	for _, run := range runs {
 		for _, p := range run {
-			of[p.counted()]++
-		}
-		for p, n := range of {
-			if i == 0 {
-				least[p] = n
+			f, path := all[hit{p.counted(), p.Nth}], slices.Index(Paths, p.Path)
+			if f.runs == 0 {
+				f.path = path
 			}
-			most[p] = max(most[p], n)
-		}
-		for p := range most {
-			least[p] = min(least[p], of[p])
+			all[hit{p.counted(), p.Nth}] = found{f.runs + 1, min(f.path, path), f.ending || p.Ending}
 		}
 	}
-	sure := map[moment]int{}
-	for p, n := range least {
-		sure[p] = max(n-(most[p]-n), min(n, 1))
+	for _, p := range runs[0] {
+		if f := all[hit{p.counted(), p.Nth}]; f.runs == len(runs) {
+			p.Path, p.Ending = Paths[f.path], f.ending
+			out = append(out, p)
+		}
 	}
-	return sure
+	return out
+}
+
+// candidates returns the hits that all runs of a workload have, the workloads by their
+// costs and the hits by their points.
+func candidates(traces []Traces) (all []candidate) {
+	traces = slices.Clone(traces)
+	slices.SortStableFunc(traces, func(a, b Traces) int { return cmp.Compare(indexOf(a.Workload), indexOf(b.Workload)) })
+	for _, t := range traces {
+		hits := Common(t.Runs)
+		slices.SortFunc(hits, func(a, b Hit) int {
+			p, q := a.Point, b.Point
+			return cmp.Or(cmp.Compare(p.Kind, q.Kind), cmp.Compare(p.Who, q.Who), cmp.Compare(p.What, q.What),
+				cmp.Compare(p.Where, q.Where), cmp.Compare(a.Moment, b.Moment), cmp.Compare(a.Nth, b.Nth))
+		})
+		for _, p := range hits {
+			all = append(all, candidate{p, t.Workload, t.After})
+		}
+	}
+	return all
 }
 
 // processWord returns the word for a point's process: daemon or shim.
@@ -142,50 +113,36 @@ func choose(o Options, all []candidate) ([]candidate, error) {
 	return firstHits(all, most, o.Hits != "first", o.EveryWorkload), nil
 }
 
-// unit is the key of a group of hits from which firstHits chooses. A group has the hits
-// of a point on one path, or on all paths ("").
-type unit struct {
-	moment
-	path, workload string
-}
-
-// bare returns the unit without its workload.
-func (u unit) bare() unit {
-	u.workload = ""
-	return u
-}
-
 // firstHits keeps the first hits of each point, or of each path to a point if eachPath is
 // set. It keeps at most `most` of a group, or all if most is 0. If everyWorkload is not
-// set, it takes them from the cheapest workload that has such hits.
-//
-// If most is 1, it prefers a hit that every trace has. A workload with such a hit comes
-// before a cheaper one without. It also prefers a hit during a client's call to a hit
-// while containerd starts.
-func firstHits(all []candidate, most int, eachPath, everyWorkload bool) []candidate {
-	units := map[unit][]candidate{}
+// set, it takes them from the cheapest workload that has such hits. If most is 1, it
+// prefers a hit during a client's call to a hit while containerd starts.
+func firstHits(all []candidate, most int, eachPath, everyWorkload bool) (out []candidate) {
+	type unit struct {
+		moment
+		path, workload string
+	}
+	units, order := map[unit][]candidate{}, []unit(nil)
 	for _, c := range all {
-		u := unit{c.counted(), c.Path, c.workload}
-		if !eachPath {
-			u.path = ""
+		u := unit{moment: c.counted()}
+		if eachPath {
+			u.path = c.Path
+		}
+		if everyWorkload {
+			u.workload = c.workload
+		}
+		if len(units[u]) == 0 {
+			order = append(order, u)
+		} else if units[u][0].workload != c.workload {
+			continue // a cheaper workload has such hits
 		}
 		units[u] = append(units[u], c)
 	}
-	keys := slices.SortedFunc(maps.Keys(units), func(a, b unit) int {
-		return cmp.Or(cmp.Compare(indexOf(a.workload), indexOf(b.workload)), a.compare(b.moment),
-			cmp.Compare(slices.Index(Paths, a.path), slices.Index(Paths, b.path)))
-	})
-	best := cheapest(keys, units)
-	var out []candidate
-	for _, u := range keys {
-		if !everyWorkload && best[u.bare()] != u.workload {
-			continue
-		}
+	for _, u := range order {
 		hits := units[u]
-		if most == 1 {
-			slices.SortStableFunc(hits, func(a, b candidate) int {
-				return cmp.Or(compareBools(a.unsteady, b.unsteady), compareBools(a.Path == "load", b.Path == "load"))
-			})
+		called := slices.IndexFunc(hits, func(c candidate) bool { return c.Path != "load" })
+		if most == 1 && called > 0 {
+			hits = hits[called:]
 		}
 		if most > 0 {
 			hits = hits[:min(most, len(hits))]
@@ -193,21 +150,6 @@ func firstHits(all []candidate, most int, eachPath, everyWorkload bool) []candid
 		out = append(out, hits...)
 	}
 	return out
-}
-
-// cheapest returns the workload for each unit: the first workload with a hit that every
-// trace has. If there is none, it is the first workload.
-func cheapest(keys []unit, units map[unit][]candidate) map[unit]string {
-	best := map[unit]string{}
-	for _, wantSteady := range []bool{true, false} {
-		for _, u := range keys {
-			steady := slices.ContainsFunc(units[u], func(c candidate) bool { return !c.unsteady })
-			if best[u.bare()] == "" && steady == wantSteady {
-				best[u.bare()] = u.workload
-			}
-		}
-	}
-	return best
 }
 
 // compareBools orders false before true.

@@ -37,6 +37,10 @@ var (
 		"runtime.atomicDelete", "runtime.shimTask.delete", "runtime.shim.Delete",
 	}
 
+	// shimStops is the function of a second shim process (`delete`) that cleans up after a
+	// dead one.
+	shimStops = "runc-manager.manager.Stop"
+
 	// Boots are the functions that containerd runs at each start, even if it has nothing
 	// to recover. The names have no package and no type.
 	Boots = []string{

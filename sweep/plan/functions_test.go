@@ -32,7 +32,7 @@ func TestEachFunctionIsInTheDefaultRelease(t *testing.T) {
 		"timed":           {append(slices.Clone(timed), timedLoop), is},
 		"Retried":         {Retried, is},
 		"ForksAndDeletes": {ForksAndDeletes, is},
-		"CleansUp":        {CleansUp, is},
+		"CleansUp":        {append(slices.Clone(CleansUp), shimStops), is},
 		"Boots":           {Boots, func(function, name string) bool { return strings.HasSuffix(function, "."+name) }},
 		"ownWork":         {ownWork, strings.HasPrefix},
 		"Dies":            {Dies, is},

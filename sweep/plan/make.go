@@ -16,7 +16,7 @@ import (
 	"github.com/shimquake/shimquake/sweep/engine"
 )
 
-// traceRuns is the number of traces of each workload. Goroutines race, and the plan marks
+// traceRuns is the number of traces of each workload. Goroutines race, and the plan omits
 // the hits that only some runs have.
 const traceRuns = 6
 
@@ -51,7 +51,7 @@ func Make(ctx context.Context, e *engine.Engine, o Options) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	after, err := traceDeaths(ctx, e, o.Containerd, o.deaths(traces[:len(o.Workloads)]), w)
+	after, err := traceDeaths(ctx, e, o.Containerd, o.death(traces[:len(o.Workloads)]), w)
 	if err != nil {
 		return Plan{}, err
 	}

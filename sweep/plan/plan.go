@@ -17,7 +17,7 @@ import (
 
 // Format is the version of the JSON form of plans and journals. This build refuses other
 // versions.
-const Format = 2
+const Format = 3
 
 // Plan holds the cases of a sweep in a fixed order. Its JSON form is the first record of
 // a journal.
@@ -80,16 +80,12 @@ func New(o Options, traces []Traces) (Plan, error) {
 		for _, a := range o.Actions {
 			for _, do := range c.faults(a) {
 				s := Single(c.Hit, do, c.workload)
-				s.Unsteady, s.Ending = c.unsteady || c.Ending, c.Ending && !c.unsteady
+				s.Unsteady = c.Ending
 				p.Specs = append(p.Specs, s)
 			}
 		}
 	}
-	specs, err := o.furtherSpecs(own, traces)
-	if err != nil {
-		return Plan{}, err
-	}
-	p.Specs = Distinct(append(p.Specs, specs...)) // both may have the same case
+	p.Specs = Distinct(append(p.Specs, o.furtherSpecs(own, traces)...)) // both may have the same case
 	return p.WithDigest(), p.check("plan")
 }
 

@@ -26,18 +26,15 @@ type Spec struct {
 	// Faults has at least one fault. The plan varies the last one. The faults before it
 	// lead to the last one's hit.
 	Faults []Fault `json:"faults"`
-	// Unsteady is set if some trace lacks the hit of the last fault. It is also set if
-	// the process had already been asked to exit. A traced process exits later, so it may
-	// reach a hit that it does not reach without the trace.
+	// Unsteady is set if the process had already been asked to exit. A traced process exits
+	// later, so it may reach a hit that it does not reach without the trace.
 	Unsteady bool `json:"unsteady,omitempty"`
-	// Situation describes the state in which the fault happens, if the case was added for
-	// this state. An example: "at exit, in a pod, other running".
-	Situation string `json:"situation,omitempty"`
+	// Further is set for a case that the default sweep adds to the first hits of its
+	// workloads.
+	Further bool `json:"further,omitempty"`
 	// Thorough is set if runc's shim, and not the fake shim, uses the first container's id
 	// again, see harness.Workload.
 	Thorough bool `json:"thorough,omitempty"`
-	// Ending is set if Unsteady is only set because of the exit request.
-	Ending bool `json:"ending,omitempty"`
 }
 
 // MaxRuns returns how often the case runs while its fault does not fire. On a busy
@@ -96,15 +93,16 @@ func (s Spec) String() string {
 	return text
 }
 
-// Key returns the same text for cases that do the same. The text omits Unsteady, because
-// another plan of the same case may set it differently.
+// Key returns the same text for cases that do the same. The text omits Unsteady and the
+// paths, because another plan of the same case may have others.
 func (s Spec) Key() string {
 	if s.IsCatalogued() {
 		return s.Workload
 	}
 	last := s.Last()
-	text := fmt.Sprintf("%s %d %s %s %s", last.Point, last.Nth, last.repeated(), last.Path, s.Workload)
+	text := fmt.Sprintf("%s %d %s %s", last.Point, last.Nth, last.repeated(), s.Workload)
 	for _, f := range s.Faults[:len(s.Faults)-1] {
+		f.Path = ""
 		text += strings.TrimSuffix(" "+f.String()+" "+f.Meanwhile, " ")
 	}
 	if s.Own != nil {
@@ -126,8 +124,7 @@ func (s Spec) Order() uint64 {
 }
 
 // Simpler orders specs by how much a reader must know to understand them. It compares the
-// number of faults, whether every trace has the hit, the action, the workload's cost and
-// the number of the hit.
+// number of faults, Unsteady, the action, the workload's cost and the number of the hit.
 func Simpler(a, b Spec) int {
 	x, y := a.Last(), b.Last()
 	return cmp.Or(

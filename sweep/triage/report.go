@@ -46,7 +46,7 @@ type Missed struct {
 	// Why is the reason of the first of the Cases. Its text may differ in the others.
 	Why   string   `json:"why"`
 	Cases []string `json:"invalid"`
-	// Unsteady is set if some traces lack the hits of these cases. Fewer is set if the
+	// Unsteady is set if the processes had been asked to exit. Fewer is set if the
 	// process reached the point less often than in the traces. This happens in a loop
 	// that a ticker or events drive. Evidence for this is that an earlier hit fired, or
 	// that another case of the hit fired only in a later try. Ignored is set if the

@@ -74,7 +74,7 @@ func (m Missed) write(b *quote.Text) {
 	excuse := ""
 	switch {
 	case m.Unsteady:
-		excuse = ", their hits do not occur in every run"
+		excuse = ", their processes had been asked to exit"
 	case m.Fewer:
 		excuse = ", their points were reached, but less often than in the traces"
 	case m.Ignored:

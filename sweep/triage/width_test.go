@@ -85,7 +85,7 @@ func widths(p plan.Plan, known []catalogue.Excuse) (finding, symptoms map[string
 		}
 		finding[k.ID] = map[int]bool{}
 		for i, s := range p.Specs {
-			if s.Situation != "" || !AppliesTo(k, s) { // further cases are not bounded
+			if s.Further || !AppliesTo(k, s) { // further cases are not bounded
 				continue
 			}
 			put(finding, k.ID, i)
