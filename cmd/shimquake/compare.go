@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -75,6 +76,7 @@ Exit status: 0 nothing opened, 1 something opened, 2 wrong usage, 3 not decided.
 	fl := c.Flags()
 	f.patches.register(fl)
 	fl.AddFlagSet(cutting(&f.Options))
+	fl.BoolVar(&f.Fresh, "fresh", false, "sweep A, and make the plans, even if this machine did so before")
 	fl.BoolVar(&f.all, "all", false, "run every case on B")
 	fl.Float64Var(&f.share, "share", 0.02, "the share of the other cases that runs, too")
 	fl.Uint64Var(&f.seed, "seed", 1, "the seed that draws this share")
@@ -178,7 +180,7 @@ func (f *compareFlags) begin(ctx context.Context, e *engine.Engine, a, b string)
 	if err = journal.CheckUnused(f.out); err != nil {
 		return s, err
 	}
-	base, dir, results, err := f.baseline(ctx, e, a, digests[0], sources[0])
+	base, dir, results, err := f.baseline(ctx, e, a, sources[0])
 	if err != nil {
 		return s, err
 	}
@@ -249,14 +251,13 @@ func sourceOf(ctx context.Context, name string) (s compare.Source, err error) {
 
 // baseline returns the sweep of A, and its folder in the cache. An interrupted sweep
 // continues there.
-func (f *compareFlags) baseline(ctx context.Context, e *engine.Engine, a, digest string, source compare.Source) (
+func (f *compareFlags) baseline(ctx context.Context, e *engine.Engine, a string, source compare.Source) (
 	h journal.Head, dir string, results []journal.Result, err error) {
-	cache, err := containerd.CacheDir()
-	if err != nil {
-		return h, dir, nil, err
-	}
 	o := f.Options
 	o.Containerd = a
+	if o.Cache, err = plan.CacheDir(ctx, a); err != nil {
+		return h, dir, nil, err
+	}
 	s := sweep.Schedule{Engine: e, Head: journal.Head{Shard: f.part, Functions: functionsIn(source)}}
 	if f.plan != "" {
 		if s.Head.Plan, err = plan.Read(f.plan); err == nil {
@@ -267,8 +268,13 @@ func (f *compareFlags) baseline(ctx context.Context, e *engine.Engine, a, digest
 		}
 	}
 	hash := fnv.New32a()
-	_, _ = fmt.Fprint(hash, o, s.Head.Plan.Digest, f.part) // a hash takes everything
-	dir = filepath.Join(cache, "baselines", fmt.Sprintf("%s-%08x", digest, hash.Sum32()))
+	_, _ = fmt.Fprint(hash, s.Head.Plan.Digest, f.part) // a hash takes everything
+	dir = filepath.Join(o.Cache, fmt.Sprintf("sweep-%s-%08x", o.Key(), hash.Sum32()))
+	if f.Fresh {
+		if err := os.RemoveAll(dir); err != nil {
+			return h, dir, nil, fmt.Errorf("sweep A again: %w", err)
+		}
+	}
 	if journal.Has(dir) {
 		s.Journal, s.Head, s.Done, err = journal.Resume(dir)
 	} else {
@@ -332,6 +338,10 @@ func (f *compareFlags) union(ctx context.Context, e *engine.Engine, p plan.Plan,
 	}
 	o := f.Options
 	o.Containerd = b
+	var err error
+	if o.Cache, err = plan.CacheDir(ctx, b); err != nil {
+		return p, err
+	}
 	made, err := plan.Make(ctx, e, o)
 	if err != nil {
 		return p, err

@@ -58,7 +58,7 @@ func sweepCommand() *cobra.Command {
 		Short: "Run every point with every action, and report the findings",
 		Long: `Sweep first runs cases without a fault and, without --points and --plan-only, all scripts of three
 steps. They must hold. Then it traces the workloads and runs a case for each point that they pass and
-each action. It groups the findings into clusters.
+each action. It groups the findings into clusters. For the same binaries, a machine traces only once (--fresh: again).
 
 A finding is known if it is gone on the same containerd with the fix of a bug, and nothing else changed: sweep
 runs its cases there. A bug without a fix explains findings by the places that the catalogue has for it. Of a
@@ -111,10 +111,13 @@ func (f *sweepFlags) planning() *pflag.FlagSet {
 	fl.StringVar(&f.points, "points", "", "a regular expression that a point's name must match")
 	fl.BoolVar(&f.EveryWorkload, "every-workload", false,
 		"sweep a point in each workload that reaches it, not only in the cheapest")
+	fl.BoolVar(&f.Fresh, "fresh", false, freshHelp)
 	fl.StringSliceVar(&f.pairs, "pairs", nil,
 		"run pairs of faults in place of single faults: "+strings.Join(pairs.Kinds(), ", ")+", all")
 	return fl
 }
+
+const freshHelp = "make the plan even if this machine did so before"
 
 // cutting returns the flags that also select the cases of a sweep's report.
 func cutting(o *plan.Options) *pflag.FlagSet {
@@ -286,7 +289,9 @@ func (f *sweepFlags) open(ctx context.Context, r *runner.Runner, s *sweep.Schedu
 		if err = r.Prepare(ctx, f.Containerd); err != nil {
 			return prepareError(err)
 		}
-		s.Head.Plan, err = f.make(ctx, s.Engine)
+		if f.Cache, err = plan.CacheDir(ctx, f.Containerd); err == nil {
+			s.Head.Plan, err = f.make(ctx, s.Engine)
+		}
 	}
 	if err != nil {
 		return sweepError(err)

@@ -154,6 +154,10 @@ func (f *sweepFlags) randomBase(ctx context.Context, r *runner.Runner, e *engine
 		return plan.Plan{}, prepareError(err)
 	}
 	o := randomPlans(f.Options)
+	var err error
+	if o.Cache, err = plan.CacheDir(ctx, o.Containerd); err != nil {
+		return plan.Plan{}, err
+	}
 	if err := f.holdPlain(ctx, e, o); err != nil {
 		return plan.Plan{}, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -20,7 +21,8 @@ import (
 // the hits that only some runs have.
 const traceRuns = 6
 
-// Make runs and traces the workloads on the subject, and makes the plan.
+// Make runs and traces the workloads on the subject, and makes the plan. If the cache has
+// the plan, Make does not trace.
 func Make(ctx context.Context, e *engine.Engine, o Options) (Plan, error) {
 	o = o.WithDefaults()
 	if err := o.Check(); err != nil {
@@ -28,6 +30,7 @@ func Make(ctx context.Context, e *engine.Engine, o Options) (Plan, error) {
 	}
 	names := append(slices.Clone(o.Workloads), o.further()...)
 	traces := make([]Traces, len(names))
+	made, known := o.cached()
 	var runs []func(*engine.Task) error
 	for i, name := range names {
 		n := furtherRuns
@@ -36,6 +39,9 @@ func Make(ctx context.Context, e *engine.Engine, o Options) (Plan, error) {
 			if !o.AsItIs {
 				runs = append(runs, func(t *engine.Task) error { return CheckFaultless(t, o.Containerd, name) })
 			}
+		}
+		if known {
+			continue
 		}
 		traces[i] = Traces{Workload: name, Runs: make([][]Hit, n)}
 		for k := range n {
@@ -48,8 +54,8 @@ func Make(ctx context.Context, e *engine.Engine, o Options) (Plan, error) {
 	w := progress.Begin(ctx, "tracing the workloads of the plan", 0, "runs")
 	defer w.End()
 	err := TraceAll(ctx, e, w, len(runs), func(t *engine.Task, i int) error { return runs[i](t) })
-	if err != nil {
-		return Plan{}, err
+	if err != nil || known {
+		return made, err
 	}
 	after, err := traceDeaths(ctx, e, o.Containerd, o.death(traces[:len(o.Workloads)]), w)
 	if err != nil {
@@ -60,10 +66,17 @@ func Make(ctx context.Context, e *engine.Engine, o Options) (Plan, error) {
 		return Plan{}, err
 	}
 	p, err := New(o, traces)
+	if err == nil {
+		p, err = p.Complete(ctx)
+	}
 	if err != nil {
 		return p, err
 	}
-	return p.Complete(ctx)
+	text, err := json.Marshal(p)
+	if err != nil {
+		return p, fmt.Errorf("keep the plan: %w", err)
+	}
+	return p, o.keep(o.planFile(), text)
 }
 
 // TraceAll calls a function n times, to trace n cases.

@@ -40,6 +40,10 @@ type Options struct {
 	EveryWorkload bool
 	// AsItIs also plans workloads that are violated without a fault.
 	AsItIs bool
+	// Cache is the folder that [CacheDir] returns. Default: nothing is kept.
+	Cache string
+	// Fresh makes the plan even if the cache has it.
+	Fresh bool
 }
 
 // Paths are the words of --path: what the client does when a fault happens.

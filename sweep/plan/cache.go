@@ -1,0 +1,81 @@
+package plan
+
+import (
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/foreign"
+	"github.com/shimquake/shimquake/harness/runner"
+)
+
+// CacheDir returns the folder of what was found out about a containerd on this machine:
+// its plans. It is named after the binaries and
+// the kernel, and not after the build of shimquake.
+func CacheDir(ctx context.Context, subject string) (string, error) {
+	cache, err := containerd.CacheDir()
+	if err != nil {
+		return "", err
+	}
+	_, digest, err := Identify(ctx, subject)
+	machine := runner.ThisMachine()
+	return filepath.Join(cache, "subjects", fmt.Sprintf("%s-%s-%s", digest, machine.Kernel, machine.Cgroups)), err
+}
+
+// source is the source of this package, of which a plan is a function.
+//
+//go:embed *.go
+var source embed.FS
+
+// Key returns a digest of what a plan is made from: the options, this package, and the
+// workloads with the scripts that other packages have.
+func (o Options) Key() string {
+	h := sha256.New()
+	files, _ := source.ReadDir(".") // an embedded folder can be read
+	for _, f := range files {
+		if text, _ := source.ReadFile(f.Name()); !strings.HasSuffix(f.Name(), "_test.go") {
+			h.Write(text)
+		}
+	}
+	for _, w := range workloads {
+		text, _ := json.Marshal(w.Workload) // it is written to histories, too
+		h.Write(text)
+	}
+	h.Write([]byte(o.String()))
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// planFile returns the name of the plan in the cache.
+func (o Options) planFile() string { return filepath.Join(o.Cache, "plan-"+o.Key()+".json") }
+
+// cached returns the plan of an earlier run.
+func (o Options) cached() (p Plan, ok bool) {
+	if o.Cache == "" || o.Fresh {
+		return p, false
+	}
+	p, err := Read(o.planFile())
+	p.Containerd = o.Containerd // the same binaries may have another name now
+	return p.WithDigest(), err == nil
+}
+
+// keep writes a file of the cache, if there is one.
+func (o Options) keep(file string, data []byte) error {
+	if o.Cache == "" {
+		return nil
+	}
+	err := os.MkdirAll(filepath.Dir(file), 0o755)
+	if err == nil {
+		err = foreign.WriteFile(file, data, 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("write the cache: %w", err)
+	}
+	return nil
+}
