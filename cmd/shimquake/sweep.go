@@ -58,7 +58,8 @@ func sweepCommand() *cobra.Command {
 		Short: "Run every point with every action, and report the findings",
 		Long: `Sweep first runs cases without a fault and, without --points and --plan-only, all scripts of three
 steps. They must hold. Then it traces the workloads and runs a case for each point that they pass and
-each action. It groups the findings into clusters. For the same binaries, a machine traces only once (--fresh: again).
+each action. It groups the findings into clusters. For the same binaries, a machine runs the cases without
+a fault, and traces, only once (--fresh: again).
 
 A finding is known if it is gone on the same containerd with the fix of a bug, and nothing else changed: sweep
 runs its cases there. A bug without a fix explains findings by the places that the catalogue has for it. Of a
@@ -117,7 +118,7 @@ func (f *sweepFlags) planning() *pflag.FlagSet {
 	return fl
 }
 
-const freshHelp = "make the plan even if this machine did so before"
+const freshHelp = "make the plan, and run the cases without a fault, even if this machine did so before"
 
 // cutting returns the flags that also select the cases of a sweep's report.
 func cutting(o *plan.Options) *pflag.FlagSet {

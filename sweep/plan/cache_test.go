@@ -1,10 +1,93 @@
 package plan
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"testing"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/sweep/engine"
 )
+
+// played is a Runner whose runs have the history of a kept run.
+type played struct {
+	engine.Runner
+	verdict harness.Verdict
+	runs    int
+}
+
+func (p *played) Run(_ context.Context, c harness.Case) harness.Verdict {
+	p.runs++
+	v := p.verdict
+	h := *v.History
+	v.Case, h.Case = c, c
+	v.History = &h
+	return v
+}
+
+// A case without a fault runs once. It runs again if its history is damaged or was
+// invalid, if the rules of this build find something in it, or with Fresh.
+func TestFaultlessRunsOnce(t *testing.T) {
+	text, err := os.ReadFile("../../cmd/shimquake/testdata/kept/held.json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := harness.Unpack(bytes.NewReader(text), "held", harness.Part{Len: int64(len(text))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &played{verdict: k.Verdict}
+	p.verdict.History = &k.History
+	o := Options{Cache: t.TempDir()}
+	c := k.History.Case
+	for _, step := range []struct {
+		name   string
+		before func()
+		runs   int
+	}{
+		{"first", func() {}, 1},
+		{"second", func() {}, 0},
+		{"other binaries of the same name", func() { c.Containerd = "src:x" }, 0},
+		{"fresh", func() { o.Fresh = true }, 1},
+		{"after fresh", func() { o.Fresh = false }, 0},
+		{"damaged", func() { damage(t, o.Cache) }, 1},
+		{"another text", func() { c.Workload.Debug = true }, 1},
+		{"invalid", func() { c.Workload.Debug = false; damage(t, o.Cache); p.verdict.Outcome = harness.Invalid }, 1},
+		{"after invalid", func() { p.verdict.Outcome = harness.Held }, 1},
+		{"violated by this build", func() {
+			damage(t, o.Cache)
+			p.verdict.History.Problems = []harness.Problem{{Kind: harness.ByEnd, Text: "interrupted"}}
+		}, 1},
+		{"after that", func() {}, 1},
+	} {
+		step.before()
+		p.runs = 0
+		err := task(t, p, func(task *engine.Task) error {
+			_, err := o.faultless(task, c)
+			return err
+		})
+		if err != nil || p.runs != step.runs {
+			t.Errorf("%s: %d runs, want %d: %v", step.name, p.runs, step.runs, err)
+		}
+	}
+}
+
+// damage cuts all kept histories.
+func damage(t *testing.T, cache string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(cache, "faultless", "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no histories are kept: %v", err)
+	}
+	for _, f := range files {
+		if err := os.Truncate(f, 100); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
 
 // A plan is made once for the same options. Another name of the same binaries is no
 // reason to make it again.

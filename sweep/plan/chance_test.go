@@ -40,7 +40,8 @@ func task(t *testing.T, r engine.Runner, work func(*engine.Task) error) error {
 
 // held checks that the workload holds without a fault, and hitsOf traces it.
 func held(t *testing.T, r engine.Runner, workload string) error {
-	return task(t, r, func(task *engine.Task) error { return CheckFaultless(task, "v2.4.2", workload) })
+	o := Options{Containerd: "v2.4.2"}
+	return task(t, r, func(task *engine.Task) error { return CheckFaultless(task, o, workload) })
 }
 
 func hitsOf(t *testing.T, r engine.Runner, workload string) (hits []Hit, err error) {

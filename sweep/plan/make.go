@@ -37,7 +37,7 @@ func Make(ctx context.Context, e *engine.Engine, o Options) (Plan, error) {
 		if i < len(o.Workloads) {
 			n = traceRuns
 			if !o.AsItIs {
-				runs = append(runs, func(t *engine.Task) error { return CheckFaultless(t, o.Containerd, name) })
+				runs = append(runs, func(t *engine.Task) error { return CheckFaultless(t, o, name) })
 			}
 		}
 		if known {

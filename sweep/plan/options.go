@@ -42,7 +42,7 @@ type Options struct {
 	AsItIs bool
 	// Cache is the folder that [CacheDir] returns. Default: nothing is kept.
 	Cache string
-	// Fresh makes the plan even if the cache has it.
+	// Fresh makes the plan, and runs the cases without a fault, even if the cache has them.
 	Fresh bool
 }
 

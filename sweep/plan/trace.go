@@ -56,16 +56,16 @@ func (e *TraceError) Error() string {
 	return fmt.Sprintf("%s must hold without a fault before a sweep:\n%s", e.Workload, e.Verdict)
 }
 
-// CheckFaultless runs a workload without a fault and without a trace, and returns an
-// error if it does not hold. This run checks more than a traced run, which omits the
-// client's extra calls, because their hits would count.
-func CheckFaultless(t *engine.Task, containerd, name string) error {
+// CheckFaultless runs a workload without a fault and without a trace, unless the cache
+// has such a run. It returns an error if the workload does not hold. This run checks more
+// than a traced run, which omits the client's extra calls: their hits would count.
+func CheckFaultless(t *engine.Task, o Options, name string) error {
 	w, err := workloadNamed(name)
 	if err != nil {
 		return err
 	}
-	c := harness.Case{Name: "plain-" + name, Containerd: containerd, Workload: w.Workload}
-	return holds(t, name, WithKnownFindingsOf(name), func() (harness.Verdict, error) { return t.Run(c) })
+	c := harness.Case{Name: "plain-" + name, Containerd: o.Containerd, Workload: w.Workload}
+	return holds(t, name, WithKnownFindingsOf(name), func() (harness.Verdict, error) { return o.faultless(t, c) })
 }
 
 // holds runs a case without a fault, and returns a *TraceError if it does not hold. A
