@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/bits"
+
+	"github.com/shimquake/shimquake/oracle/rate"
 )
 
 // Params describes a search. Revisions are numbered in their order, from 0; the first and
@@ -28,7 +29,7 @@ type Params struct {
 	// Learn is called with the outcomes at the bad end, and returns how often the bug
 	// shows. It may also choose the bug to search for. By default the outcomes themselves
 	// decide.
-	Learn func(Tally) Odds
+	Learn func(Tally) rate.Odds
 	// Decided is called with each decided revision and the number of open ones. It may be
 	// nil.
 	Decided func(t Trial, open int)
@@ -56,10 +57,9 @@ type Result struct {
 	Last, First int
 	Between     []int
 	Trials      []Trial
-	Odds        Odds    // of the bug at the bad end.
-	Lower       float64 // the lower bound of the odds.
-	Need        int     // the number of held runs of a good revision.
-	Confidence  float64 // that the result is right, if the odds are the same at all bad revisions
+	Odds        rate.Odds // of the bug at the bad end.
+	Need        int       // the number of held runs of a good revision.
+	Confidence  float64   // that the result is right, if the odds are the same at all bad revisions
 }
 
 // ErrEnd reports an end that is not good or bad as it was given.
@@ -110,7 +110,7 @@ func Find(ctx context.Context, p Params) (Result, error) {
 	for i := s.lo + 1; i < s.hi; i++ {
 		a.Between = append(a.Between, i)
 	}
-	a.Confidence = a.confidence(p)
+	a.Confidence = a.confidence()
 	return a, err
 }
 
@@ -135,18 +135,14 @@ func (t Trial) say() string {
 // half of the rest.
 func (p Params) steps() int { return 1 + bits.Len(uint(p.Revisions)) }
 
-// risk is the allowed probability of each of two mistakes: half of what the confidence
-// leaves. Either the odds are below their bound, or the bug is missed at a bad revision.
-func (p Params) risk() float64 { return (1 - p.Confidence) / 2 }
-
-func (a *Result) confidence(p Params) float64 {
+func (a *Result) confidence() float64 {
 	goods := 0
 	for _, t := range a.Trials {
 		if t.Mark == Good {
 			goods++
 		}
 	}
-	return 1 - p.risk() - float64(goods)*math.Pow(1-a.Lower, float64(a.Need))
+	return 1 - float64(goods)*a.Odds.AllHold(a.Need)
 }
 
 // measure runs the bad end until it is known well enough how often the bug shows. From
@@ -169,8 +165,7 @@ func (p Params) measure(ctx context.Context, bad int, a *Result) (Trial, error) 
 			t.Tally.Runs(), t.Tally)
 	}
 	t.Mark = Bad
-	a.Lower = a.Odds.Lower(p.risk())
-	a.Need = runsNeeded(a.Lower, p.risk()/float64(p.steps()))
+	a.Need = a.Odds.Needed((1 - p.Confidence) / float64(p.steps()))
 	return t, nil
 }
 

@@ -198,33 +198,3 @@ func TestDecide(t *testing.T) {
 		}
 	}
 }
-
-// The bounds are from the tables of Clopper and Pearson.
-func TestLower(t *testing.T) {
-	for _, tt := range []struct {
-		odds  Odds
-		alpha float64
-		want  float64
-	}{
-		{Odds{10, 10}, 0.05, 0.7411}, {Odds{1, 10}, 0.05, 0.0051}, {Odds{5, 10}, 0.025, 0.1871},
-		{Odds{12, 12}, 0.005, 0.6431}, {Odds{0, 10}, 0.05, 0},
-	} {
-		if got := tt.odds.Lower(tt.alpha); math.Abs(got-tt.want) > 0.0001 {
-			t.Errorf("%+v at %v: %.4f, want %.4f", tt.odds, tt.alpha, got, tt.want)
-		}
-	}
-}
-
-func TestRunsNeeded(t *testing.T) {
-	for _, tt := range []struct {
-		p, miss float64
-		want    int
-	}{{1, 0.01, 1}, {0.5, 0.01, 7}, {0.9, 0.01, 2}, {0.1, 0.01, 44}} {
-		if got := runsNeeded(tt.p, tt.miss); got != tt.want {
-			t.Errorf("%v, %v: %d, want %d", tt.p, tt.miss, got, tt.want)
-		}
-	}
-	if got := Shows(7, 0.99); math.Abs(got-0.482) > 0.001 {
-		t.Errorf("7 runs show %v at 0.99", got)
-	}
-}

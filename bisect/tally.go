@@ -3,6 +3,8 @@ package bisect
 import (
 	"fmt"
 	"strings"
+
+	"github.com/shimquake/shimquake/oracle/rate"
 )
 
 // Outcome is the result of one run.
@@ -28,7 +30,7 @@ func (t Tally) Runs() (n int) {
 }
 
 // Odds returns how often the bug has shown in the valid runs.
-func (t Tally) Odds() Odds { return Odds{Shown: t[Bug], Runs: t.Runs() - t[Invalid]} }
+func (t Tally) Odds() rate.Odds { return rate.Odds{Shown: t[Bug], Runs: t.Runs() - t[Invalid]} }
 
 // String formats the counts: "7 of 8 runs held, 1 invalid".
 func (t Tally) String() string {

@@ -8,6 +8,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/affected"
 	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/rate"
 	"github.com/shimquake/shimquake/oracle/residue"
 )
 
@@ -51,7 +52,7 @@ type Bug struct {
 	Verified Verified `yaml:"verified"`
 	// Odds is how many runs of the case showed the bug on the newest release with it: "19
 	// of 20". A bug with a case needs it.
-	Odds Odds `yaml:"odds,omitempty"`
+	Odds rate.Odds `yaml:"odds,omitempty"`
 	// Until is a workaround for operators.
 	Until string `yaml:"until,omitempty"`
 	// Takes are the conditions on a node without which the bug does not occur, such as

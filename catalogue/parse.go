@@ -168,7 +168,7 @@ func (p bugParser) shown(b Bug) (errs []error) {
 		add("verified", "the evidence `ran` needs a case: add one to `cases`, or name other evidence")
 	case len(b.Cases) == 0 && b.Tried == "" && b.Residue == nil:
 		add("id", "a bug without a case needs `tried`, which describes the attempts to reproduce it")
-	case len(b.Cases) > 0 && b.Odds.Of == 0:
+	case len(b.Cases) > 0 && b.Odds.Runs == 0:
 		add("cases[0]", "`odds` is missing: count how many runs show the bug (shimquake run --count 20), as in 19 of 20")
 	case len(b.Cases) > 0 && len(b.Takes) > 0:
 		add("takes", "remove `takes`, because the case has the conditions")

@@ -57,30 +57,3 @@ func (t Thread) URL() string {
 	}
 	return "https://github.com/" + repo + "/commit/" + number
 }
-
-// Odds is how many runs of a case showed its bug: "19 of 20".
-type Odds struct{ Shown, Of int }
-
-// UnmarshalYAML is for the YAML library.
-func (o *Odds) UnmarshalYAML(unmarshal func(any) error) error {
-	var text string
-	if err := unmarshal(&text); err != nil {
-		return err
-	}
-	n, err := fmt.Sscanf(text, "%d of %d", &o.Shown, &o.Of)
-	if err != nil || n != 2 || o.String() != text || o.Shown < 1 || o.Shown > o.Of {
-		return fmt.Errorf("odds %q: expected 1 of 20 to 20 of 20", text)
-	}
-	return nil
-}
-
-// Sure reports whether every run showed the bug.
-func (o Odds) Sure() bool { return o.Of > 0 && o.Shown == o.Of }
-
-// String returns the text form, or "" for no runs.
-func (o Odds) String() string {
-	if o.Of == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d of %d", o.Shown, o.Of)
-}

@@ -267,8 +267,8 @@ func evidence(x catalogue.Bug) string {
 			catalogue.Read:     "the cause was checked in containerd's source",
 			catalogue.Reported: "an upstream issue reports it",
 		}[w]
-		if o := x.Odds; w == catalogue.Ran && o.Of > 0 && len(x.Cases) > 0 {
-			text = fmt.Sprintf("%d of %d runs of `%s` showed it on %s", o.Shown, o.Of, x.Cases[0].Name, bad)
+		if o := x.Odds; w == catalogue.Ran && o.Runs > 0 && len(x.Cases) > 0 {
+			text = fmt.Sprintf("%s runs of `%s` showed it on %s", o, x.Cases[0].Name, bad)
 		}
 		ways = append(ways, text)
 	}

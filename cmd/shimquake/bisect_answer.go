@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/bisect"
+	"github.com/shimquake/shimquake/oracle/rate"
 	"github.com/shimquake/shimquake/quote"
 )
 
@@ -22,8 +23,7 @@ type bisectAnswer struct {
 	Last       string        `json:"last"`
 	Between    []string      `json:"between,omitempty"`
 	By         []string      `json:"by"`         // The findings that count as the bug.
-	Odds       bisect.Odds   `json:"odds"`       // The odds of the bug at the bad end.
-	AtLeast    float64       `json:"atLeast"`    // The lower bound of Odds.
+	Odds       rate.Odds     `json:"odds"`       // The odds of the bug at the bad end.
 	Need       int           `json:"need"`       // The number of runs that must hold at a good revision.
 	Asked      float64       `json:"asked"`      // The required confidence.
 	Confidence float64       `json:"confidence"` // The confidence of the result.
@@ -47,7 +47,7 @@ func (t *trials) answer(a bisect.Result, took time.Duration) bisectAnswer {
 	names := t.row.names
 	out := bisectAnswer{
 		Case: t.c.Name, Is: "first bad", First: names[a.First], Last: names[a.Last], Revisions: len(names),
-		Odds: a.Odds, AtLeast: a.Lower, Need: a.Need, Asked: t.flags.confidence, Confidence: a.Confidence,
+		Odds: a.Odds, Need: a.Need, Asked: t.flags.confidence, Confidence: a.Confidence,
 		Note: t.row.note, Took: took,
 	}
 	if t.row.oldIsBad {
@@ -99,8 +99,7 @@ func (a bisectAnswer) String() string {
 		w.Line("  %-4s  %s: %s", t.Mark, t.Revision, says)
 	}
 	w.Line("ran %d of %d revisions, %d runs, in %s", tried, a.Revisions, a.Runs, a.Took.Round(time.Second))
-	w.Line("the bad end had the bug in %d of %d runs: its odds are at least %.0f %%; a good revision held %d times",
-		a.Odds.Shown, a.Odds.Runs, 100*a.AtLeast, a.Need)
+	w.Line("the bad end had the bug in %s runs; a good revision held %d times", a.Odds, a.Need)
 	w.Line("confidence: %s, if the odds are the same in the whole range", percent(a.Confidence))
 	if a.Note != "" {
 		w.Line("%s", a.Note)

@@ -60,7 +60,7 @@ func (f *bisectFlags) tryHere(ctx context.Context, word string, out io.Writer) e
 		return statusError{status: gitSkip}
 	}
 	fmt.Fprintf(out, "confidence: %s for a bug with odds of at least %.0f %%; more --runs find rarer bugs\n",
-		percent(f.confidence), 100*bisect.Shows(tally[bisect.Held], f.confidence))
+		percent(f.confidence), 100*tally.Odds().AtMost(f.confidence))
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/shimquake/shimquake/bisect"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/rate"
 )
 
 func TestBisectFlags(t *testing.T) {
@@ -99,7 +100,7 @@ func TestLearn(t *testing.T) {
 		violated("shim task=none"), {Outcome: harness.Held}, {Outcome: harness.Invalid}}
 	tr := trials{measured: runs}
 	odds := tr.learn(bisect.Tally{bisect.Bug: 4, bisect.Held: 1, bisect.Invalid: 1})
-	if len(tr.by) != 1 || tr.by[0].String() != "shim task=none" || odds != (bisect.Odds{Shown: 3, Runs: 5}) {
+	if len(tr.by) != 1 || tr.by[0].String() != "shim task=none" || odds != (rate.Odds{Shown: 3, Runs: 5}) {
 		t.Errorf("looks for %v, odds %+v", tr.by, odds)
 	}
 }
@@ -121,7 +122,7 @@ func TestBisectAnswer(t *testing.T) {
 	}
 	a := tr.answer(bisect.Result{
 		Last: 0, First: 2, Between: []int{1},
-		Odds: bisect.Odds{Shown: 12, Runs: 12}, Lower: 0.643, Need: 8, Confidence: 0.99456,
+		Odds: rate.Odds{Shown: 12, Runs: 12}, Need: 8, Confidence: 0.99456,
 		Trials: []bisect.Trial{{Rev: 0, Mark: bisect.Bad, Tally: bisect.Tally{bisect.Bug: 12}},
 			{Rev: 3, Mark: bisect.Good, Tally: bisect.Tally{bisect.Held: 8, bisect.Invalid: 1}},
 			{Rev: 1, Mark: bisect.Skip, Why: errors.New("no such release\nmore")}},
@@ -132,7 +133,7 @@ the bug: shim
   good  v1.7.5: 8 of 9 runs held, 1 invalid
   skip  v1.7.3: no such release
 ran 2 of 4 revisions, 21 runs, in 1m30s
-the bad end had the bug in 12 of 12 runs: its odds are at least 64 %; a good revision held 8 times
+the bad end had the bug in 12 of 12 runs; a good revision held 8 times
 confidence: 99.45 %, if the odds are the same in the whole range
 a note
 `

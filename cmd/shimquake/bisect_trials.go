@@ -15,6 +15,7 @@ import (
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/oracle/compare"
 	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/rate"
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/quote"
 	"github.com/shimquake/shimquake/spelling"
@@ -125,7 +126,7 @@ func shows(v harness.Verdict, by []finding.Match) bool {
 
 // learn returns the odds of the bug at the bad end. If the findings of the bug are not
 // known, it first chooses the findings that the most violated runs share.
-func (t *trials) learn(tally bisect.Tally) bisect.Odds {
+func (t *trials) learn(tally bisect.Tally) rate.Odds {
 	if t.by != nil || tally[bisect.Bug] == 0 {
 		return tally.Odds()
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/rate"
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/journal"
@@ -63,9 +64,9 @@ type Row struct {
 
 // Case is a case of a row, and how many runs on each side show the row's findings.
 type Case struct {
-	Spec int   `json:"case"` // index in the plan
-	A    Count `json:"a"`
-	B    Count `json:"b"`
+	Spec int       `json:"case"` // index in the plan
+	A    rate.Odds `json:"a"`
+	B    rate.Odds `json:"b"`
 
 	lost bool // a further run was invalid
 }
@@ -157,8 +158,8 @@ func (c Comparison) group(all map[int]*runs) []Row {
 		spec := c.Plan.Specs[i]
 		for _, left := range of(mine.Found) {
 			r := Row{Left: left, When: triage.When(spec), Place: spec.Last().Place(), On: on}
-			k := Case{Spec: i, A: Count{Runs: 1}, B: Count{Runs: 1}}
-			*k.of(on) = Count{1, 1}
+			k := Case{Spec: i, A: rate.Odds{Runs: 1}, B: rate.Odds{Runs: 1}}
+			*k.of(on) = rate.Odds{Shown: 1, Runs: 1}
 			if i >= c.Shared {
 				k.A.Runs = 0
 				r.Kind, r.OnlyB = Opened, true
@@ -224,7 +225,7 @@ func shows(left []triage.Signature, found []finding.Finding) bool {
 }
 
 // of returns the count of a side.
-func (k *Case) of(side string) *Count {
+func (k *Case) of(side string) *rate.Odds {
 	if side == "A" {
 		return &k.A
 	}
@@ -244,7 +245,7 @@ func other(side string) string {
 func (r Row) chance() float64 {
 	p := 1.0
 	for _, k := range r.Cases {
-		p *= k.of(r.On).allHold(k.of(other(r.On)).Runs)
+		p *= k.of(r.On).AllHold(k.of(other(r.On)).Runs)
 	}
 	return p
 }
@@ -260,7 +261,7 @@ func (r *Row) count(all map[int]*runs) (same Row) {
 	for _, k := range cases {
 		for _, on := range []string{"A", "B"} {
 			n := k.of(on)
-			*n = Count{}
+			*n = rate.Odds{}
 			for _, res := range all[k.Spec].of(on) {
 				if res.Outcome == harness.Invalid {
 					k.lost = true
@@ -300,8 +301,8 @@ func (c Comparison) decide(r *Row, alpha float64) {
 	}
 	k := usable[0]
 	held := k.of(other(r.On)).Runs
-	rest := alpha / math.Max(r.Chance, alpha) * k.of(r.On).allHold(held)
-	r.Needed = max(k.of(r.On).needed(rest)-held, 1)
+	rest := alpha / math.Max(r.Chance, alpha) * k.of(r.On).AllHold(held)
+	r.Needed = max(k.of(r.On).Needed(rest)-held, 1)
 	if further >= c.Most || further >= fewRuns && further+r.Needed > c.Most {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle/rate"
 	"github.com/shimquake/shimquake/quote"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
@@ -94,9 +95,10 @@ func (r Row) says() string {
 
 // counts describes the runs of a row.
 func (r Row) counts() string {
-	var a, b Count
+	var a, b rate.Odds
 	for _, k := range r.Cases {
-		a, b = Count{a.Shown + k.A.Shown, a.Runs + k.A.Runs}, Count{b.Shown + k.B.Shown, b.Runs + k.B.Runs}
+		a.Shown, a.Runs = a.Shown+k.A.Shown, a.Runs+k.A.Runs
+		b.Shown, b.Runs = b.Shown+k.B.Shown, b.Runs+k.B.Runs
 	}
 	return fmt.Sprintf("%d cases; A %s, B %s runs", len(r.Cases), a, b)
 }

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -121,20 +120,18 @@ func (w work) digest() string {
 	return hex.EncodeToString(sum[:])[:12]
 }
 
-// surely is the probability with which a race must show in at least one run of a cell.
-const surely = 0.99
+// chance is the allowed probability that a race shows in no run of a cell.
+const chance = 0.01
 
 // maxRuns is the largest number of runs of a cell, for a rare race.
 const maxRuns = 12
 
 // runs returns the number of a cell's runs. It is 1 for a bug that always shows.
 func (w work) runs() int {
-	o := w.bug.Odds
-	if o.Sure() {
+	if w.bug.Odds.Sure() {
 		return 1
 	}
-	miss := 1 - float64(o.Shown)/float64(o.Of)
-	return min(max(int(math.Ceil(math.Log(1-surely)/math.Log(miss))), 1), maxRuns)
+	return min(w.bug.Odds.Needed(chance), maxRuns)
 }
 
 // judge returns the result of one run.

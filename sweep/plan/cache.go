@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/shimquake/shimquake/catalogue"
-	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
