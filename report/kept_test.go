@@ -9,14 +9,9 @@ import (
 	"testing"
 
 	"github.com/shimquake/shimquake/catalogue"
-	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/report"
-	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/matrix"
-	"github.com/shimquake/shimquake/sweep/plan"
-	"github.com/shimquake/shimquake/sweep/random"
-	"github.com/shimquake/shimquake/sweep/triage"
 )
 
 // keptIn keeps verdicts in a folder.
@@ -197,38 +192,5 @@ func TestReportWithoutItsHistories(t *testing.T) {
 	if err := report.Write(t.TempDir(), report.Matrix(table, nil, dir)); !errors.Is(err, harness.ErrNoHistory) &&
 		(err == nil || !strings.Contains(err.Error(), "cut off")) {
 		t.Errorf("a part of a history: %v", err)
-	}
-}
-
-func TestRandomReport(t *testing.T) {
-	dir := t.TempDir()
-	parts := keptIn(t, dir, leaked("one"), ran("two"))
-	spec := plan.Spec{
-		Workload: "task",
-		Faults: []plan.Fault{{Point: failpoints.MustPoint("rpc:shim:Task.Shutdown:entry"), Nth: 1,
-			Action: "error(injected)", Path: "delete"}},
-	}
-	draws := []random.Draw{
-		{Seed: 17, Spec: spec, Result: journal.Result{I: 0, Outcome: harness.Violated, History: parts[0]}},
-		{Seed: 18, Spec: spec, Result: journal.Result{I: 1, Outcome: harness.Held, History: parts[1]}},
-		{Seed: 19, Spec: spec, Result: journal.Result{I: 2, Outcome: harness.Invalid}},
-	}
-	rep := random.Report{
-		Report:     triage.Report{Version: "v2.3.7"},
-		Drawn:      3,
-		NotReached: 1,
-		Replay:     "shimquake sweep --seed SEED",
-		Plan:       plan.Plan{Specs: []plan.Spec{spec, spec, spec}},
-	}
-	d := report.Random(rep, draws, nil, dir)
-	if !strings.Contains(d.Says[0], "3 plans drawn; in 2 each fault happened. "+
-		"Plans with a fault that was not reached, which show nothing: 1.") ||
-		!strings.Contains(d.Says[1], rep.Replay) {
-		t.Error(d.Says)
-	}
-	results := texts(t, d)[report.ResultsFile]
-	if strings.Count(results, `"type":"case"`) != 2 || !strings.Contains(results, "seed 17: ") ||
-		strings.Contains(results, "seed 19") {
-		t.Error(results)
 	}
 }

@@ -48,7 +48,7 @@ func BenchmarkSweep(b *testing.B) {
 					b.Fatal(err)
 				}
 				begun := time.Now()
-				results, err := Schedule{Engine: e, Head: h, Journal: j}.Run(b.Context())
+				results, err := (&Schedule{Engine: e, Head: h, Journal: j}).Run(b.Context())
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -90,7 +90,7 @@ func (s Schedule) explain(ctx context.Context, on string, cases []int, results [
 	if err != nil {
 		return results, err
 	}
-	s.On, s.Cases, s.Done = on, cases, results
+	s.On, s.Cases, s.Done, s.Draw = on, cases, results, nil
 	w := progress.Begin(ctx, "violated cases on containerd "+on, len(cases), "cases")
 	s.OnResult = func(journal.Result) { w.Step("") }
 	results, err = s.Run(ctx)

@@ -29,9 +29,6 @@ type Minimiser struct {
 	// Once ends all replays as soon as one has shown a new cluster, because the sweep's
 	// exit status is then 1 whatever the others show.
 	Once bool
-	// Origin, if not nil, returns a sentence about a case of the plan, for the file of
-	// its minimised form.
-	Origin func(spec int) string
 
 	reported *progress.Work
 }
@@ -101,10 +98,6 @@ func (m Minimiser) showCase(ctx context.Context, p plan.Plan, c *triage.Cluster,
 	c.Shown = &triage.Shown{Replays: m.Replays}
 	k.Name = name
 	k.About = fmt.Sprintf("%s. Seen at %d points, in %d cases of a sweep.", c.Left[0], c.Points, c.Cases)
-	if m.Origin != nil {
-		c.Shown.Origin = m.Origin(from)
-		k.About += " " + c.Shown.Origin
-	}
 	return m.replay(ctx, k, c.Shown, c.ShownBy)
 }
 

@@ -104,21 +104,17 @@ func TestAClusterIsShown(t *testing.T) {
 		}
 		return v
 	}
-	m := Minimiser{
-		Engine: engine.New(e, 2), Out: out, Replays: 5,
-		Origin: func(i int) string { return "From " + p.Specs[i].Workload + "." },
-	}
+	m := Minimiser{Engine: engine.New(e, 2), Out: out, Replays: 5}
 	if err := m.ShowAll(t.Context(), p, &rep); err != nil {
 		t.Fatal(err)
 	}
 	shown := rep.New[0].Shown
 	text, err := os.ReadFile(shown.File)
-	if err != nil || shown.Replays != 5 || shown.Same != 4 || shown.Origin != "From restart." {
+	if err != nil || shown.Replays != 5 || shown.Same != 4 {
 		t.Fatalf("%+v, %v", shown, err)
 	}
 	c, err := harness.ParseCase(shown.File, text)
-	if err != nil || len(c.Plan) != 1 || c.Workload.Restarts() || len(c.Workload.Containers) != 1 ||
-		!strings.HasSuffix(c.About, "From restart.") {
+	if err != nil || len(c.Plan) != 1 || c.Workload.Restarts() || len(c.Workload.Containers) != 1 {
 		t.Errorf("%s%v", text, err)
 	}
 	rest, err := os.ReadDir(kept)

@@ -65,7 +65,7 @@ func sweptPlan(t *testing.T, making func(context.Context, *engine.Engine) (plan.
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (Schedule{Engine: engine.New(hasty{r}, worlds), Head: h, Journal: j}).Run(t.Context()); err != nil {
+	if _, err := (&Schedule{Engine: engine.New(hasty{r}, worlds), Head: h, Journal: j}).Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := j.Close(); err != nil {

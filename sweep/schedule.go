@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"slices"
 
 	"github.com/shimquake/shimquake/harness"
@@ -26,16 +27,36 @@ type Schedule struct {
 	// runs, too.
 	On    string
 	Cases []int
+	// Draw, if not nil, has further cases. Run adds each one to the plan before it runs.
+	Draw iter.Seq[plan.Spec]
 	// OnResult, if not nil, is called with each result, one at a time.
 	OnResult func(journal.Result)
 }
 
 // Run runs the cases that have no result yet, and returns all results. When ctx ends, it
 // returns the finished ones with [engine.ErrInterrupted].
-func (s Schedule) Run(ctx context.Context) ([]journal.Result, error) {
+func (s *Schedule) Run(ctx context.Context) ([]journal.Result, error) {
 	todo := s.todo()
 	results, evidence := slices.Clone(s.Done), newKeeper(s.Head.Plan, s.Done)
-	err := engine.Each(ctx, s.Engine, slices.Values(todo), s.one, func(t *engine.Task, r journal.Result) error {
+	var failed error // to add a drawn case
+	jobs := func(yield func(job) bool) {
+		for _, i := range todo {
+			if !yield(job{i, s.Head.Plan.Specs[i]}) {
+				return
+			}
+		}
+		if s.Draw == nil {
+			return
+		}
+		for spec := range s.Draw {
+			i := len(s.Head.Plan.Specs)
+			s.Head.Plan.Specs = append(s.Head.Plan.Specs, spec)
+			if failed = s.Journal.AddCase(spec); failed != nil || !yield(job{i, spec}) {
+				return
+			}
+		}
+	}
+	err := engine.Each(ctx, s.Engine, jobs, s.one, func(t *engine.Task, r journal.Result) error {
 		evidence.keep(t, s.Head.Plan.Specs[r.I], &r)
 		if err := s.Journal.Add(&r); err != nil {
 			return err
@@ -46,14 +67,20 @@ func (s Schedule) Run(ctx context.Context) ([]journal.Result, error) {
 		}
 		return nil
 	})
-	if len(results) == len(s.Done)+len(todo) && errors.Is(err, engine.ErrInterrupted) {
+	if s.Draw == nil && len(results) == len(s.Done)+len(todo) && errors.Is(err, engine.ErrInterrupted) {
 		err = nil
 	}
-	return results, err
+	return results, errors.Join(err, failed)
+}
+
+// job is a case to run, with its index in the plan.
+type job struct {
+	i    int
+	spec plan.Spec
 }
 
 // todo returns the cases without a result, spread over the plan.
-func (s Schedule) todo() (todo []int) {
+func (s *Schedule) todo() (todo []int) {
 	done := make(map[int]bool, len(s.Done))
 	for _, r := range s.Done {
 		done[r.I] = done[r.I] || r.On == s.On
@@ -69,10 +96,10 @@ func (s Schedule) todo() (todo []int) {
 	return todo
 }
 
-// one runs a case until its fault has fired, at most Spec.MaxRuns times.
-func (s Schedule) one(t *engine.Task, i int) (journal.Result, error) {
-	spec := s.Head.Plan.Specs[i]
-	c, err := spec.Case(cmp.Or(s.On, s.Head.Plan.Containerd))
+// one runs a case until its fault has fired, at most Spec.MaxRuns times. It does not
+// repeat a random case, because others follow.
+func (s *Schedule) one(t *engine.Task, j job) (journal.Result, error) {
+	c, err := j.spec.Case(cmp.Or(s.On, s.Head.Plan.Containerd))
 	if err != nil {
 		return journal.Result{}, err
 	}
@@ -81,9 +108,9 @@ func (s Schedule) one(t *engine.Task, i int) (journal.Result, error) {
 		if err != nil {
 			return journal.Result{}, err
 		}
-		r, err := journal.ResultOf(i, v)
-		if err != nil && spec.IsCatalogued() { // this machine cannot run this case
-			return journal.Result{I: i, On: s.On, Outcome: harness.Invalid, Why: v.ProblemsText()}, nil
+		r, err := journal.ResultOf(j.i, v)
+		if err != nil && j.spec.IsCatalogued() { // this machine cannot run this case
+			return journal.Result{I: j.i, On: s.On, Outcome: harness.Invalid, Why: v.ProblemsText()}, nil
 		}
 		if err != nil {
 			return r, err
@@ -94,7 +121,7 @@ func (s Schedule) one(t *engine.Task, i int) (journal.Result, error) {
 		if v.History != nil {
 			r.Met = s.Head.Mark(v.History.Functions)
 		}
-		if v.Outcome != harness.Invalid || n == spec.MaxRuns() || !mayFire(v) {
+		if v.Outcome != harness.Invalid || s.Head.Random || n == j.spec.MaxRuns() || !mayFire(v) {
 			return r, r.Keep(v)
 		}
 	}

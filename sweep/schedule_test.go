@@ -81,7 +81,7 @@ func allHeld(harness.Case, int) harness.Verdict { return harness.Verdict{Outcome
 func TestScheduleRunsEachCaseOnce(t *testing.T) {
 	dir, j, h := begun(t, 40, plan.Shard{I: 2, Of: 3})
 	e := &fake{verdict: allHeld}
-	results, err := Schedule{Engine: engine.New(e, 4), Head: h, Journal: j}.Run(t.Context())
+	results, err := (&Schedule{Engine: engine.New(e, 4), Head: h, Journal: j}).Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,11 +97,11 @@ func TestAnEndedSweepContinues(t *testing.T) {
 	defer cancel()
 	e := &fake{verdict: allHeld}
 	n := 0
-	results, err := Schedule{Engine: engine.New(e, 3), Head: h, Journal: j, OnResult: func(journal.Result) {
+	results, err := (&Schedule{Engine: engine.New(e, 3), Head: h, Journal: j, OnResult: func(journal.Result) {
 		if n++; n == 10 {
 			cancel()
 		}
-	}}.Run(ctx)
+	}}).Run(ctx)
 	if !errors.Is(err, engine.ErrInterrupted) || len(results) < 10 || len(results) == 30 {
 		t.Fatalf("%d results, %v", len(results), err)
 	}
@@ -112,7 +112,7 @@ func TestAnEndedSweepContinues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	results, err = Schedule{Engine: engine.New(e, 3), Head: h, Journal: j, Done: done}.Run(t.Context())
+	results, err = (&Schedule{Engine: engine.New(e, 3), Head: h, Journal: j, Done: done}).Run(t.Context())
 	if err != nil || len(results) != 30 {
 		t.Fatalf("%d results, %v", len(results), err)
 	}
@@ -162,7 +162,7 @@ func TestACaseWhoseFaultDoesNotFireIsTriedAgain(t *testing.T) {
 			}
 			return allHeld(k, run)
 		}}
-		results, err := Schedule{Engine: engine.New(e, 1), Head: h, Journal: j}.Run(t.Context())
+		results, err := (&Schedule{Engine: engine.New(e, 1), Head: h, Journal: j}).Run(t.Context())
 		if err != nil || len(results) != 1 || results[0].Outcome != c.outcome || !maps.Equal(e.runs, only(h, c.runs)) {
 			t.Errorf("%s: %+v after %v runs, %v", name, results, e.runs, err)
 		}
@@ -177,7 +177,7 @@ func TestAnUnfitMachineEndsTheSweep(t *testing.T) {
 			Problems: []harness.Problem{{Kind: harness.ByMachine, Text: "not root"}},
 		}
 	}}
-	_, err := Schedule{Engine: engine.New(e, 2), Head: h, Journal: j}.Run(t.Context())
+	_, err := (&Schedule{Engine: engine.New(e, 2), Head: h, Journal: j}).Run(t.Context())
 	if err == nil || errors.Is(err, engine.ErrInterrupted) || !strings.Contains(err.Error(), "not root") {
 		t.Errorf("%v", err)
 	}
@@ -193,7 +193,7 @@ func TestEvidenceOfTheFirstFewIsKept(t *testing.T) {
 		}
 		return harness.Verdict{Outcome: harness.Violated, Findings: leakedShim(), Evidence: dir}
 	}}
-	results, err := Schedule{Engine: engine.New(e, 4), Head: h, Journal: j}.Run(t.Context())
+	results, err := (&Schedule{Engine: engine.New(e, 4), Head: h, Journal: j}).Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,7 +85,7 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// zippedFile visits the histories of a matrix, a repro or random plans.
+// zippedFile visits the histories of a matrix or a repro.
 func zippedFile(name string, visit func(from string, k harness.Kept) error) error {
 	f, err := foreign.Open(name, harness.MaxHistories)
 	if err != nil {

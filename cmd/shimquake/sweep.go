@@ -210,9 +210,6 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	if f.randoms.on {
-		return f.random(ctx, out)
-	}
 	if f.resume != "" {
 		f.out = f.resume
 	}
@@ -223,6 +220,9 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	bar := newSweepProgress(ctx, s)
+	if f.randoms.on {
+		f.randoms.tell(bar.Work)
+	}
 	enc := json.NewEncoder(out)
 	s.OnResult = func(res journal.Result) {
 		spec := s.Head.Plan.Specs[res.I]
@@ -287,12 +287,18 @@ func (f *sweepFlags) open(ctx context.Context, r *runner.Runner, s *sweep.Schedu
 			err = prepare(ctx, r, s.Head.Plan)
 		}
 	} else {
+		if f.randoms.on {
+			f.Options = randomPlans(f.Options)
+		}
 		if err = r.Prepare(ctx, f.Containerd); err != nil {
 			return prepareError(err)
 		}
 		if f.Cache, err = plan.CacheDir(ctx, f.Containerd); err == nil {
 			s.Head.Plan, err = f.make(ctx, s.Engine)
 		}
+	}
+	if err == nil && f.randoms.on {
+		err = f.randoms.draw(s, f.out)
 	}
 	if err != nil {
 		return sweepError(err)
@@ -375,15 +381,8 @@ func (f *sweepFlags) minimiser(e *engine.Engine) sweep.Minimiser {
 	return sweep.Minimiser{Engine: e, Out: f.out, Replays: f.replay}
 }
 
-// reported is a report of a sweep, or of random plans, for a terminal.
-type reported interface {
-	fmt.Stringer
-	JSON(io.Writer) error
-	Status() int
-}
-
 // print prints a report, and returns its exit status as an error.
-func (f *sweepFlags) print(rep reported, out io.Writer, next ...step) (err error) {
+func (f *sweepFlags) print(rep triage.Report, out io.Writer, next ...step) (err error) {
 	if f.json {
 		err = rep.JSON(out)
 	} else {

@@ -2,11 +2,8 @@ package main
 
 import (
 	"cmp"
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -14,14 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shimquake/shimquake/catalogue"
-	"github.com/shimquake/shimquake/foreign"
-	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/progress"
-	"github.com/shimquake/shimquake/report"
-	"github.com/shimquake/shimquake/sweep/engine"
-	"github.com/shimquake/shimquake/sweep/journal"
+	"github.com/shimquake/shimquake/sweep"
 	"github.com/shimquake/shimquake/sweep/plan"
 	"github.com/shimquake/shimquake/sweep/random"
 )
@@ -65,105 +56,41 @@ func randomPlans(o plan.Options) plan.Options {
 	return o
 }
 
-// random draws random plans, runs them and reports the results.
-func (f *sweepFlags) random(ctx context.Context, out io.Writer) (err error) {
-	r := f.runner()
-	e := engine.New(r, f.parallel)
-	base := filepath.Join(f.out, "plan.json")
-	d := &random.Random{
-		Engine: e, Seed: cmp.Or(f.randoms.seed, rand.Uint64()>>16|1), // Short enough to type.
-		For: f.randoms.length, Plans: f.randoms.plans,
+// tell reports when the random plans end.
+func (f *randomFlags) tell(w *progress.Work) {
+	w.SetRemaining(f.plans)
+	if f.length > 0 {
+		w.Until(time.Now().Add(f.length))
 	}
-	if err := os.MkdirAll(f.out, 0o755); err != nil {
-		return fmt.Errorf("random plans: %w", err)
-	}
-	if d.Base, err = f.randomBase(ctx, r, e, base); err != nil {
-		return sweepError(err)
-	}
-	draws, err := foreign.OpenFile(filepath.Join(f.out, "draws.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-	if err != nil {
-		return fmt.Errorf("random plans: %w", err)
-	}
-	defer func() { err = errors.Join(err, draws.Close()) }()
-	histories, err := harness.OpenHistories(filepath.Join(f.out, harness.HistoriesFile))
+}
+
+// draw makes a sweep of random plans. They are drawn from the sweep's plan, which draw
+// keeps in a file: a seed gives the same random plans only with the same points.
+func (f *randomFlags) draw(s *sweep.Schedule, out string) error {
+	base, seed := s.Head.Plan, cmp.Or(f.seed, rand.Uint64()>>16|1) // Short enough to type.
+	draw, err := random.New(base)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, histories.Close()) }()
-	d.Keep = histories.Keep
-	fmt.Fprintf(stderr, "random plans from seed %d and the points of %s\n", d.Seed, base)
-	toFile, toOut := json.NewEncoder(draws), json.NewEncoder(out)
-	d.OnDraw = func(d random.Draw) error {
-		if f.json {
-			if err := progress.Interrupt(ctx, func() error { return toOut.Encode(d) }); err != nil {
-				return err
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return fmt.Errorf("random plans: %w", err)
+	}
+	file := filepath.Join(out, "plan.json")
+	if err := base.Write(file); err != nil {
+		return err
+	}
+	fmt.Fprintf(stderr, "random plans from seed %d and the points of %s\n", seed, file)
+	s.Head.Random = true
+	s.Head.Plan.Options = fmt.Sprintf("--random --seed %d --plans %d --for %s", seed, f.plans, f.length)
+	s.Head.Plan.Specs = nil
+	s.Head.Plan = s.Head.Plan.WithDigest()
+	s.Draw = func(yield func(plan.Spec) bool) {
+		until := time.Now().Add(f.length)
+		for n := uint64(0); f.plans == 0 || n < uint64(f.plans); n++ {
+			if f.length > 0 && time.Now().After(until) || !yield(draw(seed+n)) {
+				return
 			}
 		}
-		return toFile.Encode(d)
 	}
-	drawn, err := d.Run(ctx)
-	if err != nil {
-		return statusError{statusInvalid,
-			fmt.Errorf("%w after %d random plans; they are in %s", err, len(drawn), draws.Name())}
-	}
-	rep, err := random.NewReport(ctx, drawn, d.Base, base, f.minimiser(e), catalogue.Excuses())
-	if err == nil {
-		err = f.writeRandom(ctx, e, rep, drawn)
-	}
-	if err != nil {
-		return statusError{statusInvalid, err}
-	}
-	return f.print(rep, out, afterSweep(rep.Report, d.Base.Containerd, f.out)...)
-}
-
-// writeRandom writes the report's files into the folder of random plans.
-func (f *sweepFlags) writeRandom(ctx context.Context, e *engine.Engine, rep random.Report, drawn []random.Draw) error {
-	results := make([]journal.Result, len(drawn))
-	for i, d := range drawn {
-		results[i] = d.Result
-	}
-	todo, err := violatedWorkloads(rep.Plan, results)
-	if err != nil {
-		return err
-	}
-	without, err := runWithout(ctx, e, todo, f.out)
-	if err != nil {
-		return err
-	}
-	d := report.Random(rep, drawn, without, f.out)
-	d.Made, d.Command = time.Now(), typedCommand()
-	return writeReport(ctx, f.out, d, len(drawn))
-}
-
-// randomBase returns the plan of single faults from which the random plans are drawn. It
-// keeps that plan in a file, because a seed gives the same random plans only with the
-// same points.
-func (f *sweepFlags) randomBase(ctx context.Context, r *runner.Runner, e *engine.Engine, file string) (
-	plan.Plan, error) {
-	if f.plan != "" {
-		p, err := plan.Read(f.plan)
-		if err == nil {
-			err = prepare(ctx, r, p)
-		}
-		if err != nil {
-			return p, err
-		}
-		return p, p.Write(file)
-	}
-	if err := r.Prepare(ctx, f.Containerd); err != nil {
-		return plan.Plan{}, prepareError(err)
-	}
-	o := randomPlans(f.Options)
-	var err error
-	if o.Cache, err = plan.CacheDir(ctx, o.Containerd); err != nil {
-		return plan.Plan{}, err
-	}
-	if err := f.holdPlain(ctx, e, o); err != nil {
-		return plan.Plan{}, err
-	}
-	p, err := plan.Make(ctx, e, o)
-	if err != nil {
-		return p, err
-	}
-	return p, p.Write(file)
+	return nil
 }

@@ -1,7 +1,8 @@
 // Package journal keeps the results of runs. A journal is a file of JSON lines. The first
 // one is a Head. Then follows a Result for each case and for each further run, in the
-// order in which they ended. The runs may be on several containerds. A killed sweep
-// continues its journal. The journals of a plan's shards can be merged.
+// order in which they ended. The runs may be on several containerds. Other lines
+// add cases to the plan. A killed sweep continues its journal. The journals of a plan's
+// shards can be merged.
 package journal
 
 import (
@@ -33,6 +34,9 @@ type Head struct {
 	Functions []string `json:"functions,omitempty"`
 	// Other is the containerd with which the plan's is compared; nil: a sweep.
 	Other *Other `json:"other,omitempty"`
+	// Random is set if the faults of the cases were drawn. A fault that is not reached is
+	// then normal.
+	Random bool `json:"random,omitempty"`
 	// Build identifies the shimquake that ran the sweep: see [BuildID]. Create sets it.
 	Build string `json:"build"`
 }
@@ -54,7 +58,7 @@ type Other struct {
 }
 
 // Mark returns the Met of a run that reached these functions.
-func (h Head) Mark(reached []string) []byte {
+func (h *Head) Mark(reached []string) []byte {
 	if len(h.Functions) == 0 {
 		return nil
 	}
@@ -225,6 +229,14 @@ func (j *Journal) Add(r *Result) error {
 	return j.write(*r)
 }
 
+// AddCase appends a case to the plan.
+func (j *Journal) AddCase(s plan.Spec) error { return j.write(added{Spec: &s}) }
+
+// added is the record of a case that the plan did not have when the sweep began.
+type added struct {
+	Spec *plan.Spec `json:"spec,omitempty"`
+}
+
 func (j *Journal) write(record any) error {
 	if err := j.file.Add(record); err != nil {
 		return fmt.Errorf("write the journal: %w", err)
@@ -285,6 +297,8 @@ type reading struct {
 	head Head
 	all  []Result
 	seen map[int]bool
+	// grown is set if the plan has cases that were added.
+	grown bool
 }
 
 // line parses the n-th line.
@@ -292,9 +306,18 @@ func (r *reading) line(n int, line []byte) error {
 	if r.n = n; n == 1 {
 		return r.head.read(line, r.name+":1")
 	}
-	var res Result
-	err := decode(line, &res)
-	if err == nil {
+	var record struct {
+		added
+		Result
+	}
+	err := decode(line, &record)
+	res := record.Result
+	switch {
+	case err != nil:
+	case record.Spec != nil:
+		r.head.Plan.Specs, r.grown = append(r.head.Plan.Specs, *record.Spec), true
+		return nil
+	default:
 		err = r.head.check(res, r.seen)
 	}
 	if err != nil {
@@ -305,13 +328,17 @@ func (r *reading) line(n int, line []byte) error {
 	return nil
 }
 
-// end returns an error if the journal has no complete record.
+// end checks the plan with its added cases, and that the journal has a complete record.
 func (r *reading) end() error {
 	if r.n == 0 {
 		return fmt.Errorf("%s: its plan is incomplete, because the sweep was killed: "+
 			"run the sweep again in another folder (--out)", r.name)
 	}
-	return nil
+	if !r.grown {
+		return nil
+	}
+	r.head.Plan = r.head.Plan.WithDigest()
+	return r.head.Plan.Check(r.name)
 }
 
 // read parses the first line.

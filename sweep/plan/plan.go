@@ -141,7 +141,13 @@ func Read(file string) (Plan, error) {
 	if err := json.Unmarshal(text, &p); err != nil {
 		return Plan{}, fmt.Errorf("%s is not a plan (make one with --plan-only): %w", quote.Line(file), err)
 	}
-	return p, p.Check(file)
+	if err := p.Check(file); err != nil {
+		return p, err
+	}
+	if len(p.Specs) == 0 {
+		return p, fmt.Errorf("%s: the plan has no cases", file)
+	}
+	return p, nil
 }
 
 // CheckFormat refuses the JSON text of a plan of another format. It accepts text that is
@@ -166,9 +172,6 @@ func (p Plan) Check(file string) error {
 
 // check returns an error about the first case that cannot run.
 func (p Plan) check(file string) error {
-	if len(p.Specs) == 0 {
-		return fmt.Errorf("%s: the plan has no cases", file)
-	}
 	for i, s := range p.Specs {
 		c, err := s.Case(p.Containerd)
 		if err == nil {

@@ -38,10 +38,10 @@ func (s Shard) Count(n int) int {
 	return (n - s.I + s.Of) / s.Of
 }
 
-// Check returns an error if the shard has no case of the plan, because a sweep of no
-// cases would succeed.
+// Check returns an error if the shard has no case of a plan that has some, because a
+// sweep of no cases would succeed.
 func (s Shard) Check(p Plan) error {
-	if s.Count(len(p.Specs)) > 0 {
+	if s.Whole() || s.Count(len(p.Specs)) > 0 {
 		return nil
 	}
 	return fmt.Errorf("shard %s has no case: the plan has only %d; use at most that many shards", s, len(p.Specs))

@@ -1,3 +1,4 @@
+// Package random draws cases with several faults.
 package random
 
 import (
@@ -19,6 +20,18 @@ const maxFaults = 4
 // faults has the single faults of a plan by workload, action and path. Random plans are
 // drawn from them.
 type faults map[string]map[string]map[string][]plan.Fault
+
+// New returns a function that draws a case from a seed, which must not be 0, and from
+// the single faults of a plan. It uses only faults at hits that every trace has. The same
+// seed and the same plan give the same case.
+func New(base plan.Plan) (func(seed uint64) plan.Spec, error) {
+	faults := faultsOf(base)
+	if len(faults) == 0 {
+		return nil, &plan.EmptyError{Filter: "--random", Before: len(base.Specs), Options: base.Options}
+	}
+	generator := faults.specs()
+	return func(seed uint64) plan.Spec { return generator.Example(int(seed)) }, nil
+}
 
 func faultsOf(base plan.Plan) faults {
 	all := faults{}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -20,7 +21,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep"
 	"github.com/shimquake/shimquake/sweep/engine"
+	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
+	"github.com/shimquake/shimquake/sweep/triage"
 )
 
 // basePlan has crash and error at twelve methods in two workloads.
@@ -66,6 +69,7 @@ func leaks(invalid string, words ...string) *engine.Engine {
 		if invalid != "" && strings.Contains(text, invalid) {
 			return harness.Verdict{
 				Outcome:  harness.Invalid,
+				Firings:  []harness.Firing{{Proof: "not reached"}},
 				Problems: []harness.Problem{{Kind: harness.ByMiss, Text: "these faults did not fire: " + invalid}},
 			}
 		}
@@ -81,56 +85,81 @@ func leaks(invalid string, words ...string) *engine.Engine {
 // faked returns an engine whose runs return the verdicts of a function.
 func faked(f func(harness.Case) harness.Verdict) *engine.Engine { return engine.New(fake(f), 3) }
 
-// drawn runs random plans.
-func drawn(t *testing.T, r *Random) []Draw {
+// swept runs n random cases, and returns the head with the drawn plan and the results.
+func swept(t *testing.T, e *engine.Engine, base plan.Plan, seed uint64, n int) (journal.Head, []journal.Result) {
 	t.Helper()
-	reports := 0
-	r.OnDraw = func(Draw) error { reports++; return nil }
-	draws, err := r.Run(t.Context())
-	if err != nil || reports != len(draws) {
-		t.Fatalf("%d draws, %d reported: %v", len(draws), reports, err)
+	draw, err := New(base)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return draws
+	base.Specs = nil
+	h := journal.Head{Plan: base.WithDigest(), Random: true, Shard: plan.Shard{I: 1, Of: 1}}
+	dir := t.TempDir()
+	j, err := journal.Create(dir, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := sweep.Schedule{Engine: e, Head: h, Journal: j, Draw: func(yield func(plan.Spec) bool) {
+		for i := 0; i < n && yield(draw(seed+uint64(i))); i++ {
+		}
+	}}
+	results, err := s.Run(t.Context())
+	if err = errors.Join(err, j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	h, kept, err := journal.Read(dir)
+	if err != nil || len(kept) != n || !reflect.DeepEqual(h.Plan.Specs, s.Head.Plan.Specs) {
+		t.Errorf("%d results, %d cases: %v", len(kept), len(h.Plan.Specs), err)
+	}
+	return h, results
 }
 
-// reported returns the report of draws.
-func reported(t *testing.T, r *Random, draws []Draw, replays int, known ...catalogue.Excuse) Report {
+// reported returns the report of 60 random cases.
+func reported(t *testing.T, e *engine.Engine, replays int, known ...catalogue.Excuse) triage.Report {
 	t.Helper()
-	m := sweep.Minimiser{Engine: r.Engine, Out: t.TempDir(), Replays: replays}
-	rep, err := NewReport(t.Context(), draws, r.Base, "plan.json", m, known)
-	if err != nil {
+	h, results := swept(t, e, basePlan(t), 1, 60)
+	rep := triage.NewReport(h, results, known)
+	m := sweep.Minimiser{Engine: e, Out: t.TempDir(), Replays: replays}
+	if err := m.ShowAll(t.Context(), h.Plan, &rep); err != nil {
 		t.Fatal(err)
 	}
 	return rep
 }
 
-func TestASeedIsAPlan(t *testing.T) {
-	plans := func() (texts []string) {
-		for i, d := range drawn(t, &Random{Engine: leaks("", "none"), Base: basePlan(t), Seed: 40, Plans: 60}) {
-			if strings.Contains(d.Spec.String(), "Kill") || len(d.Spec.Faults) > maxFaults || d.Seed != uint64(40+i) {
-				t.Errorf("the %d-th plan, of seed %d: %s", i, d.Seed, d.Spec)
-			}
-			texts = append(texts, d.Spec.Key())
+func TestASeedIsACase(t *testing.T) {
+	draw, err := New(basePlan(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := New(basePlan(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for seed := uint64(40); seed < 100; seed++ {
+		s := draw(seed)
+		if strings.Contains(s.String(), "Kill") || len(s.Faults) > maxFaults || s.Key() != again(seed).Key() {
+			t.Errorf("seed %d: %s, %s", seed, s, again(seed))
 		}
-		return texts
+		seen[s.Key()] = true
 	}
-	a, b := plans(), plans()
-	if len(a) != 60 || !slices.Equal(a, b) {
-		t.Errorf("%d and %d plans, which must be the same", len(a), len(b))
-	}
-	slices.Sort(a)
-	if n := len(slices.Compact(a)); n < 55 {
-		t.Errorf("only %d different plans of 60", n)
+	if len(seen) < 55 {
+		t.Errorf("only %d different cases of 60", len(seen))
 	}
 }
 
-// The plans have every number of faults, every workload and every action.
+// The cases have every number of faults, every workload and every action.
 func TestDrawsReachEverything(t *testing.T) {
+	draw, err := New(basePlan(t))
+	if err != nil {
+		t.Fatal(err)
+	}
 	seen := map[string]bool{}
-	for _, d := range drawn(t, &Random{Engine: leaks("", "none"), Base: basePlan(t), Seed: 1, Plans: 200}) {
-		seen[fmt.Sprint(len(d.Spec.Faults))] = true
-		seen[d.Spec.Workload] = true
-		for _, f := range d.Spec.Faults {
+	for seed := range uint64(200) {
+		s := draw(seed + 1)
+		seen[fmt.Sprint(len(s.Faults))] = true
+		seen[s.Workload] = true
+		for _, f := range s.Faults {
 			seen[f.Word()], seen[f.Path], seen[f.Point.String()] = true, true, true
 		}
 	}
@@ -146,11 +175,8 @@ func TestDrawsReachEverything(t *testing.T) {
 }
 
 func TestNewFindingsAreMinimised(t *testing.T) {
-	r := &Random{Engine: leaks("", "Task.Delete:entry", "1*crash"), Base: basePlan(t), Seed: 1, Plans: 120}
-	draws := drawn(t, r)
-	rep := reported(t, r, draws, 3)
-	if len(rep.New) != 1 || rep.Drawn != 120 || rep.New[0].Cases < 3 ||
-		rep.Violated != rep.New[0].Cases {
+	rep := reported(t, leaks("", "Task.Delete:entry", "1*crash"), 3)
+	if len(rep.New) != 1 || rep.Executed != 60 || rep.New[0].Cases < 3 || rep.Violated != rep.New[0].Cases {
 		t.Fatalf("all that leak are one cluster:\n%s", rep)
 	}
 	s := rep.New[0].Shown
@@ -159,85 +185,90 @@ func TestNewFindingsAreMinimised(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := harness.ParseCase(s.File, text)
-	if err != nil || len(c.Plan) > 2 || c.Workload.Grouped || s.Same != 3 ||
-		!strings.HasSuffix(c.About, s.Origin) {
+	if err != nil || len(c.Plan) > 2 || c.Workload.Grouped || s.Same != 3 {
 		t.Errorf("one or two faults of task are wanted: %v\n%s", err, text)
-	}
-	from := slices.IndexFunc(draws, func(d Draw) bool {
-		return strings.HasSuffix(s.Origin, fmt.Sprintf("seed %d.", d.Seed))
-	})
-	if from < 0 || !strings.Contains(draws[from].Spec.String(), "Task.Delete:entry") {
-		t.Errorf("%q is another plan", s.Origin)
 	}
 }
 
 func TestKnownFindingsAreNotMinimised(t *testing.T) {
 	known := catalogue.Excuse{ID: "x", Releases: affected.Releases{"2.0": {Bad: "v2.0.0"}},
 		Window: catalogue.Window{Match: finding.MustMatches("shim"), Where: []string{"* *"}}}
-	r := &Random{Engine: leaks("", "Task.Delete"), Base: basePlan(t), Seed: 1, Plans: 60}
-	rep := reported(t, r, drawn(t, r), 3, known)
-	if len(rep.New) != 0 || rep.Known[0].Cases < 5 || rep.Status() != 0 {
+	if rep := reported(t, leaks("", "Task.Delete"), 3, known); len(rep.New) != 0 || rep.Known[0].Cases < 5 ||
+		rep.Status() != 0 {
 		t.Errorf("%s", rep)
 	}
 }
 
-func TestPlansThatWereNotReachedShowNothing(t *testing.T) {
-	r := &Random{Engine: leaks("Task.Start", "nothing"), Base: basePlan(t), Seed: 1, Plans: 40}
-	rep := reported(t, r, drawn(t, r), 3)
-	if rep.NotReached < 5 || rep.Held+rep.Violated+rep.NotReached != 40 || rep.Fired != 40-rep.NotReached {
-		t.Errorf("%d missed:\n%s", rep.NotReached, rep)
-	}
-	want := fmt.Sprintf("%d of 40 plans had a fault that was not reached", rep.NotReached)
-	if !strings.Contains(rep.String(), want) {
-		t.Errorf("%q is not reported:\n%s", want, rep)
+// A fault that is not reached is normal, and its case runs once.
+func TestCasesThatWereNotReachedShowNothing(t *testing.T) {
+	var ran atomic.Int64
+	e := leaks("Task.Start", "nothing")
+	rep := reported(t, faked(func(c harness.Case) harness.Verdict {
+		ran.Add(1)
+		return e.Run(t.Context(), c)
+	}), 3)
+	if rep.Fired < 5 || rep.Fired > 55 || rep.Held != rep.Fired || rep.Status() != 0 || ran.Load() != 60 {
+		t.Errorf("%d runs, status %d:\n%s", ran.Load(), rep.Status(), rep)
 	}
 }
 
 // A violation that is not reproduced is reported as such.
 func TestAViolationThatDoesNotComeAgainIsKept(t *testing.T) {
 	var n atomic.Int64
-	r := &Random{Base: basePlan(t), Seed: 1, Plans: 20, Engine: faked(func(c harness.Case) harness.Verdict {
+	rep := reported(t, faked(func(c harness.Case) harness.Verdict {
 		if n.Add(1) == 5 {
 			return leaks("").Run(t.Context(), c)
 		}
 		return harness.Verdict{Outcome: harness.Held}
-	})}
-	rep := reported(t, r, drawn(t, r), 4)
+	}), 4)
 	if len(rep.New) != 1 || rep.Violated != 1 || rep.New[0].Shown.Same != 0 || rep.Status() != 1 {
 		t.Errorf("%s", rep)
 	}
 }
 
-func TestRandomPlansNeedASeedAndAnEnd(t *testing.T) {
-	for name, r := range map[string]*Random{
-		"no seed": {Plans: 1, Base: basePlan(t)}, "no end": {Seed: 1, Base: basePlan(t)}, "no points": {Seed: 1, Plans: 1},
-	} {
-		if _, err := r.Run(t.Context()); err == nil {
-			t.Errorf("%s: no error", name)
+// A sweep that draws without an end is interrupted, and its journal can be continued.
+func TestDrawsAreInterrupted(t *testing.T) {
+	draw, err := New(basePlan(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	h, dir := journal.Head{Plan: basePlan(t), Random: true}, t.TempDir()
+	j, err := journal.Create(dir, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	s := sweep.Schedule{Engine: leaks("", "none"), Head: h, Journal: j, Draw: func(yield func(plan.Spec) bool) {
+		for seed := uint64(1); yield(draw(seed)); seed++ {
 		}
+	}, OnResult: func(journal.Result) {
+		if n++; n == len(h.Plan.Specs)+10 {
+			cancel()
+		}
+	}}
+	results, err := s.Run(ctx)
+	if !errors.Is(err, engine.ErrInterrupted) || len(results) < n {
+		t.Errorf("%d results, %v", len(results), err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	j, h, done, err := journal.Resume(dir)
+	if err != nil || len(done) != len(results) || len(h.Plan.Specs) != len(s.Head.Plan.Specs) {
+		t.Fatalf("%d results, %d cases: %v", len(done), len(h.Plan.Specs), err)
+	}
+	s = sweep.Schedule{Engine: leaks("", "none"), Head: h, Journal: j, Done: done}
+	results, err = s.Run(t.Context())
+	if err = errors.Join(err, j.Close()); err != nil || len(results) != len(h.Plan.Specs) {
+		t.Errorf("%d results of %d: %v", len(results), len(h.Plan.Specs), err)
 	}
 }
 
-func TestRandomPlansEnd(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	r := &Random{Engine: leaks("", "none"), Base: basePlan(t), Seed: 1, For: time.Hour, OnDraw: func(d Draw) error {
-		if d.Seed == 10 {
-			cancel()
-		}
-		return nil
-	}}
-	if draws, err := r.Run(ctx); !errors.Is(err, engine.ErrInterrupted) || len(draws) < 9 {
-		t.Errorf("%d draws, %v", len(draws), err)
-	}
-	r.Engine = faked(func(harness.Case) harness.Verdict {
-		return harness.Verdict{
-			Outcome:  harness.Invalid,
-			Problems: []harness.Problem{{Kind: harness.ByMachine, Text: "not root"}},
-		}
-	})
-	if _, err := r.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "not root") {
-		t.Errorf("a machine that cannot: %v", err)
+func TestNothingToDrawFrom(t *testing.T) {
+	if _, err := New(plan.Plan{}); !errors.As(err, new(*plan.EmptyError)) {
+		t.Error(err)
 	}
 }
 
@@ -268,11 +299,16 @@ func TestRandomPlansOnTheNewestRelease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &Random{Engine: engine.New(hasty{cases}, 4), Base: base, Seed: 2026, Plans: plans}
-	rep := reported(t, r, drawn(t, r), 1, catalogue.Excuses()...)
+	e := engine.New(hasty{cases}, 4)
+	h, results := swept(t, e, base, 2026, plans)
+	rep := triage.NewReport(h, results, catalogue.Excuses())
+	m := sweep.Minimiser{Engine: e, Out: t.TempDir(), Replays: 1}
+	if err := m.ShowAll(t.Context(), h.Plan, &rep); err != nil {
+		t.Fatal(err)
+	}
 	t.Log(rep)
-	if rep.Drawn != plans || rep.Fired == 0 {
-		t.Errorf("%d plans drawn, %d fired", rep.Drawn, rep.Fired)
+	if rep.Executed != plans || rep.Fired == 0 {
+		t.Errorf("%d cases ran, %d fired", rep.Executed, rep.Fired)
 	}
 	for _, c := range rep.New {
 		text, err := os.ReadFile(c.Shown.File)
@@ -285,7 +321,7 @@ func TestRandomPlansOnTheNewestRelease(t *testing.T) {
 		// Within this one second, a clean-up may still be under way. A leak is one that the
 		// replay shows again.
 		if c.Left[0].Class == finding.ClassShim && c.Shown.Same > 0 {
-			t.Errorf("a shim is left: %s\n%s", c.Shown.Origin, text)
+			t.Errorf("a shim is left:\n%s", text)
 		}
 	}
 }

@@ -49,8 +49,6 @@ type Cluster struct {
 type Shown struct {
 	// File is the case's file, for `shimquake run`.
 	File string `json:"case"`
-	// Origin is a sentence about the case from which it was minimised, or "".
-	Origin string `json:"origin,omitempty"`
 	// Replays is the number of the case's runs. Same is the number of runs that showed
 	// the cluster.
 	Replays int `json:"replays"`
@@ -64,7 +62,7 @@ func (s *Shown) String() string {
 	if s.Same == 0 && s.Replays > 0 {
 		text += fmt.Sprintf(": it occurs in fewer than %.0f %% of its runs (with 95 %% certainty)", 100*s.odds())
 	}
-	return strings.TrimSpace(text + ". " + s.Origin)
+	return text + "."
 }
 
 // odds returns an upper limit of the probability that a run of the case shows the

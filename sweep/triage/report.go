@@ -74,7 +74,10 @@ func NewReport(h journal.Head, results []journal.Result, known []catalogue.Excus
 	}
 	r.Residues = rate.Sum(residues)
 	fresh, seen := split(p, known, results, causes)
-	r.New, r.Known, r.Missed = clusters(p, fresh), seen, missed(p, results)
+	r.New, r.Known = clusters(p, fresh), seen
+	if !h.Random {
+		r.Missed = missed(p, results)
+	}
 	return r
 }
 
