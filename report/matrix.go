@@ -22,9 +22,6 @@ func Matrix(t matrix.Table, without map[string]harness.Verdict, dir string) Data
 		fmt.Sprintf("%s: %d as the catalogue says, %d differ, %d show nothing, %d untested; "+
 			"%d lack the place of the fault.", number(m.cells, "cell"), m.as, m.differ, m.invalid, m.news, m.none),
 	)
-	if text := t.StaleText(); text != "" {
-		d.Says = append(d.Says, text)
-	}
 	if all := len(t.Bugs) * len(t.Releases); m.cells < all {
 		d.Lacks = fmt.Sprintf("%d of %s have not run", all-m.cells, number(all, "cell"))
 	}

@@ -109,7 +109,7 @@ func (s *Schedule) one(t *engine.Task, j job) (journal.Result, error) {
 			return journal.Result{}, err
 		}
 		r, err := journal.ResultOf(j.i, v)
-		if err != nil && j.spec.IsCatalogued() { // this machine cannot run this case
+		if err != nil && j.spec.CaseName() != "" { // this machine cannot run this case
 			return journal.Result{I: j.i, On: s.On, Outcome: harness.Invalid, Why: v.ProblemsText()}, nil
 		}
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/fixtures/containerd"
-	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/quote"
@@ -102,14 +100,6 @@ func (f *matrixFlags) run(ctx context.Context, words []string, out io.Writer) er
 	m := matrix.Matrix{
 		Bugs: bugs, Releases: f.releases, Of: of, Engine: e, Dir: f.out, Runs: f.runs,
 	}
-	if err := os.MkdirAll(f.out, 0o755); err != nil {
-		return fmt.Errorf("matrix: %w", err)
-	}
-	histories, err := harness.OpenHistories(filepath.Join(f.out, harness.HistoriesFile))
-	if err != nil {
-		return err
-	}
-	m.Histories = histories
 	m.OnCell = func(c matrix.Cell) { tellCell(ctx, c) }
 	began := time.Now()
 	t, err := m.Run(ctx)
@@ -117,7 +107,7 @@ func (f *matrixFlags) run(ctx context.Context, words []string, out io.Writer) er
 	if ended {
 		err = nil
 	}
-	if err = errors.Join(err, histories.Close()); err == nil && !ended {
+	if err == nil && !ended {
 		if f.signatures != "" {
 			err = f.record(ctx, t, e)
 		}

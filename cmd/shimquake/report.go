@@ -75,37 +75,22 @@ func writeReport(ctx context.Context, dir string, d report.Data, n int) error {
 // reportOf returns the data for a report of the arguments, and the number of their cases.
 // The arguments are sweeps, a matrix or histories.
 func reportOf(ctx context.Context, words []string, stdin io.Reader) (report.Data, int, error) {
-	sweeps, matrices := 0, 0
-	for _, w := range words {
-		switch {
-		case journal.Has(w):
-			sweeps++
-		case matrix.Has(w):
-			matrices++
-		}
-	}
-	switch {
-	case sweeps+matrices == 0:
+	switch n := len(slices.DeleteFunc(slices.Clone(words), func(w string) bool { return !journal.Has(w) })); n {
+	case 0:
 		return histories(ctx, words, stdin)
-	case sweeps == len(words):
+	case len(words):
 		return swept(words)
-	case matrices == 1 && len(words) == 1:
-		return tabled(words[0])
-	case matrices > 0:
-		return report.Data{}, 0, errors.New("the report of a matrix has no other cases: name only the folder of the matrix")
 	}
-	return report.Data{}, 0, errors.New("sweeps and other histories need two reports: run the command once for each")
+	return report.Data{}, 0, errors.New(
+		"sweeps, a matrix and other histories need a report each: run the command once for each")
 }
 
 // tabled returns the data for a report of a matrix.
-func tabled(dir string) (report.Data, int, error) {
-	t, err := matrix.Read(dir)
-	if err != nil {
-		return report.Data{}, 0, err
-	}
-	without, err := report.SweptWithout(dir)
-	if err != nil {
-		return report.Data{}, 0, err
+func tabled(h journal.Head, results []journal.Result, without map[string]harness.Verdict, dir string) (
+	report.Data, int, error) {
+	t := matrix.TableOf(h, results)
+	if len(t.Cells) == 0 {
+		return report.Data{}, 0, fmt.Errorf("%s: no cell has run: continue with the same `shimquake matrix`", dir)
 	}
 	d := report.Matrix(t, without, dir)
 	d.Made, d.Command = time.Now(), "shimquake matrix --releases "+strings.Join(t.Releases, ",")+" --out "+dir
@@ -176,7 +161,7 @@ func caseOf(n int, v harness.Verdict) report.Case {
 	return c
 }
 
-// swept returns the data for a report of the shards of a sweep.
+// swept returns the data for a report of a matrix, or of the shards of a sweep.
 func swept(dirs []string) (report.Data, int, error) {
 	var h journal.Head
 	var results []journal.Result
@@ -196,6 +181,9 @@ func swept(dirs []string) (report.Data, int, error) {
 			return report.Data{}, 0, err
 		}
 		maps.Copy(without, of)
+	}
+	if h.Matrix {
+		return tabled(h, results, without, dirs[0])
 	}
 	d := report.Sweep(h, triage.NewReport(h, results, catalogue.Excuses(), sweep.Causes(h, results)...), without, dirs...)
 	d.Made = time.Now()

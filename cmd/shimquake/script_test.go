@@ -186,19 +186,12 @@ func tabledHere(dir string, histories []harness.Kept) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	kept, err := harness.OpenHistories(filepath.Join(dir, harness.HistoriesFile))
-	if err != nil {
-		return err
-	}
-	m := matrix.Matrix{Bugs: []catalogue.Bug{b}, Engine: engine.New(played(histories), 1), Dir: dir, Histories: kept}
+	m := matrix.Matrix{Bugs: []catalogue.Bug{b}, Engine: engine.New(played(histories), 1), Dir: dir}
 	for _, k := range histories {
 		m.Releases = append(m.Releases, k.History.Version)
 	}
 	_, err = m.Run(context.Background())
-	return errors.Join(err, kept.Close())
+	return err
 }
 
 // casesOfPages writes the cases that pages show, as files: the name of a case, and .yaml.

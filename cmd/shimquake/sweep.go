@@ -269,7 +269,10 @@ func (f *sweepFlags) open(ctx context.Context, r *runner.Runner, s *sweep.Schedu
 		if s.Journal, s.Head, s.Done, err = journal.Resume(f.resume); err != nil {
 			return err
 		}
-		if err := prepare(ctx, r, s.Head.Plan); err != nil {
+		if err = s.Head.CheckSweep(f.resume); err == nil {
+			err = prepare(ctx, r, s.Head.Plan)
+		}
+		if err != nil {
 			return errors.Join(err, s.Journal.Close())
 		}
 		return nil

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"github.com/shimquake/shimquake/sweep/journal"
@@ -16,7 +18,7 @@ func sweepReportCommand() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, dirs []string) error {
 			h, results, err := journal.Read(dirs[0])
-			if err != nil {
+			if err = errors.Join(err, h.CheckSweep(dirs[0])); err != nil {
 				return err
 			}
 			f.shards = dirs

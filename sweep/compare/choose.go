@@ -72,7 +72,7 @@ func (d Difference) Choose(a journal.Head, results []journal.Result, all bool, s
 		reached := slices.ContainsFunc(d.Functions, func(f string) bool { return a.Reached(r, f) })
 		drawn := random.Float64() < share // for each case, so that a seed draws the same cases
 		switch {
-		case all || len(d.Unwoven) > 0 || !ok || reached || len(r.Met) == 0 || s.IsCatalogued():
+		case all || len(d.Unwoven) > 0 || !ok || reached || len(r.Met) == 0 || s.CaseName() != "":
 		case drawn:
 			sampled++
 		default:

@@ -96,7 +96,7 @@ func eachHistory(dir string, all []Result, visit func(Result, harness.Kept) erro
 }
 
 // judgedHere returns the results by the rules of this build. It judges the results of
-// another build again.
+// another build again. It leaves out those of cases that have changed in the catalogue.
 func judgedHere(dir string, h Head, all []Result) ([]Result, error) {
 	self, err := BuildID()
 	if err != nil || h.Build == self || len(all) == 0 {
@@ -104,10 +104,13 @@ func judgedHere(dir string, h Head, all []Result) ([]Result, error) {
 	}
 	again := make([]Result, 0, len(all))
 	err = eachHistory(dir, all, func(was Result, k harness.Kept) error {
-		r, err := ResultOf(was.I, judge.Judge(k.History, catalogue.Residues()))
+		if !h.Plan.Specs[was.I].Is(k.History.Case) {
+			return nil
+		}
+		r := NewResult(was.I, judge.Judge(k.History, catalogue.Residues()))
 		r.On, r.Tries, r.Met, r.Evidence, r.History = was.On, was.Tries, was.Met, was.Evidence, was.History
 		again = append(again, r)
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s was run by %s: %w; make the report with that build, "+

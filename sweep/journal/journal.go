@@ -37,6 +37,9 @@ type Head struct {
 	// Random is set if the faults of the cases were drawn. A fault that is not reached is
 	// then normal.
 	Random bool `json:"random,omitempty"`
+	// Matrix is set if the cases are those of the catalogue's bugs, and each result is on a
+	// release.
+	Matrix bool `json:"matrix,omitempty"`
 	// Build identifies the shimquake that ran the sweep: see [BuildID]. Create sets it.
 	Build string `json:"build"`
 }
@@ -75,6 +78,14 @@ func (h *Head) Mark(reached []string) []byte {
 func (h Head) Reached(r Result, function string) bool {
 	i, ok := slices.BinarySearch(h.Functions, function)
 	return ok && i/8 < len(r.Met) && r.Met[i/8]&(1<<(i%8)) != 0
+}
+
+// CheckSweep returns an error if the journal in dir is not one of a sweep.
+func (h Head) CheckSweep(dir string) error {
+	if h.Matrix {
+		return fmt.Errorf("%s has a matrix, and no sweep: name it alone, in shimquake matrix or shimquake report", dir)
+	}
+	return nil
 }
 
 // Planned returns the number of the shard's cases that run on the plan's containerd, or

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -47,7 +48,7 @@ func Merge(dirs []string) (Head, []Result, error) {
 	from := map[plan.Shard]string{}
 	for _, dir := range dirs {
 		h, results, err := Read(dir)
-		if err != nil {
+		if err = errors.Join(err, h.CheckSweep(dir)); err != nil {
 			return whole, nil, err
 		}
 		if len(from) == 0 {

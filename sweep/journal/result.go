@@ -63,6 +63,12 @@ func ResultOf(i int, v harness.Verdict) (Result, error) {
 	if v.UnableHere() {
 		return Result{}, fmt.Errorf("this machine cannot run the sweep: %s", v.ProblemsText())
 	}
+	return NewResult(i, v), nil
+}
+
+// NewResult returns the result of a verdict for the case with that index, also if the
+// machine cannot run the case.
+func NewResult(i int, v harness.Verdict) Result {
 	r := Result{
 		I: i, Outcome: v.Outcome, Residues: v.Residues, Evidence: v.Evidence, Millis: v.Took.Milliseconds(),
 		Unfired: v.HasProblem(harness.ByMiss),
@@ -77,7 +83,7 @@ func ResultOf(i int, v harness.Verdict) (Result, error) {
 	}
 	slices.Sort(r.Problems)
 	r.Why, r.Miss = whyNot(v)
-	return r, nil
+	return r
 }
 
 // pathsOf returns the path on which each fault of a verdict's plan fired.

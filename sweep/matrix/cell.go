@@ -3,9 +3,6 @@
 package matrix
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +13,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/compare"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/wording"
+	"github.com/shimquake/shimquake/sweep/journal"
 )
 
 // Seen is the result of a bug's case on a release.
@@ -60,12 +58,13 @@ type Cell struct {
 	// Histories has the places of the runs' histories in the file of Matrix.Histories.
 	Histories []harness.Part `json:"histories,omitempty"`
 	Took      time.Duration  `json:"tookNs"`
-	// Digest covers the bug's cases and findings in the catalogue. If either changes, the
-	// matrix runs the cell again.
-	Digest string `json:"digest"`
-	// Build identifies the shimquake that made the runs, see journal.BuildID.
-	Build string `json:"build"`
 }
+
+// Key identifies a cell of the table.
+type Key struct{ Bug, Release string }
+
+// Key returns the key of the cell.
+func (c Cell) Key() Key { return Key{c.Bug, c.Release} }
 
 // Differs reports whether the catalogue expects another result. It also returns true for
 // a cell without a result if the catalogue calls the release bad: a case must have shown
@@ -88,11 +87,30 @@ func (c Cell) IsNew() bool {
 	return c.Expect == Unknown && (c.Seen == Shown || c.Seen == Held || c.Seen == Other)
 }
 
-// work is a cell to run, with one of the bug's cases.
+// work is a bug on a release, with the runs so far of each of the bug's cases.
 type work struct {
 	bug     catalogue.Bug
-	c       harness.Case
 	release string
+	runs    [][]*journal.Result
+}
+
+// cell returns the result of the runs: those of the first case whose point the release
+// has. If the cell has no runs, its case is the one to run next.
+func (w work) cell() (c Cell) {
+	for i, of := range w.bug.Cases {
+		none := Cell{Bug: w.bug.ID, Case: of.Name, Release: w.release, Expect: Expect(w.bug, w.release)}
+		c = none
+		for _, r := range w.runs[i] {
+			if c.Seen == Invalid { // it showed nothing, and was run again
+				c = none
+			}
+			c.add(w, *r)
+		}
+		if c.Seen != NoPoint {
+			break
+		}
+	}
+	return c
 }
 
 // Expect returns what the catalogue expects of a bug on a release.
@@ -105,52 +123,37 @@ func Expect(b catalogue.Bug, release string) Expected {
 	}[b.StateOf(release)]
 }
 
-// digest returns the Digest of a cell. It does not cover the affected releases, because
-// the matrix compares these with the results.
-func (w work) digest() string {
-	all := slices.Clone(w.bug.Cases)
-	for i := range all {
-		all[i].Bugs, all[i].Containerd = nil, w.release
-	}
-	of := []any{all[0], w.bug.Left, w.bug.May, w.bug.OneOf, w.bug.Beside, w.bug.Odds}
-	for _, c := range all[1:] {
-		of = append(of, c)
-	}
-	sum := sha256.Sum256(fmt.Append(nil, of...))
-	return hex.EncodeToString(sum[:])[:12]
-}
-
 // chance is the allowed probability that a race shows in no run of a cell.
 const chance = 0.01
 
 // maxRuns is the largest number of runs of a cell, for a rare race.
 const maxRuns = 12
 
-// runs returns the number of a cell's runs. It is 1 for a bug that always shows.
-func (w work) runs() int {
+// wanted returns the number of a cell's runs. It is 1 for a bug that always shows.
+func (w work) wanted() int {
 	if w.bug.Odds.Sure() {
 		return 1
 	}
 	return min(w.bug.Odds.Needed(chance), maxRuns)
 }
 
-// judge returns the result of one run.
-func (w work) judge(v harness.Verdict) (Seen, string) {
-	switch v.Outcome {
+// judge returns the result of a run of a case, and the reason.
+func (w work) judge(r journal.Result) (Seen, string) {
+	switch r.Outcome {
 	case harness.Held:
 		return Held, ""
 	case harness.Invalid:
-		if v.HasProblem(harness.ByInput) || w.bug.Releases.Unreached(w.release) && v.HasProblem(harness.ByMiss) {
-			return NoPoint, v.ProblemsText()
+		if slices.Contains(r.Problems, harness.ByInput) || w.bug.Releases.Unreached(w.release) && r.Unfired {
+			return NoPoint, r.Why
 		}
-		return Invalid, v.ProblemsText()
+		return Invalid, r.Why
 	}
-	rest := w.withoutBesides(v.Violations())
+	rest := w.withoutBesides(r.Found)
 	if len(rest) == 0 {
 		return Held, "besides " + strings.Join(w.bug.Beside, ", ")
 	}
 	if len(w.bug.Left) == 0 {
-		return Other, found(v)
+		return Other, found(r.Found)
 	}
 	lacks, besides := catalogue.Differences([]catalogue.Bug{w.bug}, rest)
 	switch {
@@ -197,8 +200,8 @@ func otherwise(lacks, besides []string) string {
 	return strings.Join(says, "; ")
 }
 
-func found(v harness.Verdict) (text string) {
-	for _, f := range v.Violations() {
+func found(all []finding.Finding) (text string) {
+	for _, f := range all {
 		text += wording.Of(f) + "\n"
 	}
 	return text
@@ -206,20 +209,22 @@ func found(v harness.Verdict) (text string) {
 
 // add adds a run to the cell, and keeps the worst result: Other and Invalid replace any
 // result, and Held does not replace Shown.
-func (c *Cell) add(s Seen, why string, v harness.Verdict) {
+func (c *Cell) add(w work, r journal.Result) {
 	order := map[Seen]int{"": 0, Held: 1, Shown: 2, Other: 3, Invalid: 4, NoPoint: 5}
+	seen, why := w.judge(r)
 	c.Runs++
-	if s == Shown {
+	if seen == Shown {
 		c.Shown++
 	}
-	c.Took += v.Took
-	if order[s] > order[c.Seen] {
-		c.Seen, c.Why, c.Evidence = s, why, v.Evidence
+	c.Took += time.Duration(r.Millis) * time.Millisecond
+	c.Histories = append(c.Histories, r.History)
+	if order[seen] > order[c.Seen] {
+		c.Seen, c.Why, c.Evidence = seen, why, r.Evidence
 	}
 }
 
 // done reports that more runs cannot change the result.
-func (c *Cell) done(want int) bool {
+func (c Cell) done(want int) bool {
 	return c.Runs >= want || c.Seen == Other || c.Seen == Invalid || c.Seen == NoPoint ||
 		c.Seen == Shown && c.Expect != Good
 }

@@ -1,66 +1,46 @@
 package matrix
 
 import (
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"golang.org/x/mod/semver"
 
 	"github.com/shimquake/shimquake/catalogue"
-	"github.com/shimquake/shimquake/foreign"
-	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/sweep/lines"
+	"github.com/shimquake/shimquake/sweep/journal"
 )
 
-// maxJournal is the largest size of a journal, in bytes. A cell takes some 500 bytes.
-const maxJournal = 1 << 30
+// runs are the results of a journal, by case and release.
+type runs map[caseOn][]*journal.Result
 
-// Has reports whether a folder has the journal of a matrix.
-func Has(dir string) bool {
-	_, err := os.Lstat(filepath.Join(dir, fileName))
-	return err == nil
+type caseOn struct{ name, release string }
+
+func runsOf(h journal.Head, all []journal.Result) runs {
+	of := runs{}
+	for i, r := range all {
+		key := caseOn{h.Plan.Specs[r.I].CaseName(), r.On}
+		of[key] = append(of[key], &all[i])
+	}
+	return of
 }
 
-// Read returns the table of the journal in dir. The table of an unfinished run lacks some
-// cells. The expectations come from the current catalogue, except for cells whose case
-// has changed since they ran; Old counts these cells. Errors are of type
-// *harness.InputError.
-func Read(dir string) (Table, error) {
-	name := filepath.Join(dir, fileName)
-	f, err := foreign.Open(name, maxJournal)
-	if err != nil {
-		return Table{}, &harness.InputError{File: name, Err: err}
+func (of runs) work(b catalogue.Bug, release string) work {
+	w := work{bug: b, release: release}
+	for _, c := range b.Cases {
+		w.runs = append(w.runs, slices.Clip(of[caseOn{c.Name, release}]))
 	}
-	var all []Cell
-	_, err = lines.Each(name, f, func(n int, line []byte) error {
-		c, err := cellOf(name, n, line)
-		all = append(all, c)
-		return err
-	})
-	if err == nil && len(all) == 0 {
-		err = &harness.InputError{File: name,
-			Err: errors.New("none of its cells has run: continue it with the same `shimquake matrix`")}
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return Table{}, err
-	}
-	return tableOf(all), nil
+	return w
 }
 
-// tableOf sorts the cells by release, the oldest first, and by bug, the worst first. A
-// containerd that is no release (src:DIR) and a bug that the catalogue no longer has come
-// last.
-func tableOf(all []Cell) Table {
-	t := Table{Cells: map[Key]Cell{}}
-	ran := map[string]bool{}
-	for _, c := range all {
-		if !slices.Contains(t.Releases, c.Release) {
-			t.Releases = append(t.Releases, c.Release)
+// TableOf returns the table of a journal, with the releases and the bugs that have run.
+// It sorts the cells by release, the oldest first, and by bug, the worst first. A
+// containerd that is no release (src:DIR) comes last. The table of an unfinished run
+// lacks some cells.
+func TableOf(h journal.Head, all []journal.Result) Table {
+	t, of := Table{Cells: map[Key]Cell{}}, runsOf(h, all)
+	for _, r := range all {
+		if !slices.Contains(t.Releases, r.On) {
+			t.Releases = append(t.Releases, r.On)
 		}
-		ran[c.Bug], t.Cells[c.Key()], t.Build = true, c, c.Build
 	}
 	slices.SortStableFunc(t.Releases, func(a, b string) int {
 		switch isA, isB := semver.IsValid(a), semver.IsValid(b); {
@@ -74,45 +54,15 @@ func tableOf(all []Cell) Table {
 		return 0
 	})
 	for _, b := range catalogue.BySeverity() {
-		if ran[b.ID] {
-			t.Bugs = append(t.Bugs, b)
-			delete(ran, b.ID)
-		}
-	}
-	for _, c := range all {
-		if ran[c.Bug] {
-			t.Bugs = append(t.Bugs, catalogue.Bug{ID: c.Bug})
-			delete(ran, c.Bug)
-		}
-	}
-	t.expectAnew()
-	return t
-}
-
-// expectAnew updates the expectations from the current catalogue.
-func (t *Table) expectAnew() {
-	for _, b := range t.Bugs {
+		n := len(t.Cells)
 		for _, release := range t.Releases {
-			c, ran := t.Cells[Key{b.ID, release}]
-			if !ran {
-				continue
-			}
-			if w := (work{bug: b, release: release}); len(b.Cases) > 0 && w.digest() == c.Digest {
-				c.Expect = Expect(b, release)
+			if c := of.work(b, release).cell(); c.Runs > 0 {
 				t.Cells[c.Key()] = c
-			} else {
-				t.Old++
 			}
 		}
+		if len(t.Cells) > n {
+			t.Bugs = append(t.Bugs, b)
+		}
 	}
-}
-
-// StaleText describes the cells whose case has changed since they ran, or returns "".
-func (t Table) StaleText() string {
-	if t.Old == 0 {
-		return ""
-	}
-	return fmt.Sprintf("the catalogue's cases of %d of %d cells have changed since they ran, "+
-		"and these cells have the expectation of "+
-		"that time: run the matrix again.", t.Old, len(t.Cells))
+	return t
 }

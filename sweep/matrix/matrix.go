@@ -11,6 +11,7 @@ import (
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/journal"
+	"github.com/shimquake/shimquake/sweep/plan"
 )
 
 // Matrix describes a run of a matrix: bugs on releases.
@@ -21,116 +22,150 @@ type Matrix struct {
 	// Default: Releases.
 	Of     map[string][]string
 	Engine *engine.Engine
-	// Dir is the folder of the journal, with which a killed run continues.
+	// Dir is the folder of the journal, with which a killed run continues. The journal's
+	// plan has the cases of bugs, and each of its results is on a release.
 	Dir string
 	// Runs is the number of runs of each cell. With 0, it depends on how often the bug
 	// shows.
 	Runs int
-	// Histories, if not nil, stores the histories of the runs for a report.
-	Histories *harness.Histories
 	// OnCell, if not nil, is called for each cell, first for the cells of an earlier run.
 	OnCell func(Cell)
 }
 
 // Cells returns the number of cells. A bug without a case has no cells.
-func (m Matrix) Cells() int { return len(m.works()) }
+func (m Matrix) Cells() int { return len(m.works(runs{})) }
 
-func (m Matrix) works() (all []work) {
+func (m Matrix) works(of runs) (all []work) {
 	for _, release := range m.Releases { // keeps a release's binaries in the page cache
 		for _, b := range m.Bugs {
 			if len(b.Cases) > 0 && (m.Of == nil || slices.Contains(m.Of[b.ID], release)) {
-				all = append(all, work{bug: b, release: release})
+				all = append(all, of.work(b, release))
 			}
 		}
 	}
 	return all
 }
 
-// Run runs the cells that the journal in Dir lacks. Kept counts the others. If the
+// open opens or creates the journal, and adds the missing cases to its plan. It also
+// returns the index of each case in the plan, by the case's name.
+func (m Matrix) open() (j *journal.Journal, of runs, index map[string]int, err error) {
+	var h journal.Head
+	var all []journal.Result
+	if journal.Has(m.Dir) {
+		j, h, all, err = journal.Resume(m.Dir)
+	} else {
+		h = journal.Head{Plan: plan.Plan{}.WithDigest(), Matrix: true}
+		j, err = journal.Create(m.Dir, h)
+	}
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if !h.Matrix {
+		err = fmt.Errorf("%s has a sweep: choose another folder (--out)", m.Dir)
+	}
+	index = map[string]int{}
+	for i, s := range h.Plan.Specs {
+		index[s.CaseName()] = i
+	}
+	for _, b := range m.Bugs {
+		for _, c := range b.Cases {
+			if _, has := index[c.Name]; !has && err == nil {
+				index[c.Name] = len(index)
+				err = j.AddCase(plan.Catalogued(c))
+			}
+		}
+	}
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, j.Close())
+	}
+	return j, runsOf(h, all), index, nil
+}
+
+// Run runs the cells that lack runs in the journal in Dir. Kept counts the others. If the
 // context ends, Run returns [engine.ErrInterrupted], and the journal has the finished
 // cells.
 func (m Matrix) Run(ctx context.Context) (t Table, err error) {
-	j, done, end, err := open(m.Dir)
+	j, of, index, err := m.open()
 	if err != nil {
 		return t, err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
-	if m.Histories != nil {
-		if err := m.Histories.Cut(end); err != nil {
-			return t, err
+	t = Table{Releases: m.Releases, Bugs: m.Bugs, Of: m.Of, Cells: map[Key]Cell{}}
+	add := func(c Cell) {
+		t.Cells[c.Key()] = c
+		if m.OnCell != nil {
+			m.OnCell(c)
 		}
 	}
-	build, err := journal.BuildID()
-	if err != nil {
-		return t, err
-	}
-	t = Table{Releases: m.Releases, Bugs: m.Bugs, Of: m.Of, Cells: map[Key]Cell{}, Build: build}
 	var left []work
-	for _, w := range m.works() {
-		if c, ok := done[Key{w.bug.ID, w.release}]; ok && c.Digest == w.digest() {
-			c.Expect = Expect(w.bug, w.release)
-			t.Cells[Key{w.bug.ID, w.release}] = c
+	for _, w := range m.works(of) {
+		if c := w.cell(); c.Seen != Invalid && c.done(m.want(w)) {
+			add(c)
 			t.Kept++
-			if m.OnCell != nil {
-				m.OnCell(c)
-			}
 			continue
 		}
 		left = append(left, w)
 	}
 	reported, differ := progress.Begin(ctx, "matrix", len(left), "cells"), 0
 	defer reported.End()
-	return t, engine.Each(ctx, m.Engine, slices.Values(left), m.cell, func(_ *engine.Task, c Cell) error {
-		c.Build = build
-		t.Cells[c.Key()] = c
-		if m.OnCell != nil {
-			m.OnCell(c)
+	type ran struct {
+		work
+		fresh []*journal.Result
+	}
+	return t, engine.Each(ctx, m.Engine, slices.Values(left), func(t *engine.Task, w work) (ran, error) {
+		fresh, err := m.cell(t, w, index)
+		return ran{w, fresh}, err
+	}, func(_ *engine.Task, r ran) error {
+		for _, result := range r.fresh {
+			if err := j.Add(result); err != nil {
+				return err
+			}
 		}
+		c := r.cell()
+		add(c)
 		if c.Differs() {
 			differ++
 		}
 		reported.Step(fmt.Sprintf("%d differ from the catalogue", differ))
-		return j.add(c)
+		return nil
 	})
 }
 
-// cell runs one cell with the first case of the bug whose point the release has.
-func (m Matrix) cell(t *engine.Task, w work) (c Cell, err error) {
-	for _, w.c = range w.bug.Cases {
-		w.c.Containerd = w.release
-		if c, err = m.try(t, w, c); err != nil || c.Seen != NoPoint {
-			break
+// want returns the number of runs of a cell.
+func (m Matrix) want(w work) int {
+	if m.Runs > 0 {
+		return m.Runs
+	}
+	return w.wanted()
+}
+
+// cell adds runs to a cell until its result is known, and returns them. It keeps the
+// evidence of the cell only.
+func (m Matrix) cell(t *engine.Task, w work, index map[string]int) (fresh []*journal.Result, err error) {
+	c := w.cell()
+	for again := c.Seen == Invalid; again || !c.done(m.want(w)); again = false {
+		i := slices.IndexFunc(w.bug.Cases, func(of harness.Case) bool { return of.Name == c.Case })
+		of := w.bug.Cases[i]
+		of.Containerd = w.release
+		v, err := t.Run(of)
+		if err != nil {
+			return nil, err
+		}
+		r := journal.NewResult(index[of.Name], v)
+		r.On = w.release
+		if err := r.Keep(v); err != nil {
+			return nil, err
+		}
+		fresh, w.runs[i] = append(fresh, &r), append(w.runs[i], &r)
+		c = w.cell()
+	}
+	for _, r := range fresh {
+		if r.Evidence != c.Evidence {
+			r.Evidence = ""
 		}
 	}
 	t.Keep(c.Evidence)
-	return c, err
-}
-
-// try runs one case as often as needed. The cell before has the runs and histories of the
-// bug's earlier cases, and try keeps them.
-func (m Matrix) try(t *engine.Task, w work, before Cell) (Cell, error) {
-	c := Cell{Bug: w.bug.ID, Case: w.c.Name, Release: w.release, Expect: Expect(w.bug, w.release), Digest: w.digest(),
-		Took: before.Took, Histories: before.Histories}
-	want := m.Runs
-	if want == 0 {
-		want = w.runs()
-	}
-	for !c.done(want) {
-		v, err := t.Run(w.c)
-		if err != nil {
-			return c, err
-		}
-		s, why := w.judge(v)
-		c.add(s, why, v)
-		if m.Histories != nil {
-			part, err := m.Histories.Keep(v)
-			if err != nil {
-				return c, err
-			}
-			c.Histories = append(c.Histories, part)
-		}
-	}
-	return c, nil
+	return fresh, nil
 }
 
 // String returns the cell as a line for people.

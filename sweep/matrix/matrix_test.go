@@ -13,9 +13,13 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle/affected"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/rate"
 	"github.com/shimquake/shimquake/sweep/engine"
+	"github.com/shimquake/shimquake/sweep/journal"
+	"github.com/shimquake/shimquake/sweep/plan"
 )
 
 // fake replaces a runner.
@@ -47,6 +51,21 @@ var held = harness.Verdict{Outcome: harness.Held}
 
 func problem(kind harness.ProblemKind) harness.Verdict {
 	return harness.Verdict{Outcome: harness.Invalid, Problems: []harness.Problem{{Kind: kind, Text: "why"}}}
+}
+
+// allHeld is an engine whose runs all hold.
+var allHeld = faked(func(harness.Case) harness.Verdict { return held })
+
+// known returns a bug of the catalogue, whose case a journal can name. It leaks a shim on
+// 2.3, and is fixed in 2.4.
+func known(t *testing.T) catalogue.Bug {
+	t.Helper()
+	b, err := catalogue.FindBug("containerd-8981")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Cases, b.Odds = b.Cases[:1], rate.Odds{Shown: 20, Runs: 20}
+	return b
 }
 
 // bug returns a bug that leaks a shim on 2.3, and is fixed in 2.4.
@@ -158,17 +177,7 @@ func TestAnUntestedRelease(t *testing.T) {
 func TestTheNextCaseIsTried(t *testing.T) {
 	b := bug(t, "cases:\n", "cases:\n  - name: first\n    workload: {containers: [{exit: 7}]}\n"+
 		"    plan: [{at: \"rpc:shim:Task.Kill:entry\", do: 1*crash}]\n")
-	kept, err := harness.OpenHistories(filepath.Join(t.TempDir(), harness.HistoriesFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := kept.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	tab := run(t, Matrix{Bugs: []catalogue.Bug{b}, Releases: []string{"v2.3.7"},
-		Histories: kept,
 		Engine: faked(func(k harness.Case) harness.Verdict {
 			if k.Name == "first" {
 				return problem(harness.ByInput)
@@ -176,7 +185,7 @@ func TestTheNextCaseIsTried(t *testing.T) {
 			return left("task=none")
 		})})
 	c := tab.Cells[Key{"b", "v2.3.7"}]
-	if c.Seen != Shown || c.Case != "b" || c.Runs != 1 || len(c.Histories) != 2 {
+	if c.Seen != Shown || c.Case != "b" || c.Runs != 1 || len(c.Histories) != 1 {
 		t.Errorf("%+v", c)
 	}
 }
@@ -219,47 +228,50 @@ func TestARaceRunsMoreThanOnce(t *testing.T) {
 }
 
 func TestResume(t *testing.T) {
-	dir, b := t.TempDir(), bug(t)
+	dir, b := t.TempDir(), known(t)
 	var ran atomic.Int64
 	e := faked(func(k harness.Case) harness.Verdict {
 		ran.Add(1)
 		if k.Containerd == "v2.3.7" {
-			return left("task=none")
+			return left("task=none", "bundle=gone")
 		}
 		return held
 	})
 	m := Matrix{Bugs: []catalogue.Bug{b}, Engine: e, Dir: dir, Releases: []string{"v2.3.7"}}
-	run(t, m)
-	name := filepath.Join(dir, fileName)
-	f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
+	run1 := run(t, m)
+	f, err := os.OpenFile(filepath.Join(dir, "journal.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
 	if err == nil {
-		_, err = f.WriteString(`{"bug":"b","rel`) // a SIGKILL during a write
+		_, err = f.WriteString(`{"case":0,"on":"v2.`) // a SIGKILL during a write
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	m.Releases = []string{"v2.3.7", "v2.4.2"}
-	if tab := run(t, m); ran.Load() != 2 || tab.Kept != 1 || tab.Status() != 0 {
-		t.Errorf("%d runs, %d kept: one each was due", ran.Load(), tab.Kept)
+	if tab := run(t, m); ran.Load() != 2 || tab.Kept != 1 || tab.Status() != 0 || run1.Status() != 0 {
+		t.Errorf("%d runs, %d kept: one each was due\n%s", ran.Load(), tab.Kept, tab)
 	}
-	m.Bugs = []catalogue.Bug{bug(t, "1*crash", "1*panic")}
-	if run(t, m); ran.Load() != 4 {
-		t.Errorf("%d runs: the case has changed, so both cells were due", ran.Load())
+	if m.Runs = 3; run(t, m).Status() != 0 || ran.Load() != 4 {
+		t.Errorf("%d runs: the cell that held lacked two", ran.Load())
 	}
-	m.Bugs = []catalogue.Bug{bug(t, "1*crash", "1*panic", "bad: v2.3.7", "bad: v2.3.6, fixed: v2.3.7")}
-	if tab := run(t, m); ran.Load() != 4 || tab.Status() != 1 {
-		t.Errorf(
-			"%d runs, status %d: what the catalogue expects has changed, and nothing else",
-			ran.Load(),
-			tab.Status(),
-		)
+	m.Bugs[0].Releases = affected.Releases{"2.3": {Bad: "v2.3.6", Fixed: "v2.3.7"}}
+	if tab := run(t, m); ran.Load() != 6 || tab.Status() != 1 {
+		t.Errorf("%d runs, status %d: what the catalogue expects has changed", ran.Load(), tab.Status())
+	}
+	h, all, err := journal.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tab := TableOf(h, all)
+	if len(tab.Bugs) != 1 || strings.Join(tab.Releases, " ") != "v2.3.7 v2.4.2" ||
+		tab.word(b, "v2.3.7") != "bad, shown" || tab.word(b, "v2.4.2") != "ok, held" {
+		t.Errorf("the table of the journal: %s", tab)
 	}
 }
 
 // An invalid cell showed nothing, so the next run tries it again.
 func TestInvalidCellsAreRunAgain(t *testing.T) {
-	dir, b := t.TempDir(), bug(t)
+	dir, b := t.TempDir(), known(t)
 	var ran atomic.Int64
 	m := Matrix{Bugs: []catalogue.Bug{b}, Dir: dir, Releases: []string{"v2.4.2"},
 		Engine: faked(func(harness.Case) harness.Verdict {
@@ -273,24 +285,26 @@ func TestInvalidCellsAreRunAgain(t *testing.T) {
 	}
 }
 
-func TestTwoOfOneFolder(t *testing.T) {
+func TestAFolderOfAnother(t *testing.T) {
 	dir := t.TempDir()
-	j, _, _, err := open(dir)
+	m := Matrix{Bugs: []catalogue.Bug{known(t)}, Dir: dir, Releases: []string{"v2.4.2"}, Engine: allHeld}
+	j, _, _, err := m.open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, _, err := open(dir); err == nil || !strings.Contains(err.Error(), "--out") {
+	if _, err := m.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "--out") {
 		t.Errorf("%v, want what to do", err)
 	}
 	if err := j.Close(); err != nil {
 		t.Error(err)
 	}
-	const text = `{"expected":"ok","seen":"held"}` + "\nnonsense\n"
-	if err := os.WriteFile(filepath.Join(dir, fileName), []byte(text), 0o644); err != nil {
+	m.Dir = t.TempDir()
+	j, err = journal.Create(m.Dir, journal.Head{Plan: plan.Plan{}.WithDigest()})
+	if err = errors.Join(err, j.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, _, err := open(dir); err == nil || !strings.Contains(err.Error(), "matrix.jsonl:2: ") {
-		t.Errorf("%v, want the line", err)
+	if _, err := m.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "has a sweep") {
+		t.Errorf("a sweep's folder: %v", err)
 	}
 }
 
@@ -346,44 +360,31 @@ func TestEachBugOnItsOwnReleases(t *testing.T) {
 	}
 }
 
-func TestAFailedCellEndsTheOthers(t *testing.T) {
-	histories, err := harness.OpenHistories(filepath.Join(t.TempDir(), harness.HistoriesFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ran atomic.Int64
-	m := Matrix{Bugs: []catalogue.Bug{bug(t)}, Dir: t.TempDir(), Histories: histories,
-		Releases: []string{"v1.7.35", "v2.0.14", "v2.1.9", "v2.2.9", "v2.3.7", "v2.4.2"},
-		Engine: engine.New(fake(func(harness.Case) harness.Verdict {
-			if ran.Add(1) == 1 {
-				if err := histories.Close(); err != nil { // no history can be kept any more
-					t.Error(err)
-				}
+// Another build judges the runs again, without those whose case has changed in the
+// catalogue. A matrix is no sweep.
+func TestJournalOfAnotherBuild(t *testing.T) {
+	dir, b := t.TempDir(), known(t)
+	m := Matrix{Bugs: []catalogue.Bug{b}, Dir: dir, Releases: []string{"v2.3.7", "v2.4.2"},
+		Engine: faked(func(k harness.Case) harness.Verdict {
+			if k.Containerd == "v2.3.7" {
+				k.Workload.Settle++
 			}
-			v := held
-			v.History = &harness.History{}
-			return v
-		}), 1)}
-	if _, err := m.Run(t.Context()); err == nil || errors.Is(err, engine.ErrInterrupted) || ran.Load() != 1 {
-		t.Errorf("%d cells ran; %v", ran.Load(), err)
+			return harness.Verdict{Outcome: harness.Held, History: &harness.History{Case: k}}
+		})}
+	run(t, m)
+	name := filepath.Join(dir, "journal.jsonl")
+	text, err := os.ReadFile(name)
+	if err == nil {
+		err = os.WriteFile(name, []byte(strings.Replace(string(text), `"build":"`, `"build":"another `, 1)), 0o644)
 	}
-}
-
-// An incomplete history that a killed matrix has left is removed before the next
-// history is written.
-func TestATornHistoryIsCutOff(t *testing.T) {
-	dir := t.TempDir()
-	name := filepath.Join(dir, harness.HistoriesFile)
-	if err := os.WriteFile(name, []byte("torn"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	histories, err := harness.OpenHistories(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	run(t, Matrix{Bugs: []catalogue.Bug{bug(t)}, Dir: dir, Releases: []string{"v2.4.2"}, Histories: histories,
-		Engine: faked(func(harness.Case) harness.Verdict { return held })})
-	if text, err := os.ReadFile(name); err != nil || strings.Contains(string(text), "torn") {
-		t.Errorf("%q, %v", text, err)
+	_, all, err := journal.Read(dir)
+	if err != nil || len(all) != 1 || all[0].On != "v2.4.2" || all[0].Outcome != harness.Invalid {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if _, _, err := journal.Merge([]string{dir}); err == nil || !strings.Contains(err.Error(), "has a matrix") {
+		t.Errorf("merged: %v", err)
 	}
 }

@@ -22,9 +22,6 @@ type Table struct {
 	Cells map[Key]Cell
 	// Kept counts the cells of an earlier run.
 	Kept int
-	// Old counts the cells of a read table whose cases have changed in the catalogue.
-	Old   int
-	Build string
 }
 
 // Status returns the exit status. It is 1 if a cell differs from the catalogue. It is 3

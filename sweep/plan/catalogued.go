@@ -33,13 +33,26 @@ func Catalogued(c harness.Case) Spec {
 	return s
 }
 
-// IsCatalogued reports whether the spec is a case of the catalogue.
-func (s Spec) IsCatalogued() bool { return strings.HasPrefix(s.Workload, ofCatalogue) }
+// CaseName returns the name of the catalogue's case that the spec is, or "".
+func (s Spec) CaseName() string {
+	if name, ok := strings.CutPrefix(s.Workload, ofCatalogue); ok {
+		return name
+	}
+	return ""
+}
+
+// Is reports whether a case that ran is the spec's. A case of the catalogue may have
+// changed since.
+func (s Spec) Is(ran harness.Case) bool {
+	now, ok, err := s.catalogued()
+	now.Containerd, now.Bugs, ran.Bugs = ran.Containerd, nil, nil
+	return err == nil && (!ok || now.String() == ran.String())
+}
 
 // catalogued returns the case of the catalogue that the spec is, if it is one.
 func (s Spec) catalogued() (c harness.Case, ok bool, err error) {
-	name, ok := strings.CutPrefix(s.Workload, ofCatalogue)
-	if !ok {
+	name := s.CaseName()
+	if name == "" {
 		return c, false, nil
 	}
 	all := catalogue.Cases()

@@ -96,7 +96,7 @@ func (s Spec) String() string {
 // Key returns the same text for cases that do the same. The text omits Unsteady and the
 // paths, because another plan of the same case may have others.
 func (s Spec) Key() string {
-	if s.IsCatalogued() {
+	if s.CaseName() != "" {
 		return s.Workload
 	}
 	last := s.Last()
