@@ -1,23 +1,25 @@
 package bisect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/bits"
+	"strings"
 
 	"github.com/shimquake/shimquake/oracle/rate"
 )
 
-// Params describes a search. Revisions are numbered in their order, from 0; the first and
-// the last are the ends.
+// Params describes a search.
 type Params struct {
-	Revisions int
+	// Names are the names of the revisions in their order. The first and the last are the
+	// ends.
+	Names []string
 	// OldIsBad is set if the first revision is the bad end.
 	OldIsBad bool
-	// Doubtful reports whether it is uncertain that a revision exists. Such revisions are
-	// tried last. Doubtful may be nil.
-	Doubtful func(rev int) bool
+	// Doubtful is set for revisions that may not exist. They are tried last. It may be nil.
+	Doubtful []bool
 	// Confidence is the probability that the result is right, such as 0.99.
 	Confidence float64
 	// Batch is the number of runs in one call of Run.
@@ -27,11 +29,9 @@ type Params struct {
 	// search.
 	Run func(ctx context.Context, rev, runs int) ([]Outcome, error)
 	// Learn is called with the outcomes at the bad end, and returns how often the bug
-	// shows. It may also choose the bug to search for. By default the outcomes themselves
-	// decide.
+	// shows. It may also choose the bug to search for.
 	Learn func(Tally) rate.Odds
-	// Decided is called with each decided revision and the number of open ones. It may be
-	// nil.
+	// Decided is called with each decided revision and the number of open ones.
 	Decided func(t Trial, open int)
 }
 
@@ -44,22 +44,33 @@ func (e *SkipError) Unwrap() error { return e.Err }
 
 // Trial is the result of one revision.
 type Trial struct {
-	Rev   int
-	Mark  Mark
-	Tally Tally
-	Why   error // why it could not be tried
+	Revision string `json:"revision"`
+	Mark     Mark   `json:"mark"`
+	Tally    Tally  `json:"runs"`
+	// Why is the error of a revision that could not be tried.
+	Why string `json:"why,omitempty"`
 }
 
-// Result is the result of a search. Last is the last revision that is like the old end,
-// and First the first one that is like the new end. Between are the unknown revisions
-// between them: the change may be in each of them as well as in First.
+// String returns the runs, or in a line why there were none.
+func (t Trial) String() string {
+	why, _, _ := strings.Cut(t.Why, "\n")
+	return cmp.Or(why, t.Tally.String())
+}
+
+// Result is the result of a search.
 type Result struct {
-	Last, First int
-	Between     []int
-	Trials      []Trial
-	Odds        rate.Odds // of the bug at the bad end.
-	Need        int       // the number of held runs of a good revision.
-	Confidence  float64   // that the result is right, if the odds are the same at all bad revisions
+	// First is the first revision that is like the new end, and Last the last one that is
+	// like the old end. Between are the unknown revisions between them: the change may be
+	// in each of them as well as in First.
+	First   string    `json:"first"`
+	Last    string    `json:"last"`
+	Between []string  `json:"between,omitempty"`
+	Odds    rate.Odds `json:"odds"` // of the bug at the bad end
+	Need    int       `json:"need"` // the number of held runs of a good revision
+	// Confidence is the probability that the result is right, if the odds are the same at
+	// all bad revisions.
+	Confidence float64 `json:"confidence"`
+	Trials     []Trial `json:"trials"`
 }
 
 // ErrEnd reports an end that is not good or bad as it was given.
@@ -74,42 +85,30 @@ const (
 
 // Find searches. Its error matches ErrEnd if an end is not good or bad as it was given.
 func Find(ctx context.Context, p Params) (Result, error) {
-	if p.Doubtful == nil {
-		p.Doubtful = func(int) bool { return false }
-	}
-	if p.Learn == nil {
-		p.Learn = Tally.Odds
-	}
-	if p.Decided == nil {
-		p.Decided = func(Trial, int) {}
-	}
-	good, bad, first := 0, p.Revisions-1, Good
+	good, bad, first := 0, len(p.Names)-1, Good
 	if p.OldIsBad {
 		good, bad, first = bad, good, Bad
 	}
-	s := newSearch(p.Revisions, first, p.Doubtful)
+	s := newSearch(len(p.Names), first, p.Doubtful)
 	var a Result
 	t, err := p.measure(ctx, bad, &a)
 	a.note(p, t, s)
 	if err != nil {
 		return a, err
 	}
-	t, err = p.try(ctx, good, a.Need)
+	t, err = p.Try(ctx, good, a.Need)
 	a.note(p, t, s)
 	if err == nil && t.Mark != Good {
-		err = fmt.Errorf("the good end is %w: %s", ErrEnd, t.say())
+		err = fmt.Errorf("the good end is %w: %s", ErrEnd, t)
 	}
 	for rev, ok := s.next(); ok && err == nil; rev, ok = s.next() {
-		t, err = p.try(ctx, rev, a.Need)
+		t, err = p.Try(ctx, rev, a.Need)
 		if err == nil {
 			s.set(rev, t.Mark)
 			a.note(p, t, s)
 		}
 	}
-	a.Last, a.First = s.lo, s.hi
-	for i := s.lo + 1; i < s.hi; i++ {
-		a.Between = append(a.Between, i)
-	}
+	a.Last, a.Between, a.First = p.Names[s.lo], p.Names[s.lo+1:s.hi], p.Names[s.hi]
 	a.Confidence = a.confidence()
 	return a, err
 }
@@ -123,17 +122,9 @@ func (a *Result) note(p Params, t Trial, s *search) {
 	p.Decided(t, s.open())
 }
 
-// say describes a trial for an error.
-func (t Trial) say() string {
-	if t.Why != nil {
-		return t.Why.Error()
-	}
-	return t.Tally.String()
-}
-
 // steps returns how many revisions can be called good: the good end, and in each step
 // half of the rest.
-func (p Params) steps() int { return 1 + bits.Len(uint(p.Revisions)) }
+func (p Params) steps() int { return 1 + bits.Len(uint(len(p.Names))) }
 
 func (a *Result) confidence() float64 {
 	goods := 0
@@ -148,7 +139,7 @@ func (a *Result) confidence() float64 {
 // measure runs the bad end until it is known well enough how often the bug shows. From
 // this it computes how many runs of a good revision must not show the bug.
 func (p Params) measure(ctx context.Context, bad int, a *Result) (Trial, error) {
-	t := Trial{Rev: bad, Tally: Tally{}}
+	t := Trial{Revision: p.Names[bad], Tally: Tally{}}
 	for t.Tally[Bug] < enoughShown && t.Tally.Runs() < maxMeasured &&
 		(t.Tally[Bug] > 0 || t.Tally[Other]+t.Tally[Invalid] < enoughShown) {
 		outcomes, err := p.Run(ctx, bad, min(p.Batch, enoughShown-t.Tally[Bug]))
@@ -169,14 +160,14 @@ func (p Params) measure(ctx context.Context, bad int, a *Result) (Trial, error) 
 	return t, nil
 }
 
-// try runs a revision until it is decided.
-func (p Params) try(ctx context.Context, rev, need int) (Trial, error) {
-	t := Trial{Rev: rev, Tally: Tally{}}
+// Try runs a revision until it is decided. It is good after so many runs without the bug.
+func (p Params) Try(ctx context.Context, rev, need int) (Trial, error) {
+	t := Trial{Revision: p.Names[rev], Tally: Tally{}}
 	for t.Mark == "" {
 		outcomes, err := p.Run(ctx, rev, max(1, min(p.Batch, t.Tally.missing(need))))
 		var skip *SkipError
 		if errors.As(err, &skip) {
-			t.Mark, t.Why = Skip, skip.Err
+			t.Mark, t.Why = Skip, skip.Error()
 			return t, nil
 		}
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -48,7 +49,21 @@ func (w *world) run(_ context.Context, rev, runs int) ([]Outcome, error) {
 }
 
 func (w *world) params() Params {
-	return Params{Revisions: w.n, OldIsBad: w.oldIsBad, Confidence: 0.99, Batch: 2, Run: w.run}
+	names := make([]string, w.n)
+	for i := range names {
+		names[i] = strconv.Itoa(i)
+	}
+	return Params{Names: names, OldIsBad: w.oldIsBad, Confidence: 0.99, Batch: 2, Run: w.run, Learn: Tally.Odds,
+		Decided: func(Trial, int) {}}
+}
+
+// number returns the number of a revision, which is its name.
+func number(t rapid.TB, name string) int {
+	n, err := strconv.Atoi(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 func newWorld(n, change int, oldIsBad bool, odds float64) *world {
@@ -65,7 +80,7 @@ func TestFindIsExact(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a.First != w.change || a.Last != w.change-1 || len(a.Between) > 0 {
+		if number(t, a.First) != w.change || number(t, a.Last) != w.change-1 || len(a.Between) > 0 {
 			t.Errorf("%+v, want %d", a, w.change)
 		}
 		if most := 2 + int(math.Ceil(math.Log2(float64(n)))); len(w.tried) > most {
@@ -93,16 +108,18 @@ func TestFindWithGaps(t *testing.T) {
 			}
 		}
 		p := w.params()
-		p.Doubtful = func(rev int) bool { return w.skip[rev] != nil }
+		for i := range n {
+			p.Doubtful = append(p.Doubtful, w.skip[i] != nil)
+		}
 		a, err := Find(t.Context(), p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if w.change <= a.Last || w.change > a.First {
-			t.Errorf("the change is %d, the answer %d..%d", w.change, a.Last, a.First)
+		if w.change <= number(t, a.Last) || w.change > number(t, a.First) {
+			t.Errorf("the change is %d, the answer %s..%s", w.change, a.Last, a.First)
 		}
-		for _, i := range a.Between {
-			if w.skip[i] == nil && !w.other[i] {
+		for _, name := range a.Between {
+			if i := number(t, name); w.skip[i] == nil && !w.other[i] {
 				t.Errorf("%d is left open: %+v", i, a)
 			}
 		}
@@ -118,7 +135,7 @@ func TestFindAFlakyBug(t *testing.T) {
 			w := newWorld(34, 1+rng.IntN(33), rng.IntN(2) == 0, odds)
 			w.rng = rng
 			a, err := Find(t.Context(), w.params())
-			if err != nil || a.First != w.change {
+			if err != nil || number(t, a.First) != w.change {
 				wrong++
 			}
 		}

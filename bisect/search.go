@@ -17,12 +17,12 @@ const (
 // search narrows a row of revisions to two neighbours, one good and one bad.
 type search struct {
 	marks    []Mark
-	doubtful func(rev int) bool
+	doubtful []bool
 	lo, hi   int // the last revision like the old end, and the first one like the new end
 }
 
 // newSearch returns a search of n revisions with known ends.
-func newSearch(n int, first Mark, doubtful func(int) bool) *search {
+func newSearch(n int, first Mark, doubtful []bool) *search {
 	s := &search{marks: make([]Mark, n), doubtful: doubtful, hi: n - 1}
 	s.marks[0], s.marks[n-1] = first, other(first)
 	return s
@@ -42,7 +42,7 @@ func (s *search) next() (rev int, ok bool) {
 	for i := s.lo + 1; i < s.hi; i++ {
 		switch {
 		case s.marks[i] != "":
-		case s.doubtful(i):
+		case s.doubtful != nil && s.doubtful[i]:
 			doubtful = append(doubtful, i)
 		default:
 			firm = append(firm, i)

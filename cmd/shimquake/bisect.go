@@ -161,7 +161,7 @@ func (f *bisectFlags) run(ctx context.Context, word string, out io.Writer) (err 
 	t.reported = progress.Begin(ctx, "bisect", t.steps(len(row.names)-2), "revisions")
 	defer t.reported.End()
 	answer, err := bisect.Find(ctx, bisect.Params{
-		Revisions: len(row.names), OldIsBad: row.oldIsBad, Doubtful: func(i int) bool { return row.doubtful[i] },
+		Names: row.names, OldIsBad: row.oldIsBad, Doubtful: row.doubtful,
 		Confidence: f.confidence, Batch: f.parallel, Run: t.run, Learn: t.learn,
 		Decided: func(trial bisect.Trial, open int) { t.tell(ctx, trial, open) },
 	})

@@ -68,7 +68,7 @@ func commitRow(ctx context.Context, source, good, bad string) (revisions, error)
 		_ = clone.Close() // The error above is the cause.
 		return revisions{}, err
 	}
-	r := revisions{oldIsBad: !goodIsOld, close: clone.Close, doubtful: make([]bool, len(all))}
+	r := revisions{oldIsBad: !goodIsOld, close: clone.Close}
 	for _, c := range all {
 		r.names = append(r.names, c.Hash[:min(12, len(c.Hash))]+" "+c.Subject)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -121,11 +120,11 @@ func TestBisectAnswer(t *testing.T) {
 		row: revisions{names: []string{"v1.7.2", "v1.7.3", "v1.7.4", "v1.7.5"}, oldIsBad: true, note: "a note"},
 	}
 	a := tr.answer(bisect.Result{
-		Last: 0, First: 2, Between: []int{1},
+		Last: "v1.7.2", First: "v1.7.4", Between: []string{"v1.7.3"},
 		Odds: rate.Odds{Shown: 12, Runs: 12}, Need: 8, Confidence: 0.99456,
-		Trials: []bisect.Trial{{Rev: 0, Mark: bisect.Bad, Tally: bisect.Tally{bisect.Bug: 12}},
-			{Rev: 3, Mark: bisect.Good, Tally: bisect.Tally{bisect.Held: 8, bisect.Invalid: 1}},
-			{Rev: 1, Mark: bisect.Skip, Why: errors.New("no such release\nmore")}},
+		Trials: []bisect.Trial{{Revision: "v1.7.2", Mark: bisect.Bad, Tally: bisect.Tally{bisect.Bug: 12}},
+			{Revision: "v1.7.5", Mark: bisect.Good, Tally: bisect.Tally{bisect.Held: 8, bisect.Invalid: 1}},
+			{Revision: "v1.7.3", Mark: bisect.Skip, Why: "no such release\nmore"}},
 	}, 90*time.Second)
 	want := `first fixed: v1.7.4, or one of these untested revisions: v1.7.3 (after v1.7.2)
 the bug: shim

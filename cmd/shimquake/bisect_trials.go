@@ -183,10 +183,6 @@ func (t *trials) tell(ctx context.Context, trial bisect.Trial, open int) {
 	t.decided++
 	t.reported.Step("")
 	t.reported.SetRemaining(t.steps(open))
-	says := trial.Tally.String()
-	if trial.Why != nil {
-		says, _, _ = strings.Cut(trial.Why.Error(), "\n")
-	}
-	fmt.Fprintf(progress.Writer(ctx, stderr), "shimquake: %s: %s (%s); %d open\n", t.row.names[trial.Rev],
-		trial.Mark, quote.Line(says), open)
+	fmt.Fprintf(progress.Writer(ctx, stderr), "shimquake: %s: %s (%s); %d open\n", trial.Revision, trial.Mark,
+		quote.Line(trial.String()), open)
 }

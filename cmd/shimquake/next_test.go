@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shimquake/shimquake/bisect"
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/harness"
@@ -26,6 +27,7 @@ func TestNext(t *testing.T) {
 	problem := func(kind harness.ProblemKind) harness.Verdict {
 		return harness.Verdict{Outcome: harness.Invalid, Problems: []harness.Problem{{Kind: kind}}}
 	}
+	first := func(name string) bisectAnswer { return bisectAnswer{Result: bisect.Result{First: name}} }
 	differs := matrix.Cell{Bug: "a", Case: "a-case", Release: "v2.3.7", Expect: matrix.Bad, Seen: matrix.Held}
 	table := matrix.Table{Releases: []string{"v2.3.7"}, Bugs: []catalogue.Bug{{ID: "a"}},
 		Cells: map[matrix.Key]matrix.Cell{{Bug: "a", Release: "v2.3.7"}: differs}}
@@ -51,8 +53,8 @@ func TestNext(t *testing.T) {
 		"no such machine": {afterRun(problem(harness.ByMachine), "x", "out", 1), []string{"check"}},
 		"all held":        {afterRun(harness.Verdict{Outcome: harness.Held}, "x", "out", 1), nil},
 		"a cell differs":  {afterMatrix(table, "out"), []string{"--containerd v2.3.7 --count 20 a-case"}},
-		"a first release": {afterBisect(bisectAnswer{First: "v2.4.0"}, "x", ""), []string{"run --containerd v2.4.0 x"}},
-		"a first commit":  {afterBisect(bisectAnswer{First: "abc"}, "x", "../c"), []string{"git -C ../c show abc"}},
+		"a first release": {afterBisect(first("v2.4.0"), "x", ""), []string{"run --containerd v2.4.0 x"}},
+		"a first commit":  {afterBisect(first("abc"), "x", "../c"), []string{"git -C ../c show abc"}},
 		"something is new": {
 			afterSweep(fresh, "", "out"), []string{"open out/report.html", "run --containerd v2.4.2 f.yaml"},
 		},
