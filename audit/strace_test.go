@@ -13,8 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/shimquake/shimquake/fixtures/containerd"
-	"github.com/shimquake/shimquake/fixtures/gobuild"
+	"github.com/shimquake/shimquake/child"
 	"github.com/shimquake/shimquake/fixtures/source"
 )
 
@@ -181,12 +180,13 @@ func buildShimquake(n *node) string {
 	n.Helper()
 	root, err := source.Checkout()
 	n.must(err)
-	cache, err := containerd.CacheDir()
-	n.must(err)
-	program, err := gobuild.Build(n.ctx, gobuild.Params{
-		Dir: root, Package: "./cmd/shimquake", Name: "shimquake", Cache: cache, Log: n.Output(),
-	})
-	n.must(err)
+	program := filepath.Join(n.TempDir(), "shimquake")
+	cmd := child.Command(n.ctx, "go", "build", "-o", program, "./cmd/shimquake")
+	cmd.Dir = root
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		n.Fatalf("%v: %s", err, out)
+	}
 	return program
 }
 
