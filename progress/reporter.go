@@ -41,10 +41,6 @@ func New(to *os.File) *Reporter {
 	return t
 }
 
-// Lines returns a Reporter that prints lines, also to a terminal that another program
-// draws on.
-func Lines(to io.Writer) *Reporter { return &Reporter{to: to} }
-
 // key is the key of a context for its Reporter.
 type key struct{}
 

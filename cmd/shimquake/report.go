@@ -157,6 +157,8 @@ func caseOf(n int, v harness.Verdict) report.Case {
 		Replay: report.Replay(v)}
 	if b, ok := shownBug(v); ok {
 		c.Whose = tellBug(b, v.Version)
+	} else if v.Outcome == harness.Violated && catalogue.CompareWithKnown(v) == nil {
+		c.Whose = []string{"the case expects these findings on this release"}
 	}
 	return c
 }

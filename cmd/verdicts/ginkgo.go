@@ -22,7 +22,6 @@ type specReport struct {
 	// selected has the specs and the suites of all reports, and whether one of the
 	// reports has run them. A suite may have run in parts, with a report each.
 	selected map[string]bool
-	cases    []specCase   // cases whose histories are kept
 	residues []rate.Count // of the known residues that are races, in all verdicts
 }
 
@@ -88,11 +87,6 @@ func (found *specReport) add(report types.Report) {
 			continue
 		}
 		found.take(key)
-		failure := ""
-		if r.verdict == failed {
-			failure = r.reason
-		}
-		found.cases = append(found.cases, casesIn(suite, spec, failure)...)
 		found.rows = append(found.rows, r)
 		found.selected[suite] = true
 	}

@@ -5,26 +5,19 @@
 //
 //	go test -json ./... | verdicts -stream out/unit/events.json
 //	verdicts -unit out/unit/events.json -unit-exit 0 -specs out/suites/specs.json -specs-exit 1 -table -strict
-//	verdicts -specs out/suites/specs.json -specs-exit 1 -report out/suites
-//	verdicts -follow out/suites/counts.jsonl & ... kill $!
 //
 // The last line is always `N passed, N failed, N skipped`, except with -stream, which
-// only shows progress, -follow and -report.
+// only shows progress.
 package main
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/oracle/rate"
-	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/quote"
 )
 
@@ -38,10 +31,7 @@ type params struct {
 	specsExit int    // the exit status of that ginkgo.
 	table     bool   // print one row a spec.
 	markdown  bool   // print the table in GitHub's Markdown.
-	report    string // a folder with histories, for the report of the specs.
-	command   string // the command in the report that ran them.
 	strict    bool   // left-out tests are failures.
-	follow    string // a file of counts, whose progress is shown
 }
 
 func main() {
@@ -54,17 +44,14 @@ func main() {
 	flag.IntVar(&p.specsExit, "specs-exit", 0, "exit `STATUS` of that ginkgo")
 	flag.BoolVar(&p.table, "table", false, "print one row a spec")
 	flag.BoolVar(&p.markdown, "markdown", false, "print the table in GitHub's Markdown")
-	flag.StringVar(&p.report, "report", "", "write the report of -specs into `DIR`, the folder of their histories")
-	flag.StringVar(&p.command, "command", "make suites", "with -report: the `COMMAND` that ran the specs")
-	flag.StringVar(&p.follow, "follow", "", "show the progress of the suites that append to `FILE`, until it is killed")
 	flag.BoolVar(&p.strict, "strict", false,
 		"fail for left-out tests: skips that are not in skips.yaml, suites that ran nothing")
 	flag.Parse()
-	if flag.NArg() > 0 || p.stream == "" && p.unit == "" && p.specs == "" && p.follow == "" {
+	if flag.NArg() > 0 || p.stream == "" && p.unit == "" && p.specs == "" {
 		flag.Usage()
 		os.Exit(2)
 	}
-	err := followOrRun(p)
+	err := run(p, os.Stdin, quote.NewTerminal(os.Stdout))
 	if errors.Is(err, errFailed) {
 		os.Exit(1)
 	}
@@ -76,16 +63,6 @@ func main() {
 
 // errFailed reports a failure in readable reports, which has been printed already.
 var errFailed = errors.New("something failed")
-
-// followOrRun shows the progress of suites until it is killed, or runs.
-func followOrRun(p params) error {
-	if p.follow == "" {
-		return run(p, os.Stdin, quote.NewTerminal(os.Stdout))
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM)
-	defer stop()
-	return follow(progress.With(ctx, progress.Lines(os.Stderr)), p.follow)
-}
 
 func run(p params, in io.Reader, out io.Writer) error {
 	if p.stream != "" {
@@ -106,9 +83,6 @@ func run(p params, in io.Reader, out io.Writer) error {
 		found, err := readSpecs(p.specs, p.specsExit)
 		if err != nil {
 			return err
-		}
-		if p.report != "" {
-			return writeReport(p, found)
 		}
 		notSelected, unselected = found.notSelected, found.unselected
 		rows = append(rows, orNothingRan(found.rows, "the suites", p.specsExit)...)
