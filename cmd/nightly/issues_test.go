@@ -245,23 +245,3 @@ func TestIssuesQuoteForeignText(t *testing.T) {
 		}
 	}
 }
-
-func TestGate(t *testing.T) {
-	for name, c := range map[string]struct {
-		needs string
-		says  string // "": green
-	}{
-		"all green": {`{"a":{"result":"success","outputs":{}},"b":{"result":"success"}}`, ""},
-		"one red":   {`{"a":{"result":"success"},"b":{"result":"failure"}}`, `1 of 2 jobs are not green: b: "failure"`},
-		"skipped":   {`{"a":{"result":"skipped"}}`, `a: "skipped"`},
-		"cancelled": {`{"a":{"result":"cancelled"}}`, `a: "cancelled"`},
-		"no result": {`{"a":{}}`, `a: ""`},
-		"no job":    {`{}`, "nothing ran"},
-		"no needs":  {``, "toJSON(needs)"},
-	} {
-		err := gate(c.needs, &bytes.Buffer{})
-		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}

@@ -1,5 +1,4 @@
-// Command nightly does the parts of a nightly run that are not in shimquake. It opens an
-// issue for each new finding, and fails unless every job has run and is green. See
+// Command nightly opens an issue for each new finding of a nightly run. See
 // docs/nightly.md.
 package main
 
@@ -28,8 +27,7 @@ func main() {
 }
 
 func root() *cobra.Command {
-	c := &cobra.Command{Use: "nightly", Short: "Issues for findings, and the gate of a nightly",
-		SilenceErrors: true, SilenceUsage: true}
-	c.AddCommand(issuesCommand(), gateCommand())
+	c := &cobra.Command{Use: "nightly", Short: "Issues for findings", SilenceErrors: true, SilenceUsage: true}
+	c.AddCommand(issuesCommand())
 	return c
 }

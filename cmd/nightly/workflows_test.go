@@ -3,6 +3,7 @@ package main
 import (
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -274,6 +275,24 @@ func TestTheWorkflowToPaste(t *testing.T) {
 	for name := range action.Inputs {
 		if !strings.Contains(read(t, "docs/in-your-ci.md"), "\n`"+name+"` | ") {
 			t.Errorf("the page has no input %s", name)
+		}
+	}
+}
+
+func TestGate(t *testing.T) {
+	for needs, isGreen := range map[string]bool{
+		`{"a":{"result":"success","outputs":{}},"b":{"result":"success"}}`: true,
+		`{"a":{"result":"success"},"b":{"result":"failure"}}`:              false,
+		`{"a":{"result":"skipped"}}`:                                       false,
+		`{"a":{}}`:                                                         false,
+		`{}`:                                                               false,
+		``:                                                                 false,
+	} {
+		cmd := exec.CommandContext(t.Context(), "../../scripts/nightly", "gate")
+		cmd.Env = append(os.Environ(), "NEEDS="+needs)
+		out, err := cmd.CombinedOutput()
+		if (err == nil) != isGreen || isGreen && !strings.Contains(string(out), "| b | success |\n") {
+			t.Errorf("NEEDS=%s: %v\n%s", needs, err, out)
 		}
 	}
 }
