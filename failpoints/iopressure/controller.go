@@ -6,7 +6,7 @@
 //	disk, _ := NewDisk(ctx, dir, 256)         // a loop device with an ext4
 //	...the world mounts disk.Path...          // then disk.Close()
 //	throttle, _ := Limit(ctx, Target{...})    // the block-IO cgroup controller
-//	_ = Dirty(ctx, "/in/the/world/big", 20)   // pages that nobody has synced
+//	...DirtyArgs("/in/the/world/big", 20)...  // pages that nobody has synced
 //	stalls, _ := Watch(ctx, "/proc", shim)    // proof: umount2 took 5 s in the shim
 //	_ = throttle.Lift()
 //

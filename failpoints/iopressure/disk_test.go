@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	d, err := NewDisk(context.Background(), dir, MinDiskMiB)
 	if err == nil {
 		r := &rig{disk: d, base: filepath.Join(dir, "mnt")}
-		err = errors.Join(os.Mkdir(r.base, 0o755), r.mountDisk(), Dirty(context.Background(), filepath.Join(r.base, "f"), 1))
+		err = errors.Join(os.Mkdir(r.base, 0o755), r.mountDisk(), r.dirty(context.Background(), 1))
 	}
 	if err != nil {
 		fmt.Println("failed:", err)

@@ -4,62 +4,48 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"sync"
+	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // interval is the time between two samples of a process. The measured length of a stall
-// is wrong by at most twice this time, and a shorter stall may be missed.
+// is too short by at most twice this time, and a shorter stall may be missed.
 const interval = 20 * time.Millisecond
-
-// flush is the kernel's function in which umount2 waits for the pages of an overlay.
-const flush = "ovl_sync_fs"
 
 // Stall is one wait of a thread in umount2.
 type Stall struct {
-	PID   int       `json:"pid"` // in the PID namespace of the procfs that was watched
-	TID   int       `json:"tid"`
-	Path  string    `json:"path,omitempty"` // the mount point, if it could be read
-	Start time.Time `json:"start"`          // the first sample in umount2
-	// Lasted is the time from the first to the last sample: the true length, or up to 40
-	// ms less. Calls with the same arguments within 20 ms of one another count as one.
-	Lasted time.Duration `json:"lasted"`
-	Over   bool          `json:"over"` // the stall ended during the watch
-	// Stack is the kernel's stack, innermost first, if the kernel shows it. It is the first
-	// one with ovl_sync_fs, which proves that the call waits for the flush. If there is
-	// none, it is the last one.
-	Stack []string `json:"stack,omitempty"`
+	PID, TID int       // in the PID namespace of the procfs that was watched
+	Path     string    // the mount point, if it could be read
+	Start    time.Time // the first sample in umount2
+	// Lasted is the time from the first to the last sample. Calls with the same arguments
+	// within 20 ms of one another count as one.
+	Lasted time.Duration
 
-	call string
+	call string // the call's line in /proc, which is the best identification of one call
 }
 
 // String returns "umount2(/run/x/rootfs) took 11.8s in thread 41 of pid 40".
 func (s Stall) String() string {
-	verb := "took"
-	if !s.Over {
-		verb = "has taken"
-	}
-	return fmt.Sprintf("umount2(%s) %s %v in thread %d of pid %d", s.Path, verb, s.Lasted.Round(interval), s.TID, s.PID)
+	return fmt.Sprintf("umount2(%s) took %v in thread %d of pid %d", s.Path, s.Lasted.Round(interval), s.TID, s.PID)
 }
 
-// Stalls watches one process. Its methods may be called during the watch and after it.
+// Stalls watches one process.
 type Stalls struct {
 	pid    int
 	task   *os.Root
-	look   sampler
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	mu   sync.Mutex
+	// Of the watch, until done is closed.
 	list []Stall
 	open map[string]int // thread -> index in list
-	// unsure counts the open stalls whose thread was on a CPU in the last sample.
-	unsure int
-	err    error
+	err  error
 }
 
 // Watch records how long each thread of pid waits in umount2, from now until Stop, the
@@ -73,42 +59,22 @@ func Watch(ctx context.Context, procRoot string, pid int) (*Stalls, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watch pid %d: %w", pid, err)
 	}
-	look, err := pickSampler(task, strconv.Itoa(pid))
-	if err != nil {
+	ctx, cancel := context.WithCancel(ctx)
+	s := &Stalls{pid: pid, task: task, cancel: cancel, done: make(chan struct{}), open: map[string]int{}}
+	if err := s.sample(); err != nil {
+		cancel()
 		return nil, errors.Join(fmt.Errorf("watch pid %d: %w", pid, err), task.Close())
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	s := &Stalls{pid: pid, task: task, look: look, cancel: cancel, done: make(chan struct{}), open: map[string]int{}}
 	go s.run(ctx)
 	return s, nil
 }
 
-// Stop ends the watch and returns its errors. The end of the process is no error.
-func (s *Stalls) Stop() error {
+// Stop ends the watch, and returns the stalls in the order of their starts. The end of
+// the process is no error.
+func (s *Stalls) Stop() ([]Stall, error) {
 	s.cancel()
 	<-s.done
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err
-}
-
-// All returns the stalls so far, in the order of their starts.
-func (s *Stalls) All() []Stall {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]Stall(nil), s.list...)
-}
-
-// Longest returns the longest stall so far; false if there was none.
-func (s *Stalls) Longest() (Stall, bool) {
-	var longest Stall
-	all := s.All()
-	for _, st := range all {
-		if st.Lasted >= longest.Lasted {
-			longest = st
-		}
-	}
-	return longest, len(all) > 0
+	return s.list, s.err
 }
 
 func (s *Stalls) run(ctx context.Context) {
@@ -116,132 +82,103 @@ func (s *Stalls) run(ctx context.Context) {
 	defer func() { _ = s.task.Close() }()
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
-	for {
-		err := s.round()
-		if ended(err) {
-			return
-		}
-		if err != nil {
-			s.mu.Lock()
-			s.err = fmt.Errorf("watch pid %d: %w", s.pid, err)
-			s.mu.Unlock()
-			return
-		}
+	for ended := false; !ended; {
 		select {
 		case <-ctx.Done():
-			s.finish()
-			return
+			ended = true // after a last sample
 		case <-tick.C:
 		}
-	}
-}
-
-// finish takes a last sample, to mark the stalls that have ended. It takes a few more
-// while a thread is on a CPU, because /proc does not show its call then.
-func (s *Stalls) finish() {
-	tick := time.NewTicker(interval / 10)
-	defer tick.Stop()
-	for range 10 {
-		if err := s.round(); err != nil || s.isSure() {
+		if err := s.sample(); err != nil {
+			if !isGone(err) {
+				s.err = fmt.Errorf("watch pid %d: %w", s.pid, err)
+			}
 			return
 		}
-		<-tick.C
 	}
 }
 
-// round takes a sample of every thread.
-func (s *Stalls) round() error {
+// isGone reports whether an error of /proc means that the thread or process has ended.
+func isGone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) }
+
+// sample looks at the system call of every thread.
+func (s *Stalls) sample() error {
 	dir, err := s.task.Open(".")
 	if err != nil {
-		return s.gone(err)
+		return err
 	}
 	tids, err := dir.Readdirnames(-1)
 	_ = dir.Close()
 	if err != nil {
-		return s.gone(err)
+		return err
 	}
-	seen := make(map[string]bool, len(tids))
-	s.mu.Lock()
-	s.unsure = 0
-	s.mu.Unlock()
 	for _, tid := range tids {
-		now, err := s.look(s.task, tid)
-		if ended(err) {
+		text, err := s.task.ReadFile(tid + "/syscall")
+		if isGone(err) {
 			continue
 		}
 		if err != nil {
-			return err
+			return fmt.Errorf("run as root (CAP_SYS_PTRACE): %w", err)
 		}
-		seen[tid] = true
-		s.note(tid, now, time.Now())
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for tid := range s.open {
-		if !seen[tid] {
-			s.end(tid)
+		if err := s.note(tid, strings.TrimSpace(string(text)), time.Now()); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// gone ends all stalls after the end of the process.
-func (s *Stalls) gone(err error) error {
-	if ended(err) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for tid := range s.open {
-			s.end(tid)
-		}
+// note adds one sample of one thread to the list. The line is the number and the
+// arguments of the system call in which the thread waits (proc_pid_syscall(5)). It shows
+// umount2 also on the return to user mode (task work: cleanup_mnt, ovl_sync_fs), because
+// the saved registers still hold the number (measured on 6.18).
+func (s *Stalls) note(tid, line string, at time.Time) error {
+	if line == "running" { // within the call or after it: the next sample decides
+		return nil
 	}
-	return err
-}
-
-// note adds one sample of one thread to the list.
-func (s *Stalls) note(tid string, now sample, at time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i, open := s.open[tid]
-	switch {
-	case now.state == unknown:
-		if open {
-			s.unsure++
-		}
-		return // within the call or after it: the next sample decides
-	case open && now.state == inside && s.list[i].call == now.call:
-		st := &s.list[i]
-		st.Lasted = at.Sub(st.Start)
-		if st.Stack == nil || len(st.Stack) > 0 && !slices.Contains(st.Stack, flush) {
-			st.Stack = s.stack(tid) // it may not have come to the flush before
-		}
-		return
-	case open:
-		s.end(tid)
+	address, inside, err := parseSyscall(line)
+	if err != nil || !inside {
+		delete(s.open, tid)
+		return err
 	}
-	if now.state == inside {
-		n, _ := strconv.Atoi(tid) // /proc names threads by number
-		s.open[tid] = len(s.list)
-		s.list = append(s.list, Stall{PID: s.pid, TID: n, Path: pathAt(s.task, tid, now.arg), Start: at, call: now.call})
+	if i, open := s.open[tid]; open && s.list[i].call == line {
+		s.list[i].Lasted = at.Sub(s.list[i].Start)
+		return nil
 	}
+	n, _ := strconv.Atoi(tid) // /proc names threads by number
+	s.open[tid] = len(s.list)
+	s.list = append(s.list, Stall{PID: s.pid, TID: n, Path: pathAt(s.task, tid, address), Start: at, call: line})
+	return nil
 }
 
-func (s *Stalls) isSure() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.unsure == 0
-}
-
-func (s *Stalls) end(tid string) {
-	s.list[s.open[tid]].Over = true
-	delete(s.open, tid)
-}
-
-// stack returns the thread's kernel stack; empty, not nil, if the kernel does not show
-// it.
-func (s *Stalls) stack(tid string) []string {
-	b, err := s.task.ReadFile(tid + "/stack")
+// parseSyscall returns the address of the path to unmount, and whether the line is a call
+// of umount2. A line has the number, six arguments, SP and PC, all but the first in hex;
+// or "-1 SP PC" in no system call.
+func parseSyscall(line string) (address uint64, inside bool, err error) {
+	number, rest, _ := strings.Cut(line, " ")
+	nr, err := strconv.Atoi(number)
+	if err == nil && nr == unix.SYS_UMOUNT2 {
+		first, _, _ := strings.Cut(rest, " ")
+		address, err = strconv.ParseUint(first, 0, 64)
+		inside = err == nil
+	}
 	if err != nil {
-		return []string{}
+		return 0, false, fmt.Errorf("/proc/TID/syscall: %w", err)
 	}
-	return append([]string{}, functions(string(b))...)
+	return address, inside, nil
+}
+
+// pathAt reads the path argument of umount2 from the thread's memory. It returns "" if
+// the memory cannot be read: the path only illustrates the evidence.
+func pathAt(task *os.Root, tid string, address uint64) string {
+	f, err := task.Open(tid + "/mem")
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }()
+	buf := make([]byte, unix.PathMax)
+	n, _ := f.ReadAt(buf, int64(address&(1<<62-1))) // stops short at the end of the mapping
+	path, _, whole := strings.Cut(string(buf[:n]), "\x00")
+	if !whole {
+		return ""
+	}
+	return path
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -12,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 )
 
@@ -20,12 +22,15 @@ import (
 type Injection struct {
 	params Params
 	cmd    *exec.Cmd
-	trace  *trace
 	done   chan struct{} // closed when strace has ended and its output was read
 
+	mu       sync.Mutex // guards the output
+	parser   *parser
+	tail     string // the unfinished line of the trace
+	log      io.WriteCloser
+	logErr   error
+	messages string
 	attached chan struct{} // closed when strace reports it
-	stderr   strings.Builder
-	stderrMu sync.Mutex
 
 	ending atomic.Bool // this package has ended strace
 	lost   error       // why strace ended by itself; read after done is closed
@@ -38,12 +43,20 @@ func Attach(ctx context.Context, p Params) (_ *Injection, err error) {
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("attach strace: %w", err)
 	}
-	in := &Injection{params: p, done: make(chan struct{}), attached: make(chan struct{})}
-	if in.trace, err = newTrace(p); err != nil {
+	in := &Injection{params: p, parser: newParser(p.Syscall), done: make(chan struct{}), attached: make(chan struct{})}
+	if in.cmd, err = p.command(); err != nil {
 		return nil, err
 	}
-	if err := in.start(); err != nil {
-		return nil, errors.Join(err, in.trace.close())
+	in.cmd.Stdout, in.cmd.Stderr = output(in.trace), output(in.say)
+	if p.Log != nil {
+		if in.log, err = p.Log(); err != nil {
+			return nil, fmt.Errorf("keep strace's log: %w", err)
+		}
+	}
+	started := make(chan error)
+	go in.own(started)
+	if err := <-started; err != nil {
+		return nil, errors.Join(fmt.Errorf("start strace: %w", err), in.close())
 	}
 	if err := in.awaitAttached(ctx); err != nil {
 		return nil, errors.Join(err, in.kill())
@@ -51,49 +64,19 @@ func Attach(ctx context.Context, p Params) (_ *Injection, err error) {
 	return in, nil
 }
 
-// start starts strace, and the goroutine that owns it until it has ended.
-func (in *Injection) start() error {
-	traceR, traceW, err := os.Pipe()
-	if err != nil {
-		return fmt.Errorf("start strace: %w", err)
-	}
-	defer func() { _ = traceW.Close() }() // strace has its own
-	stderrR, stderrW, err := os.Pipe()
-	if err != nil {
-		return errors.Join(fmt.Errorf("start strace: %w", err), traceR.Close())
-	}
-	defer func() { _ = stderrW.Close() }()
-
-	if in.cmd, err = in.params.command(traceW, stderrW); err != nil {
-		return errors.Join(err, traceR.Close(), stderrR.Close())
-	}
-	started := make(chan error)
-	go in.own(started, traceR, stderrR)
-	return <-started
-}
-
-// own starts strace, reads its output, and reaps it. It keeps its thread, because the
-// parent-death signal is sent when the thread that started strace ends. If the harness is
-// SIGKILLed, strace ends with it, and the traced process continues without delays.
-func (in *Injection) own(started chan<- error, traceR, stderrR *os.File) {
+// own starts strace, and reaps it. It keeps its thread, because the parent-death signal is
+// sent when the thread that started strace ends. If the harness is SIGKILLed, strace ends
+// with it, and the traced process continues without delays.
+func (in *Injection) own(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	in.cmd.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
-	start := in.params.Start
-	if start == nil {
-		start = (*exec.Cmd).Start
-	}
-	if err := start(in.cmd); err != nil {
-		started <- errors.Join(fmt.Errorf("start strace: %w", err), traceR.Close(), stderrR.Close())
+	err := in.cmd.Start()
+	started <- err
+	if err != nil {
 		return
 	}
-	started <- nil
-
-	var readers sync.WaitGroup
-	readers.Go(func() { in.readStderr(stderrR) })
-	readers.Go(func() { in.trace.read(traceR, in.letGo) })
-	ended := in.cmd.Wait()
-	readers.Wait()
+	ended := in.cmd.Wait() // also for the rest of its output
 	if ended != nil && !in.ending.Load() {
 		in.lost = fmt.Errorf("%w: %w", ErrLost, ended)
 		if in.cmd.ProcessState.Exited() {
@@ -101,6 +84,66 @@ func (in *Injection) own(started chan<- error, traceR, stderrR *os.File) {
 		}
 	}
 	close(in.done)
+}
+
+// output is a function that gets the output of strace.
+type output func(part string)
+
+// Write passes the output on.
+func (o output) Write(part []byte) (int, error) {
+	o(string(part))
+	return len(part), nil
+}
+
+// trace parses and keeps a part of the trace.
+func (in *Injection) trace(part string) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.log != nil {
+		_, err := io.WriteString(in.log, part)
+		in.logErr = errors.Join(in.logErr, err)
+	}
+	lines := strings.Split(in.tail+part, "\n")
+	in.tail = lines[len(lines)-1]
+	for _, line := range lines[:len(lines)-1] {
+		if c := in.parser.line(line); c != nil && c.Killed {
+			in.letGo()
+		}
+	}
+}
+
+// say keeps strace's messages, and notes when it reports that it is attached: "strace:
+// Process 41 attached with 5 threads".
+func (in *Injection) say(part string) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	said := fmt.Sprintf(": Process %d attached", in.params.PID)
+	was := strings.Contains(in.messages, said)
+	in.messages += part
+	if !was && strings.Contains(in.messages, said) {
+		close(in.attached)
+	}
+}
+
+func (in *Injection) said() string {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return strings.TrimSpace(in.messages)
+}
+
+// close closes the log.
+func (in *Injection) close() error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.log == nil {
+		return nil
+	}
+	err := errors.Join(in.logErr, in.log.Close())
+	in.log = nil
+	if err != nil {
+		return fmt.Errorf("keep strace's log: %w", err)
+	}
+	return nil
 }
 
 // letGo ends strace at once. If a thread is SIGKILLed during a delay, strace holds it in
@@ -147,14 +190,14 @@ func (in *Injection) awaitAttached(ctx context.Context) error {
 func (in *Injection) Detach(ctx context.Context) error {
 	select {
 	case <-in.done:
-		return in.trace.close()
+		return in.close()
 	default:
 	}
 	in.ending.Store(true)
 	_ = in.cmd.Process.Signal(unix.SIGTERM) // fails only if it has ended
 	select {
 	case <-in.done:
-		return in.trace.close()
+		return in.close()
 	case <-ctx.Done():
 		return in.kill()
 	}
@@ -163,14 +206,8 @@ func (in *Injection) Detach(ctx context.Context) error {
 func (in *Injection) kill() error {
 	in.letGo()
 	<-in.done
-	return in.trace.close()
+	return in.close()
 }
-
-// Done is closed when strace has ended, for whatever reason.
-func (in *Injection) Done() <-chan struct{} { return in.done }
-
-// Began is closed when the first call has entered its delay: the fault is active.
-func (in *Injection) Began() <-chan struct{} { return in.trace.began }
 
 // Err returns ErrLost if strace has ended by itself. It returns another error if a
 // delayed call took less than the delay.
@@ -204,7 +241,11 @@ func slack(delay time.Duration) time.Duration { return min(delay/2, 100*time.Mil
 
 // Calls returns all calls of the delayed system call so far, including calls that are
 // still delayed.
-func (in *Injection) Calls() []Call { return in.trace.calls() }
+func (in *Injection) Calls() []Call {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.parser.with(in.tail)
+}
 
 // Fired returns the number of delayed calls. It also returns the longest time, with the
 // delay, of the calls that returned. It counts a call that is still delayed, and a call
@@ -220,4 +261,31 @@ func (in *Injection) Fired() (n int, longest time.Duration) {
 		longest = max(longest, c.Took)
 	}
 	return n, longest
+}
+
+// notTraced lists the threads of pid that tracer does not hold (TracerPid in
+// /proc/PID/task/TID/status).
+func notTraced(pid, tracer int) ([]int, error) {
+	threads, err := procfs.AllThreads(pid)
+	if err != nil {
+		return nil, fmt.Errorf("list the threads of pid %d: %w", pid, err)
+	}
+	want := fmt.Sprintf("TracerPid:\t%d\n", tracer)
+	var free []int
+	for _, th := range threads {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/status", pid, th.PID))
+		if errors.Is(err, os.ErrNotExist) {
+			continue // it has ended since
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the tracer of thread %d: %w", th.PID, err)
+		}
+		if strings.Contains(string(status), "\nState:\tZ") {
+			continue // ended, and not reaped yet
+		}
+		if !strings.Contains(string(status), want) {
+			free = append(free, th.PID)
+		}
+	}
+	return free, nil
 }

@@ -1,4 +1,4 @@
-package slowsys_test
+package slowsys
 
 import (
 	"bufio"
@@ -14,8 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/shimquake/shimquake/failpoints/slowsys"
 	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/poll"
 )
 
 // asVictim turns the test binary into the process under test. For each line that it
@@ -103,12 +104,12 @@ func create(name string) func() (io.WriteCloser, error) {
 	return func() (io.WriteCloser, error) { return os.Create(name) }
 }
 
-func attach(t *testing.T, v *victim, delay time.Duration, log string) *slowsys.Injection {
+func attach(t *testing.T, v *victim, delay time.Duration, log string) *Injection {
 	t.Helper()
-	in, err := slowsys.Attach(within(t, 10*time.Second), slowsys.Params{
+	in, err := Attach(within(t, 10*time.Second), Params{
 		PID: v.cmd.Process.Pid, Syscall: "umount2", Delay: delay, Log: create(log),
 	})
-	if errors.Is(err, slowsys.ErrNoStrace) {
+	if errors.Is(err, ErrNoStrace) {
 		t.Skip(err)
 	}
 	if err != nil {
@@ -120,6 +121,18 @@ func attach(t *testing.T, v *victim, delay time.Duration, log string) *slowsys.I
 		}
 	})
 	return in
+}
+
+// awaitDelay waits until a call is in its delay.
+func awaitDelay(t *testing.T, in *Injection) {
+	t.Helper()
+	err := poll.Until(within(t, 10*time.Second), time.Millisecond, func() (bool, error) {
+		n, _ := in.Fired()
+		return n > 0, nil
+	})
+	if err != nil {
+		t.Fatalf("the delay has not begun within 10 s: %v", err)
+	}
 }
 
 func TestEveryThreadIsDelayedAndThenNoneIs(t *testing.T) {
@@ -157,12 +170,8 @@ func TestEveryThreadIsDelayedAndThenNoneIs(t *testing.T) {
 	if d := v.took(t); d >= delay {
 		t.Errorf("umount2 took %v after Detach", d)
 	}
-	f, err := os.Open(log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
-	calls, err := slowsys.ParseLog(f, "umount2")
+	text, err := os.ReadFile(log)
+	calls := callsIn(string(text))
 	if err != nil || len(calls) != 3 || calls[0].Args != `"/nonexistent/x", MNT_DETACH` {
 		t.Errorf("the log that was kept holds %v, %v; want the three calls", calls, err)
 	}
@@ -172,11 +181,7 @@ func TestDetachInTheDelayLetsTheCallGoOn(t *testing.T) {
 	v := startVictim(t)
 	in := attach(t, v, time.Hour, "")
 	v.call(t)
-	select {
-	case <-in.Began():
-	case <-time.After(10 * time.Second):
-		t.Fatal("the delay has not begun within 10 s")
-	}
+	awaitDelay(t, in)
 	if n, longest := in.Fired(); n != 1 || longest != 0 {
 		t.Errorf("in its delay: fired %d times, %v; want 1, with no time yet", n, longest)
 	}
@@ -193,33 +198,19 @@ func TestDetachInTheDelayLetsTheCallGoOn(t *testing.T) {
 
 func TestAStraceThatIsKilledIsLost(t *testing.T) {
 	v := startVictim(t)
-	started := make(chan *os.Process, 1)
-	in, err := slowsys.Attach(within(t, 10*time.Second), slowsys.Params{
-		PID: v.cmd.Process.Pid, Syscall: "umount2", Delay: time.Hour,
-		Start: func(c *exec.Cmd) error {
-			err := c.Start()
-			started <- c.Process
-			return err
-		},
-	})
-	if errors.Is(err, slowsys.ErrNoStrace) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := attach(t, v, time.Hour, "")
 	v.call(t)
-	<-in.Began()
+	awaitDelay(t, in)
 	if err := in.Err(); err != nil {
 		t.Errorf("in the delay: %v", err)
 	}
-	if err := (<-started).Kill(); err != nil {
+	if err := in.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	<-in.Done()
+	<-in.done
 	v.took(t) // the call continues
-	if err := in.Err(); !errors.Is(err, slowsys.ErrLost) || !strings.Contains(err.Error(), "signal: killed") {
-		t.Errorf("after the SIGKILL of strace: %v, want %v, by which signal", err, slowsys.ErrLost)
+	if err := in.Err(); !errors.Is(err, ErrLost) || !strings.Contains(err.Error(), "signal: killed") {
+		t.Errorf("after the SIGKILL of strace: %v, want %v, by which signal", err, ErrLost)
 	}
 }
 
@@ -228,7 +219,7 @@ func TestAProcessKilledInTheDelayEndsAtOnce(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "strace.log")
 	in := attach(t, v, time.Hour, log)
 	v.call(t)
-	<-in.Began()
+	awaitDelay(t, in)
 	start := time.Now()
 	if err := v.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -237,7 +228,7 @@ func TestAProcessKilledInTheDelayEndsAtOnce(t *testing.T) {
 	if d := time.Since(start); d > 5*time.Second {
 		t.Errorf("the killed process ended after %v", d)
 	}
-	<-in.Done()
+	<-in.done
 	if err := in.Err(); err != nil {
 		t.Errorf("after the end of the process: %v", err)
 	}
@@ -266,7 +257,7 @@ func TestTheEndOfTheProcessEndsTheInjection(t *testing.T) {
 	}
 	_ = v.cmd.Wait()
 	select {
-	case <-in.Done():
+	case <-in.done:
 	case <-time.After(10 * time.Second):
 		t.Fatal("strace outlived the process that it traced by 10 s")
 	}
@@ -281,27 +272,25 @@ func TestAttachRefuses(t *testing.T) {
 	_ = gone.cmd.Process.Kill()
 	_ = gone.cmd.Wait()
 	attach(t, v, time.Millisecond, "")
-	ok := slowsys.Params{PID: v.cmd.Process.Pid, Syscall: "umount2", Delay: time.Second}
+	ok := Params{PID: v.cmd.Process.Pid, Syscall: "umount2", Delay: time.Second}
 	for name, tc := range map[string]struct {
-		change func(*slowsys.Params)
+		change func(*Params)
 		is     error  // or
 		says   string // a part of the text
 	}{
-		"no strace": {func(p *slowsys.Params) { p.Strace = "/nonexistent/strace" }, slowsys.ErrNoStrace,
-			"apt-get install strace"},
-		"no process": {func(p *slowsys.Params) { p.PID = gone.cmd.Process.Pid }, slowsys.ErrNotAttached,
+		"no process": {func(p *Params) { p.PID = gone.cmd.Process.Pid }, ErrNotAttached,
 			"No such process"},
-		"another tracer": {func(p *slowsys.Params) {}, slowsys.ErrNotAttached, "not permitted"},
-		"no such call":   {func(p *slowsys.Params) { p.Syscall = "umount3" }, slowsys.ErrNotAttached, "umount3"},
-		"two faults":     {func(p *slowsys.Params) { p.Syscall = "umount2:error=EIO" }, nil, "want one name"},
-		"no pid":         {func(p *slowsys.Params) { p.PID = 0 }, nil, "pid 0"},
-		"no delay":       {func(p *slowsys.Params) { p.Delay = time.Nanosecond }, nil, "at least 1µs"},
-		"no log":         {func(p *slowsys.Params) { p.Log = create("/none/log") }, os.ErrNotExist, "keep strace's log"},
+		"another tracer": {func(p *Params) {}, ErrNotAttached, "not permitted"},
+		"no such call":   {func(p *Params) { p.Syscall = "umount3" }, ErrNotAttached, "umount3"},
+		"two faults":     {func(p *Params) { p.Syscall = "umount2:error=EIO" }, nil, "want one name"},
+		"no pid":         {func(p *Params) { p.PID = 0 }, nil, "pid 0"},
+		"no delay":       {func(p *Params) { p.Delay = time.Nanosecond }, nil, "at least 1µs"},
+		"no log":         {func(p *Params) { p.Log = create("/none/log") }, os.ErrNotExist, "keep strace's log"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := ok
 			tc.change(&p)
-			in, err := slowsys.Attach(within(t, 10*time.Second), p)
+			in, err := Attach(within(t, 10*time.Second), p)
 			if err == nil {
 				t.Fatal(errors.Join(errors.New("attached"), in.Detach(within(t, 10*time.Second))))
 			}
@@ -309,5 +298,13 @@ func TestAttachRefuses(t *testing.T) {
 				t.Errorf("got %q, want %v, saying %q", err, tc.is, tc.says)
 			}
 		})
+	}
+}
+
+func TestAttachNeedsStrace(t *testing.T) {
+	t.Setenv("PATH", "/nonexistent")
+	_, err := Attach(t.Context(), Params{PID: os.Getpid(), Syscall: "umount2", Delay: time.Second})
+	if !errors.Is(err, ErrNoStrace) || !strings.Contains(err.Error(), "apt-get install strace") {
+		t.Errorf("%v: want ErrNoStrace, which says how to install it", err)
 	}
 }

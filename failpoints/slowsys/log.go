@@ -1,9 +1,9 @@
 package slowsys
 
 import (
-	"bufio"
 	"fmt"
-	"io"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,110 +39,83 @@ func (c Call) String() string {
 	}
 }
 
-// ParseLog parses a log of strace -f -ttt -T for the calls of one system call. Other
-// lines (exits, signals, other calls) are ignored. A last line without its end is a call
-// in progress. The only errors are the errors of r.
-func ParseLog(r io.Reader, syscall string) ([]Call, error) {
-	p := newParser(syscall)
-	br := bufio.NewReader(r)
-	for {
-		line, err := br.ReadString('\n')
-		p.line(strings.TrimSuffix(line, "\n"))
-		if err == io.EOF {
-			return p.calls, nil
-		}
-		if err != nil {
-			return p.calls, fmt.Errorf("read strace's log: %w", err)
-		}
-	}
-}
-
-// parser joins the two halves of a call that another thread's line interrupted in the
-// log.
+// parser parses the lines of strace -f -ttt -T for the calls of one system call. It joins
+// the two halves of a call that another thread's line interrupted.
 type parser struct {
-	syscall string
-	calls   []Call
-	open    map[int]int // thread -> index in calls of its current call
+	begin, resumed *regexp.Regexp
+	calls          []Call
+	open           map[int]int // thread -> index in calls of its current call
 }
 
 func newParser(syscall string) *parser {
-	return &parser{syscall: syscall, open: map[int]int{}}
+	const prefix = `^([1-9]\d{0,8}) +(\d{1,10}\.\d+) `
+	return &parser{
+		begin:   regexp.MustCompile(prefix + syscall + `\((.*)$`),
+		resumed: regexp.MustCompile(prefix + `<\.\.\. ` + syscall + ` resumed>(.*)$`),
+		open:    map[int]int{},
+	}
 }
 
 // line parses one whole line, or the written part of the last one. It returns the call of
-// the line.
-func (p *parser) line(line string) (Call, bool) {
-	tid, start, rest, ok := prefix(line)
-	if !ok {
-		return Call{}, false
-	}
-	if tail, ok := strings.CutPrefix(rest, "<... "+p.syscall+" resumed>"); ok {
+// the line, or nil. Other lines (exits, signals, other calls) are ignored.
+func (p *parser) line(line string) *Call {
+	if m := p.resumed.FindStringSubmatch(line); m != nil {
+		tid, _ := strconv.Atoi(m[1])
 		i, known := p.open[tid]
-		if !known {
-			// The beginning of the call is missing: strace attached within it.
-			return Call{}, false
+		if !known { // the beginning of the call is missing: strace attached within it
+			return nil
 		}
 		delete(p.open, tid)
-		p.calls[i].finish(tail)
-		return p.calls[i], true
+		p.calls[i].finish(m[3])
+		return &p.calls[i]
 	}
-	args, ok := strings.CutPrefix(rest, p.syscall+"(")
-	if !ok {
-		return Call{}, false
+	m := p.begin.FindStringSubmatch(line)
+	if m == nil {
+		return nil
 	}
-	c := Call{TID: tid, Start: start}
-	if before, ok := strings.CutSuffix(args, "<unfinished ...>"); ok {
+	tid, _ := strconv.Atoi(m[1])
+	p.calls = append(p.calls, Call{TID: tid, Start: time.Unix(0, 0).Add(seconds(m[2]))})
+	c := &p.calls[len(p.calls)-1]
+	if before, ok := strings.CutSuffix(m[3], "<unfinished ...>"); ok {
 		c.Args = strings.TrimRight(before, " ")
-		p.open[tid] = len(p.calls)
+		p.open[tid] = len(p.calls) - 1
 	} else {
-		c.finish(args)
+		c.finish(m[3])
 	}
-	p.calls = append(p.calls, c)
-	return c, true
+	return c
+}
+
+// result matches the end of a call's line.
+var result = regexp.MustCompile(`^ = (.*?)( \(DELAYED\))?(?: <(\d{1,9}\.\d+)>)?$`)
+
+// with returns all calls so far. The tail is the written part of the last line: strace
+// writes a call's arguments, then delays it, then ends the line.
+func (p *parser) with(tail string) []Call {
+	calls := slices.Clone(p.calls)
+	last := parser{begin: p.begin, resumed: p.resumed, open: map[int]int{}}
+	if c := last.line(tail); c != nil {
+		calls = append(calls, *c)
+	}
+	return calls
 }
 
 // finish parses the rest of a call's line after the "(": `"/x", 0) = 0 (DELAYED) <0.5>`,
 // or less if the call has not returned.
 func (c *Call) finish(s string) {
-	// The last " = ": a path may contain one, too, and a result never does.
-	i := strings.LastIndex(s, " = ")
+	i := strings.LastIndex(s, " = ") // a path may contain one, too, and a result never does
 	if i < 0 {
 		c.Args += s
 		return
 	}
 	c.Args += strings.TrimSuffix(strings.TrimRight(s[:i], " "), ")")
-	result := strings.TrimSpace(s[i+3:])
-	if j := strings.LastIndex(result, " <"); j >= 0 && strings.HasSuffix(result, ">") {
-		if took, ok := seconds(result[j+2 : len(result)-1]); ok {
-			c.Took, result = took, result[:j]
-		}
+	if m := result.FindStringSubmatch(s[i:]); m != nil {
+		c.Result, c.Delayed, c.Took = m[1], m[2] != "", seconds(m[3])
+		c.Killed = strings.HasPrefix(c.Result, "?")
 	}
-	result, c.Delayed = strings.CutSuffix(result, " (DELAYED)")
-	c.Result = result
-	c.Killed = strings.HasPrefix(result, "?")
 }
 
-// prefix splits `41 1700000000.123456 rest` into thread, time and rest.
-func prefix(line string) (tid int, at time.Time, rest string, ok bool) {
-	a, b, ok := strings.Cut(line, " ")
-	tid, err := strconv.Atoi(a)
-	if !ok || err != nil || tid <= 0 {
-		return 0, time.Time{}, "", false
-	}
-	stamp, rest, ok := strings.Cut(strings.TrimLeft(b, " "), " ")
-	d, good := seconds(stamp)
-	if !ok || !good {
-		return 0, time.Time{}, "", false
-	}
-	return tid, time.Unix(0, 0).Add(d), rest, true
-}
-
-// seconds parses strace's "12.345678". It rejects signs, exponents, and more than a
-// time.Duration can hold (292 years).
-func seconds(s string) (time.Duration, bool) {
-	if s == "" || strings.Trim(s, "0123456789.") != "" {
-		return 0, false
-	}
-	d, err := time.ParseDuration(s + "s")
-	return d, err == nil
+// seconds parses strace's "12.345678", or "".
+func seconds(s string) time.Duration {
+	d, _ := time.ParseDuration(s + "s")
+	return d
 }

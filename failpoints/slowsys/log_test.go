@@ -6,9 +6,20 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func at(sec, usec int64) time.Time { return time.Unix(sec, usec*1000) }
+
+// callsIn parses a log, whose last line may be unfinished.
+func callsIn(log string) []Call {
+	p := newParser("umount2")
+	lines := strings.Split(log, "\n")
+	for _, line := range lines[:len(lines)-1] {
+		p.line(line)
+	}
+	return p.with(lines[len(lines)-1])
+}
 
 func TestParseLog(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -65,11 +76,7 @@ func TestParseLog(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := ParseLog(strings.NewReader(tc.log), "umount2")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
+			if diff := cmp.Diff(tc.want, callsIn(tc.log), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("calls differ (-want +got):\n%s", diff)
 			}
 		})
@@ -81,10 +88,7 @@ func FuzzParseLog(f *testing.F) {
 	f.Add("7 10.1 umount2(\"/a\", 0 <unfinished ...>\n7 10.5 <... umount2 resumed>) = ?\n")
 	f.Add("7 10.000001 umount2(\"/a")
 	f.Fuzz(func(t *testing.T, log string) {
-		calls, err := ParseLog(strings.NewReader(log), "umount2")
-		if err != nil {
-			t.Fatal(err)
-		}
+		calls := callsIn(log)
 		if n := strings.Count(log, "umount2("); len(calls) > n {
 			t.Errorf("%d calls from %d beginnings", len(calls), n)
 		}

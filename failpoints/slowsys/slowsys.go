@@ -36,8 +36,6 @@ var ErrLost = errors.New("strace ended too early")
 
 // Params names the process, the system call to delay, and the delay.
 type Params struct {
-	// Strace is the path of strace; empty: strace is found in $PATH.
-	Strace string
 	// PID is the pid in the namespace of this process. strace may run outside the PID and
 	// mount namespaces of the process: a tracer needs only the pid.
 	PID int
@@ -48,20 +46,16 @@ type Params struct {
 	// Log opens a file for strace's output, which is kept as evidence; nil: it is not
 	// kept.
 	Log func() (io.WriteCloser, error)
-	// Start starts the prepared command; nil means (*exec.Cmd).Start. It may change the
-	// command (SysProcAttr, a cgroup), but must start strace itself as the direct child,
-	// since Detach signals that child.
-	Start func(*exec.Cmd) error
 }
 
 // Available returns ErrNoStrace if this machine has no strace.
 func Available() error {
-	_, err := find("strace")
+	_, err := find()
 	return err
 }
 
-func find(name string) (string, error) {
-	path, err := exec.LookPath(name)
+func find() (string, error) {
+	path, err := exec.LookPath("strace")
 	if err != nil {
 		return "", fmt.Errorf("%w (%w)", ErrNoStrace, err)
 	}
@@ -84,15 +78,11 @@ func (p *Params) check() error {
 	return nil
 }
 
-// command prepares strace. Its trace goes to fd 3, a pipe, so that each call is known
-// when it happens. -a 1 switches off the padding before "=". Signals are left out because
+// command prepares strace. Its trace goes to its standard output, a pipe, so that each
+// call is known when it happens. -a 1 switches off the padding before "=". Signals are left out because
 // Go uses them all the time for preemption.
-func (p *Params) command(trace, stderr *os.File) (*exec.Cmd, error) {
-	name := p.Strace
-	if name == "" {
-		name = "strace"
-	}
-	path, err := find(name)
+func (p *Params) command() (*exec.Cmd, error) {
+	path, err := find()
 	if err != nil {
 		return nil, err
 	}
@@ -101,10 +91,8 @@ func (p *Params) command(trace, stderr *os.File) (*exec.Cmd, error) {
 		"-e", "signal=none",
 		"-e", "trace="+p.Syscall,
 		"-e", "inject="+p.Syscall+":delay_enter="+strconv.FormatInt(p.Delay.Microseconds(), 10),
-		"-o", "/proc/self/fd/3",
+		"-o", "/proc/self/fd/1",
 		"-p", strconv.Itoa(p.PID))
-	cmd.Env = append(os.Environ(), "LC_ALL=C") // readStderr looks for "attached"
-	cmd.ExtraFiles = []*os.File{trace}
-	cmd.Stderr = stderr
+	cmd.Env = append(os.Environ(), "LC_ALL=C") // say looks for "attached"
 	return cmd, nil
 }

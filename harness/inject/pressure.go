@@ -85,8 +85,9 @@ func (p *pressure) dirty(ctx context.Context, mib int) error {
 func (p *pressure) Proof(context.Context) (harness.Firing, error) {
 	var errs []error
 	for _, w := range p.stalls {
-		errs = append(errs, w.Stop())
-		for _, s := range w.All() {
+		stalls, err := w.Stop()
+		errs = append(errs, err)
+		for _, s := range stalls {
 			if s.Lasted >= noticeable {
 				p.in.fired(p.i, "%s", s)
 			}
