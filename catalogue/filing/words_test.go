@@ -9,20 +9,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle/affected"
 )
-
-func TestAffectedReleases(t *testing.T) {
-	got := affectedReleases(affected.Releases{
-		"1.7": {Unknown: "no case"}, "2.0": {Held: "v2.0.14"}, "2.1": {Absent: "no such code"},
-		"2.2": {Seen: "v2.2.3", Bad: "v2.2.9"}, "2.3": {Bad: "v2.3.4", Fixed: "v2.3.5"}, "2.4": {Bad: "v2.4.2"},
-	})
-	want := "Affected: v2.2.3 to v2.2.9, v2.3.4 (fixed in v2.3.5), v2.4.2. Not affected: v2.0.14, 2.1 (by its source). " +
-		"Not tested: 1.6, 1.7."
-	if got != want {
-		t.Errorf("%s\nwant %s", got, want)
-	}
-}
 
 func TestPlainWords(t *testing.T) {
 	const killed = "the payload exited with 137 (killed: its own record ends before its exit)"

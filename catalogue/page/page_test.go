@@ -206,7 +206,7 @@ func TestStaleCells(t *testing.T) {
 
 // An untested release is listed as untested, and not as free of the bug.
 func TestReleasesSayWhatIsNotKnown(t *testing.T) {
-	got := Releases(affected.Releases{
+	got := catalogue.ReleasesText(affected.Releases{
 		"1.7": {Seen: "v1.7.35"}, "1.8": {Unknown: "its case does not reach the code"},
 		"2.0": {Unknown: "its case does not reach the code"}, "2.1": {Held: "v2.1.9"},
 		"2.2": {Since: "v2.2.3", Held: "v2.2.2", Bad: "v2.2.9"}, "2.3": {Seen: "v2.3.1", Bad: "v2.3.7", Fixed: "v2.3.8"},

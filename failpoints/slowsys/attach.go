@@ -64,9 +64,9 @@ func Attach(ctx context.Context, p Params) (_ *Injection, err error) {
 	return in, nil
 }
 
-// own starts strace, and reaps it. It keeps its thread, because the parent-death signal is
-// sent when the thread that started strace ends. If the harness is SIGKILLed, strace ends
-// with it, and the traced process continues without delays.
+// own starts strace, and reaps it. It keeps its thread, because the parent-death signal
+// is sent when the thread that started strace ends. If the harness is SIGKILLed, strace
+// ends with it, and the traced process continues without delays.
 func (in *Injection) own(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

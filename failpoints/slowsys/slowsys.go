@@ -79,8 +79,8 @@ func (p *Params) check() error {
 }
 
 // command prepares strace. Its trace goes to its standard output, a pipe, so that each
-// call is known when it happens. -a 1 switches off the padding before "=". Signals are left out because
-// Go uses them all the time for preemption.
+// call is known when it happens. -a 1 switches off the padding before "=". Signals are
+// left out because Go uses them all the time for preemption.
 func (p *Params) command() (*exec.Cmd, error) {
 	path, err := find()
 	if err != nil {
