@@ -1,5 +1,5 @@
 // Package report writes reports about histories, verdicts and clusters. The forms are
-// one HTML file that opens offline, a trace, JUnit's XML, a summary in Markdown, and
+// one HTML file that opens offline, JUnit's XML, a summary in Markdown, and
 // results.jsonl. It runs nothing.
 package report
 

@@ -54,12 +54,6 @@ func TestReportsShowEscapes(t *testing.T) {
 		t.Fatal(err)
 	}
 	texts := map[string]string{"cases of the page": unpacked(t, dir)}
-	var trace bytes.Buffer
-	shown := report.Timeline{Lanes: []report.Lane{{Name: foreign}}, Items: []report.Item{{Text: foreign, More: foreign}}}
-	if err := report.WriteTrace(&trace, foreign, shown); err != nil {
-		t.Fatal(err)
-	}
-	texts[report.TraceFile] = trace.String()
 	for _, file := range []string{report.HTMLFile, report.JUnitFile, report.SummaryFile, report.ResultsFile} {
 		text, err := os.ReadFile(filepath.Join(dir, file))
 		if err != nil {

@@ -286,38 +286,6 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-func TestTraceNests(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(written(t), "evidence", "x", report.TraceFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var trace struct {
-		TraceEvents []struct {
-			Ph      string
-			Name    string
-			TID     int
-			TS, Dur float64
-		}
-	}
-	if err := json.Unmarshal(text, &trace); err != nil {
-		t.Fatal(err)
-	}
-	free, slices := map[int]float64{}, 0
-	for _, e := range trace.TraceEvents {
-		if e.Ph != "X" {
-			continue
-		}
-		slices++
-		if e.TS < free[e.TID] {
-			t.Errorf("%s overlaps another slice of thread %d", e.Name, e.TID)
-		}
-		free[e.TID] = e.TS + e.Dur
-	}
-	if slices < 5 {
-		t.Errorf("%d slices", slices)
-	}
-}
-
 func TestPageHoldsNoForeignMarkup(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(written(t), report.HTMLFile))
 	if err != nil {

@@ -105,8 +105,7 @@ func (w *Writer) Without(name string, v harness.Verdict) {
 	w.html.without[name] = NewTimeline(v, logOf(v))
 }
 
-// Add adds a case. If the case's evidence is in the report's folder, Add writes the trace
-// into the evidence.
+// Add adds a case.
 func (w *Writer) Add(c Case) error {
 	var ids, known []string
 	for _, k := range w.in[c.ID] {
@@ -119,9 +118,6 @@ func (w *Writer) Add(c Case) error {
 		known = nil
 	}
 	t := NewTimeline(c.Verdict, logOf(c.Verdict))
-	if err := w.trace(c, t); err != nil {
-		return err
-	}
 	c.Verdict.Evidence = w.relative(c.Verdict.Evidence)
 	w.junit.add(c, known)
 	w.summary.add(c)
@@ -131,22 +127,15 @@ func (w *Writer) Add(c Case) error {
 // relative returns a folder's path relative to the report's folder, so that the link
 // still works after both were moved together.
 func (w *Writer) relative(dir string) string {
-	if rel, ok := w.within(dir); ok {
-		return rel
-	}
-	if abs, err := filepath.Abs(dir); err == nil && dir != "" { // links start in the report's folder
-		return abs
-	}
-	return dir
-}
-
-func (w *Writer) within(dir string) (string, bool) {
 	abs, err := filepath.Abs(dir)
 	if err != nil || dir == "" {
-		return dir, false
+		return dir
 	}
 	rel, err := filepath.Rel(w.dir, abs)
-	return rel, err == nil && (isBelow(w.dir, abs) || w.data.Evidence != "" && isBelow(w.data.Evidence, abs))
+	if err == nil && (isBelow(w.dir, abs) || w.data.Evidence != "" && isBelow(w.data.Evidence, abs)) {
+		return rel
+	}
+	return abs // links start in the report's folder
 }
 
 // isBelow reports whether an absolute path is the folder dir, or is below it.
@@ -157,25 +146,6 @@ func isBelow(dir, abs string) bool {
 	}
 	rel, err := filepath.Rel(dir, abs)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
-}
-
-func (w *Writer) trace(c Case, t Timeline) error {
-	evidence, ours := w.within(c.Verdict.Evidence)
-	if !ours || len(t.Items) == 0 {
-		return nil
-	}
-	write := func(to io.Writer) error { return WriteTrace(to, c.Verdict.Name, t) }
-	if filepath.IsLocal(evidence) {
-		return w.create(filepath.Join(evidence, TraceFile), write)
-	}
-	files, err := foreign.OpenDir(c.Verdict.Evidence)
-	if err == nil {
-		err = errors.Join(files.Replace(TraceFile, 0o644, write), files.Close())
-	}
-	if err != nil {
-		return fmt.Errorf("write a trace: %w", err)
-	}
-	return nil
 }
 
 // End writes the clusters and the other files, and closes the report.
