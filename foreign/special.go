@@ -11,7 +11,12 @@ import (
 
 // MakeFIFO makes a FIFO in the folder. It opens nothing.
 func (d *Dir) MakeFIFO(name string, perm fs.FileMode) error {
-	return d.mknod(name, unix.S_IFIFO|uint32(perm.Perm()), 0)
+	parent, err := d.root.OpenFile(filepath.Dir(name), unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err == nil {
+		err = unix.Mkfifoat(int(parent.Fd()), filepath.Base(name), uint32(perm.Perm()))
+		err = errors.Join(err, parent.Close())
+	}
+	return named("make", d.Path(name), err)
 }
 
 // OpenLinkedFIFO opens the FIFO to which a link of /proc/PID/fd leads, for reading.
@@ -28,11 +33,6 @@ func OpenLinkedFIFO(link string) (*os.File, error) {
 	return h.fifo(unix.O_RDONLY)
 }
 
-// MakeDevice makes a character device in the folder. It opens nothing.
-func (d *Dir) MakeDevice(name string, major, minor uint32, perm fs.FileMode) error {
-	return d.mknod(name, unix.S_IFCHR|uint32(perm.Perm()), unix.Mkdev(major, minor))
-}
-
 // Readlink returns the target of a symbolic link in the folder.
 func (d *Dir) Readlink(name string) (string, error) {
 	target, err := d.root.Readlink(name)
@@ -42,12 +42,4 @@ func (d *Dir) Readlink(name string) (string, error) {
 // Chmod sets the permissions of an entry, whatever the umask is. It follows no link.
 func (d *Dir) Chmod(name string, perm fs.FileMode) error {
 	return named("set the permissions of", d.Path(name), d.root.Chmod(name, perm))
-}
-
-func (d *Dir) mknod(name string, mode uint32, dev uint64) error {
-	parent, err := d.root.OpenFile(filepath.Dir(name), unix.O_PATH|unix.O_DIRECTORY, 0)
-	if err == nil {
-		err = errors.Join(unix.Mknodat(int(parent.Fd()), filepath.Base(name), mode, int(dev)), parent.Close())
-	}
-	return named("make", d.Path(name), err)
 }

@@ -60,9 +60,6 @@ type Rotation struct {
 	// ReopenContainerLog succeeded.
 	At       time.Time `json:"at"`
 	Answered time.Time `json:"answered"`
-	// Full reports that containerd's writes to the log failed between At and Answered, as on
-	// a full disk.
-	Full bool `json:"full,omitempty"`
 	// Late counts the lines that the payload wrote after Answered, but that are in an older
 	// log.
 	Late int `json:"late,omitempty"`

@@ -240,34 +240,13 @@ func (b *beside) stream(out harness.Output, name string) {
 		if hole.From == 1 { // no line is before it
 			hole.After = own.StartedAt
 		}
-		return b.b.API == harness.CRI && (b.diedWith(hole) || b.full(hole))
+		return b.b.API == harness.CRI && b.diedWith(hole)
 	})
 	for _, fs := range wrongLines(out, lost) {
 		fs[fact.Stream] = name
 		b.find(fact.OthersOutput, fs)
 	}
 }
-
-// full reports whether a hole in the lines is at a time at which the disk of the log was
-// full.
-func (b *beside) full(hole harness.MissingLines) bool {
-	within := fullSeenIn
-	if hole.To == b.b.Payload.Wrote { // its last lines
-		within = unseen
-	}
-	return slices.ContainsFunc(b.b.Rotations, func(r harness.Rotation) bool {
-		// On a busy machine the first lost line may come long after the line before it.
-		before, most := unseen, int(r.Answered.Sub(r.At)/payload.WriteEvery)+2
-		if hole.To-hole.From+1 <= most && hole.Before.After(r.At) {
-			before = fullSeenIn
-		}
-		return r.Full && hole.After.After(r.At.Add(-before)) && hole.Before.Before(r.Answered.Add(within))
-	})
-}
-
-// fullSeenIn is how long before and after a full disk lines may be lost, on a busy
-// machine. The payload writes a line every WriteEvery.
-const fullSeenIn = time.Second
 
 // unseen is how late the harness may notice that containerd has ended and reads no lines.
 const unseen = 100 * time.Millisecond

@@ -142,7 +142,6 @@ func TestBystanders(t *testing.T) {
 		"its log was not rotated": {func(_ *harness.History, b *harness.Bystander) {
 			b.Rotations = []harness.Rotation{{At: at(10), Answered: at(11), Late: 3}, {At: at(20), Answered: at(21), Late: 2}}
 		}, output + " output=unrotated"},
-		"its log was on a full disk, and a task has none": {both(hole(30, 50), full(25, 60)), output + " output=missing"},
 		"others' lines came": {func(_ *harness.History, b *harness.Bystander) { b.Output.Foreign = 1 },
 			output + " output=foreign"},
 	} {
@@ -173,24 +172,6 @@ func TestBystanders(t *testing.T) {
 		"none after its death": {both(func(_ *harness.History, b *harness.Bystander) {
 			b.Payload.Wrote, b.Payload.ExitedAt = 60, at(600)
 		}, dies(60)), output},
-		"lines of when its log was on a full disk":   {both(hole(30, 50), full(25, 60)), ""},
-		"its first lines, on a full disk":            {both(first(20, 50), full(25, 60)), ""},
-		"its first lines, long before":               {both(first(20, 50), full(3000, 3060)), output},
-		"lines of a payload that stood still before": {both(hole(30, 330), full(250, 310)), ""},
-		"more of them than it can have lost": {both(func(_ *harness.History, b *harness.Bystander) {
-			b.Output.Holes = []harness.MissingLines{{From: 3, To: 20, After: at(30), Before: at(330)}}
-		}, full(250, 310)), output},
-		"lines of long before": {both(hole(30, 50), full(3000, 3060)), output},
-		"lines of before":      {both(hole(30, 50), full(250, 260)), output},
-		"lines of when it was on another": {both(func(_ *harness.History, b *harness.Bystander) {
-			b.Output.Holes = []harness.MissingLines{{From: 3, To: 133, After: at(30), Before: at(1340)}}
-		}, full(25, 60)), output},
-		"few lines for a long time": {both(func(_ *harness.History, b *harness.Bystander) {
-			b.Output.Holes = []harness.MissingLines{{From: 3, To: 9, After: at(30), Before: at(1340)}}
-		}, full(25, 60)), output},
-		"none after that": {both(func(_ *harness.History, b *harness.Bystander) {
-			b.Payload.Wrote, b.Payload.ExitedAt = 30, at(300)
-		}, full(25, 60)), output},
 		"as many as it can hold": {both(func(_ *harness.History, b *harness.Bystander) {
 			b.Output.Holes = []harness.MissingLines{{From: 3, To: 33, After: at(30), Before: at(340)}}
 		}, dies(350)), ""},
@@ -229,20 +210,6 @@ func neverStarted(unprovoked bool) func(*harness.History, *harness.Bystander) {
 func hole(from, to int) func(*harness.History, *harness.Bystander) {
 	return func(_ *harness.History, b *harness.Bystander) {
 		b.Output.Holes = []harness.MissingLines{{From: 3, To: 4, After: at(from), Before: at(to)}}
-	}
-}
-
-// first loses the lines before the third. The payload started at from.
-func first(from, to int) func(*harness.History, *harness.Bystander) {
-	return func(_ *harness.History, b *harness.Bystander) {
-		b.Payload.StartedAt = at(from)
-		b.Output.Holes = []harness.MissingLines{{From: 1, To: 2, Before: at(to)}}
-	}
-}
-
-func full(from, to int) func(*harness.History, *harness.Bystander) {
-	return func(_ *harness.History, b *harness.Bystander) {
-		b.Rotations = []harness.Rotation{{At: at(from), Answered: at(to), Full: true}}
 	}
 }
 

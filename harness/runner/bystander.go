@@ -31,7 +31,6 @@ func (x *run) startBystanders() error {
 		NoExtraCalls: x.countsStatements(),
 		Faultless:    x.Faultless(), OnlyPauses: x.holds(), OnNewID: x.ignoreBystanders,
 		Runtime: runcshim.Runtime, Truth: x.world.Truth(), FIFOs: x.world.FIFOs(), Events: &x.events,
-		Problem: func(err error) { x.record.Problem(harness.ByHarness, err) },
 	})
 	x.bystanders.Store(g)
 	if err := x.withPlugins(g.Start); err != nil {

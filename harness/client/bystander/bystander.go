@@ -77,8 +77,6 @@ type Params struct {
 	// FIFOs of their stdio.
 	Truth, FIFOs *foreign.Dir
 	Events       *event.Log
-	// Problem records a failure of the harness. It ignores nil.
-	Problem func(error)
 }
 
 // Group has all bystanders of a case.

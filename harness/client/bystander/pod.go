@@ -2,7 +2,6 @@ package bystander
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -227,8 +226,7 @@ func (p *pod) discard(ctx context.Context) error {
 }
 
 // rotate renames the log, and asks CRI to open a new one. If CRI fails, the old log keeps
-// its new name, because containerd may already have created the new log. The rotation
-// number fullAt simulates a full disk.
+// its new name, because containerd may already have created the new log.
 func (p *pod) rotate(ctx context.Context) error {
 	to := p.logName() + "." + strconv.Itoa(len(p.logs))
 	if err := p.Truth.Rename(p.logName(), to); err != nil {
@@ -236,45 +234,11 @@ func (p *pod) rotate(ctx context.Context) error {
 	}
 	p.logs = append(p.logs, to)
 	is := harness.Rotation{At: time.Now()}
-	var err error
-	if len(p.logs) == fullAt {
-		is.Full, err = p.fill(ctx)
-	}
-	if err == nil {
-		err = p.reopen(ctx)
-	}
-	switch is.Answered = time.Now(); {
-	case err == nil:
+	err := p.reopen(ctx)
+	if is.Answered = time.Now(); err == nil {
 		p.rotations = append(p.rotations, rotation{Rotation: is, logs: len(p.logs)})
-	case is.Full: // so that the judge excuses the lines that were lost until now
-		p.set(func(s *harness.Bystander) { s.Rotations = append(s.Rotations, is) })
 	}
 	return err
-}
-
-// fullAt is the number of the rotation that simulates a full disk.
-const fullAt = 2
-
-// fullFor is how long writes to the log fail. Some lines of each stream are lost in this
-// time.
-const fullFor = 5 * payload.WriteEvery
-
-// fill puts a device like /dev/full in place of the log, so that containerd's writes fail
-// for a while. It reports whether containerd opened the device. There is no log
-// afterwards.
-func (p *pod) fill(ctx context.Context) (full bool, err error) {
-	log := p.logName()
-	if err := p.Truth.MakeDevice(log, 1, 7, 0o600); err != nil { // the device of /dev/full
-		p.Problem(fmt.Errorf("put a full device in place of a log: %w", err))
-		return false, err
-	}
-	if err = p.reopen(ctx); err == nil {
-		full = true
-		<-time.After(fullFor)
-	}
-	removed := p.Truth.Remove(p.logName()) // because a read of the device never ends
-	p.Problem(removed)
-	return full, errors.Join(err, removed)
 }
 
 func (p *pod) reopen(ctx context.Context) error {
