@@ -10,8 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/oracle/scan"
@@ -25,9 +27,10 @@ const userHz = 100
 // could fill the other files with any text, or make their reads hang (with a command line
 // in a FUSE file).
 type processTable struct {
-	proc   string // "/proc"
-	uptime float64
-	byPID  map[int]*Process
+	proc  string        // "/proc"
+	files procfs.FS     // of the auditor's descriptors, in place of pids
+	up    time.Duration // since boot
+	byPID map[int]*Process
 	// candidates are the processes that may be containerds.
 	candidates []candidate
 	// denied are the pids of processes that the auditor may not read.
@@ -36,7 +39,6 @@ type processTable struct {
 	unread []string
 	userNS string // the auditor's user namespace
 	all    bool   // also read all files of users' processes
-	buffer []byte
 }
 
 type candidate struct {
@@ -57,12 +59,15 @@ func readProcesses(ctx context.Context, o Options) (*processTable, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list processes: is %s a procfs? %w", o.Proc, err)
 	}
-	up, err := os.ReadFile(filepath.Join(o.Proc, "uptime")) //nolint:forbidigo // of /proc
-	if err != nil {
+	var up unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &up); err != nil {
 		return nil, fmt.Errorf("read the uptime: %w", err)
 	}
-	t := &processTable{proc: o.Proc, uptime: parseUptime(string(up)), byPID: make(map[int]*Process, len(entries)),
+	t := &processTable{proc: o.Proc, up: time.Duration(up.Nano()), byPID: make(map[int]*Process, len(entries)),
 		all: o.Untrusted}
+	if t.files, err = procfs.NewFS("/proc/self/fd"); err != nil {
+		return nil, fmt.Errorf("open the audit's own descriptors: %w", err)
+	}
 	if t.userNS, err = os.Readlink("/proc/self/ns/user"); err != nil {
 		return nil, fmt.Errorf("read the audit's user namespace: %w", err)
 	}
@@ -70,6 +75,9 @@ func readProcesses(ctx context.Context, o Options) (*processTable, error) {
 		if pid, err := strconv.Atoi(e.Name()); err == nil {
 			t.add(ctx, pid, o.hangs)
 		}
+	}
+	if len(t.byPID)+len(t.unread) == 0 {
+		return nil, fmt.Errorf("%s has no process: is it a procfs?", o.Proc)
 	}
 	for pid, p := range t.byPID {
 		if parent := t.byPID[p.Parent]; parent != nil {
@@ -85,17 +93,12 @@ func readProcesses(ctx context.Context, o Options) (*processTable, error) {
 
 // add reads one process, and continues without it if the read hangs.
 func (t *processTable) add(ctx context.Context, pid int, limit time.Duration) {
-	r := reader{table: t, pid: pid, dir: filepath.Join(t.proc, strconv.Itoa(pid)), buffer: t.buffer}
-	if r.buffer == nil {
-		r.buffer = make([]byte, 16<<10) // longer command lines are cut, but a shim's is shorter
-	}
-	t.buffer = nil // a hanging attempt may still write to its buffer
+	r := reader{table: t, pid: pid, dir: filepath.Join(t.proc, strconv.Itoa(pid))}
 	e, err := attempt(ctx, r.dir, limit, func(func(string)) entry { return r.read() })
 	if err != nil {
 		t.unread = append(t.unread, err.Error())
 		return
 	}
-	t.buffer = r.buffer
 	if e.denied {
 		t.denied = append(t.denied, pid)
 	}
@@ -129,7 +132,7 @@ type reader struct {
 	pid    int
 	dir    string
 	fd     int // of dir; it stays with this process, even if its pid is used again
-	buffer []byte
+	files  procfs.Proc
 	denied bool
 }
 
@@ -140,16 +143,15 @@ func (r *reader) read() entry {
 		return entry{}
 	}
 	defer unix.Close(r.fd) //nolint:errcheck // of O_PATH
-	text, err := r.file("stat")
-	if err != nil {
+	if r.files, err = r.table.files.Proc(r.fd); err != nil {
 		return entry{}
 	}
-	s, err := parseStat(string(text))
-	if err != nil || s.kernel {
+	s, err := r.files.Stat()
+	if err != nil || s.Flags&scan.KernelThread != 0 {
 		return entry{}
 	}
-	p := &Process{PID: r.pid, Inner: r.pid, Parent: s.parent, Start: s.start, State: s.state, Comm: s.comm}
-	p.Age = time.Duration((r.table.uptime - float64(s.start)/userHz) * float64(time.Second)).Round(time.Second)
+	p := &Process{PID: r.pid, Inner: r.pid, Parent: s.PPID, Start: s.Starttime, State: s.State, Comm: s.Comm}
+	p.Age = (r.table.up - time.Duration(s.Starttime)*(time.Second/userHz)).Round(time.Second)
 	if p.Zombie() {
 		return entry{p: p}
 	}
@@ -169,23 +171,26 @@ func (r *reader) read() entry {
 
 // identify reads the user of a process.
 func (r *reader) identify(p *Process) bool {
-	text, err := r.file("status")
+	st, err := r.files.NewStatus()
 	if err != nil {
 		return false
 	}
-	st := parseStatus(string(text))
-	p.UID, p.pids, p.notRoots = st.uid, st.pids, r.notRoots(st)
+	p.UID, p.notRoots = int(st.UIDs[0]), r.notRoots(st)
+	p.pids = nil // it is read twice
+	for _, pid := range st.NSpids {
+		p.pids = append(p.pids, int(pid))
+	}
 	return true
 }
 
 // notRoots returns why a process does not count as a process of root, or "". Root without
 // CAP_SYS_ADMIN (an unprivileged pod), or in another user namespace, counts as a user:
 // containerd and shims need to mount.
-func (r *reader) notRoots(s identity) string {
+func (r *reader) notRoots(s procfs.ProcStatus) string {
 	switch {
-	case s.uid != 0:
-		return fmt.Sprintf("uid %d", s.uid)
-	case s.capabilities&(1<<unix.CAP_SYS_ADMIN) == 0:
+	case s.UIDs[0] != 0:
+		return fmt.Sprintf("uid %d", s.UIDs[0])
+	case s.CapEff&(1<<unix.CAP_SYS_ADMIN) == 0:
 		return "root without CAP_SYS_ADMIN"
 	}
 	switch ns, err := r.readlink("ns/user"); {
@@ -209,11 +214,10 @@ func (r *reader) program(p *Process) *candidate {
 		}
 		return nil
 	}
-	line, err := r.file("cmdline")
-	if err != nil {
+	var err error
+	if p.argv, err = r.files.CmdLine(); err != nil {
 		return nil
 	}
-	p.argv = parseCmdline(line)
 	if p.notRoots == unreadable {
 		_, isShim := scan.ParseShimArgs(p.argv)
 		_, isDaemon := isContainerd("containerd", p.argv)
@@ -239,30 +243,19 @@ func (r *reader) program(p *Process) *candidate {
 	return &candidate{p, exe, where}
 }
 
-// file reads a small file of /proc. It needs half of the system calls of os.ReadFile,
-// because the audit reads three files of each process. The text is valid until the next
-// call.
-func (r *reader) file(name string) ([]byte, error) {
-	fd, err := unix.Openat(r.fd, name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
+// shimFlag returns the value of a flag of a shim's command line, such as -address.
+func shimFlag(argv []string, name string) string {
+	for i, word := range argv {
+		flag, value, ok := strings.Cut(strings.TrimLeft(word, "-"), "=")
+		switch {
+		case i == 0 || !strings.HasPrefix(word, "-") || flag != name:
+		case ok:
+			return value
+		case i+1 < len(argv):
+			return argv[i+1]
+		}
 	}
-	defer unix.Close(fd) //nolint:errcheck // read-only
-	n := 0
-	for n < len(r.buffer) {
-		got, err := unix.Read(fd, r.buffer[n:])
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if got == 0 {
-			break
-		}
-		n += got
-	}
-	return r.buffer[:n], nil
+	return ""
 }
 
 // own returns a path to the process's directory that never leads to another process.

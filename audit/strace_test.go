@@ -19,9 +19,9 @@ import (
 
 // harmless are the system calls that change nothing outside of the process. Each other
 // call is checked, or is a failure.
-var harmless = strings.Fields(`read pread64 readv lseek close fstat newfstatat stat lstat statx readlink readlinkat
-	getdents64 access faccessat faccessat2 getcwd uname sysinfo mmap munmap mprotect madvise mincore brk futex
-	epoll_create1 epoll_ctl epoll_pwait epoll_wait eventfd2 pipe2 poll ppoll nanosleep clock_nanosleep clock_gettime
+var harmless = strings.Fields(`read pread64 readv lseek close fstat statfs newfstatat stat lstat statx readlink
+	readlinkat getdents64 access faccessat faccessat2 getcwd uname sysinfo mmap munmap mprotect madvise mincore brk
+	futex epoll_create1 epoll_ctl epoll_pwait epoll_wait eventfd2 pipe2 poll ppoll nanosleep clock_nanosleep clock_gettime
 	sched_yield sched_getaffinity rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack gettid getpid getppid getuid
 	geteuid getgid getegid capget arch_prctl prctl set_robust_list set_tid_address rseq getrandom fcntl getrlimit getxattr
 	getsockname getpeername getsockopt setsockopt shutdown exit exit_group restart_syscall recvmsg recvfrom umask`)

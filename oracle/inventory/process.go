@@ -51,12 +51,6 @@ type Process struct {
 	kernel bool // a kernel thread
 }
 
-// kernelThread is PF_KTHREAD of the kernel's include/linux/sched.h, in the flags of
-// proc_pid_stat(5). A missing executable and command line are not enough: an exiting
-// process that waits for the umount of its mount namespace has neither. The parent does
-// not show it either, because process 2 of a world is containerd.
-const kernelThread = 0x00200000
-
 // Serves reports whether the process is a running shim, and not a short-lived helper.
 func (p Process) Serves() bool { return p.Shim != nil && p.Shim.Action == "" && !p.Zombie() }
 
@@ -112,7 +106,7 @@ func readProcess(entry procfs.Proc) (Process, error) {
 	p := Process{
 		PID: stat.PID, Parent: stat.PPID, Start: stat.Starttime, Comm: stat.Comm, State: stat.State,
 		Threads: stat.NumThreads,
-		kernel:  stat.Flags&kernelThread != 0,
+		kernel:  stat.Flags&scan.KernelThread != 0,
 	}
 	if p.Zombie() {
 		return p, nil
