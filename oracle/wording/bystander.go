@@ -1,7 +1,6 @@
 package wording
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/shimquake/shimquake/oracle/fact"
@@ -16,110 +15,68 @@ func othersName(f finding.Finding) string {
 var bystanderWhats = []phrase{
 	{fact.OthersCall, "", othersCall},
 	{fact.OthersEnd, "", othersEnd},
-	{fact.OthersStatus, "", othersStatus},
-	{fact.OthersEvent, "", othersEvent},
-	{fact.OthersOutput, "", othersStream},
-	{fact.OthersAnswer, "", othersAnswer},
+	{fact.OthersStatus, "", says("%s reported %s; its payload exited with %s", fact.By, fact.Reported, fact.True)},
+	{fact.OthersEvent, "", by(fact.Event, othersEvents)},
+	{fact.OthersOutput, "", outputWords},
+	{fact.OthersAnswer, "", says("%s reported for it: %s; it is %s", fact.By, fact.Reported, fact.True)},
 }
 
-func othersAnswer(fs fact.Facts) []string {
-	return []string{fmt.Sprintf("%s reported for it: %s", fs[fact.By], fs[fact.Reported]), "it is " + fs[fact.True]}
-}
-
-func othersStatus(fs fact.Facts) []string {
-	return []string{
-		fmt.Sprintf("%s reported %s", fs[fact.By], fs[fact.Reported]),
-		"its payload exited with " + fs[fact.True],
-	}
-}
-
-func othersCall(fs fact.Facts) []string {
-	why := []string{fmt.Sprintf("%s for it failed: %s", fs[fact.Call], fs[fact.Error])}
+func othersCall(f finding.Finding) string {
+	fs, times := f.Facts, ""
+	why := says("%s for it failed: %s", fact.Call, fact.Error)
 	if fs[fact.Code] == "DeadlineExceeded" {
-		why = []string{fmt.Sprintf("%s for it got no response within %s", fs[fact.Call], fs[fact.Bound])}
+		why = says("%s for it got no response within %s", fact.Call, fact.Bound)
 	}
 	if fs[fact.Count] != "" {
-		why = append(why, fs[fact.Count]+" calls in all")
+		times = fs[fact.Count] + " calls in all"
 	}
-	return append(why, "no fault targets it")
+	return join(why(f), times, "no fault targets it")
 }
 
-func othersEnd(fs fact.Facts) []string {
-	if fs[fact.Reported] == "" {
-		return []string{
-			"it should have ended with " + fs[fact.True] + " on request", "it was killed, but no fault targets it"}
+func othersEnd(f finding.Finding) string {
+	why := says("it ended with %s; it should have ended with %s", fact.Reported, fact.True)
+	switch {
+	case f.Facts[fact.Reported] == "":
+		why = says("it should have ended with %s on request; it was killed, but no fault targets it", fact.True)
+	case f.Facts[fact.At] != "":
+		why = says("it ended by itself with %s, %s before the request; it should have ended with %s", fact.Reported,
+			fact.At, fact.True)
 	}
-	when := "it ended with " + fs[fact.Reported]
-	if fs[fact.At] != "" {
-		when = fmt.Sprintf("it ended by itself with %s, %s before the request", fs[fact.Reported], fs[fact.At])
-	}
-	return []string{when, "it should have ended with " + fs[fact.True]}
+	return why(f)
 }
 
-func othersEvent(fs fact.Facts) []string {
-	switch fs[fact.Event] {
-	case fact.Missing:
-		return []string{fs[fact.Topic] + " was never sent; one was due"}
-	case fact.Repeated:
-		return []string{fs[fact.Topic] + " was sent " + fs[fact.Count] + " times"}
-	case fact.OtherPID:
-		return []string{
-			fmt.Sprintf("%s has pid %s, but its own is %s", fs[fact.Topic], fs[fact.Reported], fs[fact.TaskPID]),
-		}
-	}
-	return []string{
-		fmt.Sprintf("%s has %s, but its payload exited with %s", fs[fact.Topic], fs[fact.Reported], fs[fact.True]),
-	}
+var othersEvents = []phrase{
+	{fact.Missing, "", says("%s was never sent; one was due", fact.Topic)},
+	{fact.Repeated, "", says("%s was sent %s times", fact.Topic, fact.Count)},
+	{fact.OtherPID, "", says("%s has pid %s, but its own is %s", fact.Topic, fact.Reported, fact.TaskPID)},
+	{anyValue, "", says("%s has %s, but its payload exited with %s", fact.Topic, fact.Reported, fact.True)},
 }
 
-// outputWords describe the error in one of the two streams of a container or of an exec.
-func outputWords(fs fact.Facts) []string {
-	if fs[fact.Stream] == "" { // it is about both streams
-		return othersOutput(fs)
-	}
-	return append([]string{"the output of its " + fs[fact.Stream]}, othersOutput(fs)...)
+// inputs has the errors in the standard input that a payload read.
+var inputs = []phrase{
+	{fact.Repeated, "", says("%s lines were read twice, or out of order", fact.Count)},
+	{fact.Foreign, "", says("%s lines were read that the client has not written", fact.Count)},
+	{anyValue, "", says("%s lines of its input were not read, the first %s", fact.Count, fact.First)},
 }
 
-// inputWords describe the error in the standard input that a payload read.
-func inputWords(fs fact.Facts) []string {
-	switch fs[fact.Output] {
-	case fact.Repeated:
-		return []string{fs[fact.Count] + " lines were read twice, or out of order"}
-	case fact.Foreign:
-		return []string{fs[fact.Count] + " lines were read that the client has not written"}
+// outputWords describe the error in an output. They name the stream if it is one of two.
+func outputWords(f finding.Finding) string {
+	stream := ""
+	if f.Facts[fact.Stream] != "" {
+		stream = "the output of its " + f.Facts[fact.Stream]
 	}
-	return []string{fmt.Sprintf("%s lines of its input were not read, the first %s", fs[fact.Count],
-		fs[fact.First])}
+	return join(stream, words(outputs, f, fact.Output))
 }
 
-// othersStream describes the error in a bystander's output. It names the stream only for
-// standard error.
-func othersStream(fs fact.Facts) []string {
-	if fs[fact.Stream] != "" {
-		return outputWords(fs)
-	}
-	return othersOutput(fs)
-}
-
-func othersOutput(fs fact.Facts) []string {
-	switch fs[fact.Output] {
-	case fact.Repeated:
-		return []string{fs[fact.Count] + " lines of its output came twice, or out of order"}
-	case fact.Late:
-		return []string{fmt.Sprintf("%s lines of its log were missing when CRI reported its exit, the first %s",
-			fs[fact.Count], fs[fact.First])}
-	case fact.Unrotated:
-		return []string{fs[fact.Count] + " lines from after the rotation of its log are in an older log"}
-	case fact.Overwritten:
-		return []string{"the earlier content of its output file is lost"}
-	case fact.LoggerRuns:
-		return []string{"it was deleted, but the logger of its output still runs"}
-	case fact.AnotherLog:
-		return []string{fmt.Sprintf("the logger of its output got the id %q", fs[fact.Reported])}
-	case fact.Misdated:
-		return []string{fs[fact.Count] + " lines of its log have a wrong time"}
-	case fact.Foreign:
-		return []string{fs[fact.Count] + " lines of its output are not its own"}
-	}
-	return []string{fmt.Sprintf("%s lines of its output were lost, the first %s", fs[fact.Count], fs[fact.First])}
+var outputs = []phrase{
+	{fact.Repeated, "", says("%s lines of its output came twice, or out of order", fact.Count)},
+	{fact.Late, "", says("%s lines of its log were missing when CRI reported its exit, the first %s", fact.Count,
+		fact.First)},
+	{fact.Unrotated, "", says("%s lines from after the rotation of its log are in an older log", fact.Count)},
+	{fact.Overwritten, "", says("the earlier content of its output file is lost")},
+	{fact.LoggerRuns, "", says("it was deleted, but the logger of its output still runs")},
+	{fact.AnotherLog, "", says("the logger of its output got the id %q", fact.Reported)},
+	{fact.Misdated, "", says("%s lines of its log have a wrong time", fact.Count)},
+	{fact.Foreign, "", says("%s lines of its output are not its own", fact.Count)},
+	{anyValue, "", says("%s lines of its output were lost, the first %s", fact.Count, fact.First)},
 }

@@ -1,7 +1,6 @@
 package wording
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/shimquake/shimquake/oracle/fact"
@@ -9,47 +8,42 @@ import (
 )
 
 // statusReasons returns CRI's value of a field, and the right value.
-func statusReasons(f finding.Finding) []string {
+func statusReasons(f finding.Finding) string {
 	fs := f.Facts
-	reported := fmt.Sprintf("CRI reports %s", fs[fact.Reported])
-	if fs[fact.Reported] == "" {
-		reported = "CRI reports nothing"
-	}
+	by, isTime := "CRI", strings.HasSuffix(fs[fact.Field], "-at")
 	if fs[fact.What] == fact.Listing {
-		reported = strings.Replace(reported, "CRI reports", "its list reports", 1)
+		by = "its list"
 	}
-	switch isTime := strings.HasSuffix(fs[fact.Field], "-at"); {
+	reported := by + " reports " + fs[fact.Reported]
+	if fs[fact.Reported] == "" {
+		reported = by + " reports nothing"
+	}
+	want := fs[fact.True]
+	switch {
 	case fs[fact.Is] == fact.Changed:
-		return []string{reported, "it had reported " + fs[fact.True] + " before"}
+		want = "it had reported " + want + " before"
 	case fs[fact.Is] == fact.NotSet && !isTime:
-		return []string{"CRI cannot report it: " + fs[fact.Reported], fs[fact.True]}
+		reported = "CRI cannot report it: " + fs[fact.Reported]
 	case fs[fact.Is] == fact.NotSet:
-		return []string{"CRI has no such time, but " + fs[fact.True]}
+		reported, want = "CRI has no such time, but "+want, ""
 	case fs[fact.Is] == fact.TooEarly && isTime:
-		return []string{reported, "that is before " + fs[fact.True]}
+		want = "that is before " + want
 	case fs[fact.Is] == fact.TooLate && isTime:
-		return []string{reported, "that is after " + fs[fact.True]}
+		want = "that is after " + want
 	case fs[fact.Is] == fact.Other:
-		return []string{reported, "it should be " + fs[fact.True]}
+		want = "it should be " + want
 	}
-	return []string{reported, fs[fact.True]}
+	return join(reported, want)
 }
 
-// listedWords says which of CRI and containerd has the object.
-func listedWords(fs fact.Facts) string {
-	if fs[fact.Listed] == fact.OnlyByCRI {
-		return "CRI lists it, but containerd has nothing with that id: no client of CRI can remove it"
-	}
-	return "containerd still has it, but CRI does not list it: no client of CRI will remove it"
+// lists says which of CRI and containerd has the object.
+var lists = []phrase{
+	{fact.OnlyByCRI, "", says("CRI lists it, but containerd has nothing with that id: no client of CRI can remove it")},
+	{anyValue, "", says("containerd still has it, but CRI does not list it: no client of CRI will remove it")},
 }
 
-// podWords says in which running pod or container the leftover is.
-func podWords(fs fact.Facts) []string {
-	if fs[fact.In] == fact.InRunningPod {
-		return []string{"left by a removed container in a pod that still runs"}
-	}
-	if fs[fact.In] == fact.InRunningContainer {
-		return []string{"left by an exec that has ended, in a container that still runs"}
-	}
-	return nil
+// places says in which running pod or container the leftover is.
+var places = []phrase{
+	{fact.InRunningPod, "", says("left by a removed container in a pod that still runs")},
+	{fact.InRunningContainer, "", says("left by an exec that has ended, in a container that still runs")},
 }

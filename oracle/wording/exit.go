@@ -20,40 +20,36 @@ func signalName(signal int) string {
 }
 
 // exitReasons return the reported status, the real one, and their meanings.
-func exitReasons(f finding.Finding) []string {
+func exitReasons(f finding.Finding) string {
 	fs := f.Facts
 	truth := fmt.Sprintf("the payload exited with %s (%s)", fs[fact.True], fs[fact.Source])
 	switch {
 	case fs[fact.Status] == fact.Unreported && fs[fact.By] == string(exit.ByNobody):
-		return append([]string{"containerd is up, but no client could get it", truth}, deadReporters(fs)...)
+		return join("containerd is up, but no client could get it", truth, deadReporters(fs))
 	case fs[fact.Status] == fact.Unreported:
-		return []string{"the exit was never reported, although there was no fault", truth}
+		return join("the exit was never reported, although there was no fault", truth)
 	case fs[fact.Status] == fact.WrongPID:
-		return []string{
-			fmt.Sprintf("%s reported its pid as %s, but it was %s", fs[fact.By], fs[fact.Reported], fs[fact.True]),
-		}
+		return fmt.Sprintf("%s reported its pid as %s, but it was %s", fs[fact.By], fs[fact.Reported], fs[fact.True])
 	case fs[fact.Status] == fact.OtherTime:
-		return []string{fmt.Sprintf("%s reported its end at %s", fs[fact.By], fs[fact.At]),
-			fmt.Sprintf("%s had reported %s, but it ended only once", fs[fact.Source], fs[fact.First])}
+		return says("%s reported its end at %s; %s had reported %s, but it ended only once", fact.By, fact.At, fact.Source,
+			fact.First)(f)
 	case fs[fact.Status] == fact.WrongTime:
-		return []string{fmt.Sprintf("%s reported its end at %s", fs[fact.By], fs[fact.At]), endedWords(fs)}
+		return join(fmt.Sprintf("%s reported its end at %s", fs[fact.By], fs[fact.At]), endedWords(f))
 	}
-	return append([]string{
-		fmt.Sprintf("%s reported %s", fs[fact.By], fs[fact.Reported]),
-		truth,
-		statusWords(fs) + trueWords(fs),
-	}, deadReporters(fs)...)
+	return join(fmt.Sprintf("%s reported %s", fs[fact.By], fs[fact.Reported]), truth, statusWords(fs)+trueWords(fs),
+		deadReporters(fs))
 }
 
 // deadReporters name the processes that should have reported the exit, and had ended.
-func deadReporters(fs fact.Facts) (words []string) {
+func deadReporters(fs fact.Facts) string {
+	daemon, shim := "", ""
 	if fs[fact.Containerd] == fact.Down {
-		words = append(words, "containerd was down, or ended at that time")
+		daemon = "containerd was down, or ended at that time"
 	}
 	if fs[fact.Shim] == fact.Dead {
-		words = append(words, "its shim had been killed by then")
+		shim = "its shim had been killed by then"
 	}
-	return words
+	return join(daemon, shim)
 }
 
 // statusWords explain a wrong status.
@@ -101,141 +97,122 @@ var pastTense = map[string]string{
 	event.TopicExecStart: "started",
 }
 
-// atWhen returns "at 12:00:00 ", or "" in a summary of many cases, which has no time.
-func atWhen(fs fact.Facts) string {
-	if fs[fact.At] == "" {
-		return ""
+// knownWords return what the client knew about the container when an event was due. A
+// summary of many cases has no time.
+func knownWords(f finding.Finding) string {
+	at := ""
+	if f.Facts[fact.At] != "" {
+		at = "at " + f.Facts[fact.At] + " "
 	}
-	return "at " + fs[fact.At] + " "
+	if f.Class == finding.ClassCRIEvent {
+		return "the client knew of the change " + at
+	}
+	return fmt.Sprintf("the client knew %sthat it was %s", at, pastTense[f.Facts[fact.Topic]])
 }
 
-// secondClientWords describe a container event that one of two clients of CRI did not
-// get.
-func secondClientWords(fs fact.Facts) []string {
-	if fs[fact.Error] != "" {
-		return []string{"the second client of GetContainerEvents gets no more events", fs[fact.Error]}
-	}
-	return []string{"one of two clients of GetContainerEvents did not get it", "such events: " + fs[fact.Count]}
-}
-
-func eventReasons(f finding.Finding) []string {
+func missingWords(f finding.Finding) string {
 	fs := f.Facts
-	switch fs[fact.Event] {
-	case fact.Missing:
-		if fs[fact.By] == fact.AnotherClient {
-			return secondClientWords(fs)
-		}
-		if f.Class == finding.ClassCRIEvent {
-			return []string{
-				"CRI never sent it", "the client knew of the change " + atWhen(fs) + "and containerd was up",
-			}
-		}
-		if fs[fact.Use] == fact.Second {
-			return []string{"never arrived", "the shim of the id's second use was killed while its container ran"}
-		}
-		return append([]string{
-			"never arrived",
-			fmt.Sprintf("the client knew %sthat it was %s, and the subscription had no gap",
-				atWhen(fs), pastTense[fs[fact.Topic]]),
-		}, deadReporters(fs)...)
-	case fact.NotSentAgain:
-		return []string{
-			"never arrived",
-			fmt.Sprintf("the client knew %sthat it was %s", atWhen(fs), pastTense[fs[fact.Topic]]),
-			"its shim could not send it at first, kept running with a connection, and did not send it again",
-		}
-	case fact.Late:
-		if fs[fact.After] == fact.AfterInitExit {
-			return []string{"arrived after the exit of the container's init process"}
-		}
-		return []string{"arrived after " + fs[fact.After]}
-	case fact.NoPID:
-		why := []string{fmt.Sprintf("has pid %d", int32(f.Subject.PID))}
-		if fs[fact.Create] == fact.NotAsked {
-			why = append(why, "no shim was asked to create it")
-		}
-		return why
-	case fact.Unasked:
-		return []string{"belongs to an exec that no client has asked for"}
-	case fact.OfRefused:
-		return []string{"belongs to a command that does not exist and cannot begin"}
-	case fact.Untrue:
-		return []string{"reports an OOM kill, but no process of the container had been OOM-killed by then"}
-	case fact.NoTime:
-		return []string{"has no exit time"}
-	case fact.StampedLate:
-		return []string{fmt.Sprintf("has the time %s, but its shim had tried to send it at %s",
-			fs[fact.At], fs[fact.NotAfter])}
-	case fact.WrongPID:
-		whose := "container"
-		if fs[fact.Of] == fact.AnExec {
-			whose = fact.AnExec
-		}
-		return []string{fmt.Sprintf("has pid %s, but the pid of the %s is %s", fs[fact.Reported], whose, fs[fact.True])}
-	case fact.WrongNamespace:
-		return []string{"came in the namespace " + f.Subject.Namespace + ", where no client waits for it"}
-	case fact.WrongTime:
-		if f.Class == finding.ClassCRIEvent {
-			return []string{"has the time " + fs[fact.At],
-				fmt.Sprintf("its cause was not before %s and not after %s", fs[fact.NotBefore], fs[fact.NotAfter])}
-		}
-		return []string{"has the exit time " + fs[fact.At], endedWords(fs)}
-	case fact.NoField:
-		if fs[fact.Field] == fact.FieldSibling {
-			return []string{"does not have another container of its pod"}
-		}
-		return []string{fmt.Sprintf("lacks the %s of its pod or container", fs[fact.Field])}
-	case fact.OtherField:
-		return []string{
-			fmt.Sprintf("has %s %s, but ContainerStatus has %s", fs[fact.Field], fs[fact.Reported], fs[fact.True]),
-		}
+	switch {
+	case fs[fact.By] == fact.AnotherClient && fs[fact.Error] != "":
+		return join("the second client of GetContainerEvents gets no more events", fs[fact.Error])
+	case fs[fact.By] == fact.AnotherClient:
+		return "one of two clients of GetContainerEvents did not get it; such events: " + fs[fact.Count]
+	case f.Class == finding.ClassCRIEvent:
+		return join("CRI never sent it", knownWords(f)+"and containerd was up")
+	case fs[fact.Use] == fact.Second:
+		return "never arrived; the shim of the id's second use was killed while its container ran"
 	}
-	if fs[fact.Apart] == "" {
-		return []string{"arrived twice"}
+	return join("never arrived", knownWords(f)+", and the subscription had no gap", deadReporters(fs))
+}
+
+// events has a row for each value of Event.
+var events = []phrase{
+	{fact.Missing, "", missingWords},
+	{fact.NotSentAgain, "", func(f finding.Finding) string {
+		return join("never arrived", knownWords(f),
+			"its shim could not send it at first, kept running with a connection, and did not send it again")
+	}},
+	{fact.Late, "", lateWords},
+	{fact.NoPID, "", noPIDWords},
+	{fact.Unasked, "", says("belongs to an exec that no client has asked for")},
+	{fact.OfRefused, "", says("belongs to a command that does not exist and cannot begin")},
+	{fact.Untrue, "", says("reports an OOM kill, but no process of the container had been OOM-killed by then")},
+	{fact.NoTime, "", says("has no exit time")},
+	{fact.StampedLate, "", says("has the time %s, but its shim had tried to send it at %s", fact.At, fact.NotAfter)},
+	{fact.WrongPID, "", wrongPIDWords},
+	{fact.WrongNamespace, "", func(f finding.Finding) string {
+		return "came in the namespace " + f.Subject.Namespace + ", where no client waits for it"
+	}},
+	{fact.WrongTime, "", wrongTimeWords},
+	{fact.NoField, "", noFieldWords},
+	{fact.OtherField, "", says("has %s %s, but ContainerStatus has %s", fact.Field, fact.Reported, fact.True)},
+	{anyValue, "", repeatedWords},
+}
+
+func lateWords(f finding.Finding) string {
+	if f.Facts[fact.After] == fact.AfterInitExit {
+		return "arrived after the exit of the container's init process"
 	}
-	why := []string{fmt.Sprintf("arrived twice, %s apart", fs[fact.Apart])}
-	switch fs[fact.Repeat] {
-	case fact.OtherStatus:
-		why = append(why, fmt.Sprintf("the status was %s, then %s", fs[fact.First], fs[fact.Reported]))
-	case fact.AlreadyReported:
-		why = append(why, "its shim had reported it before, and had told containerd that the task is deleted")
+	return "arrived after " + f.Facts[fact.After]
+}
+
+func noPIDWords(f finding.Finding) string {
+	asked := ""
+	if f.Facts[fact.Create] == fact.NotAsked {
+		asked = "no shim was asked to create it"
 	}
-	return why
+	return join(fmt.Sprintf("has pid %d", int32(f.Subject.PID)), asked)
+}
+
+func wrongPIDWords(f finding.Finding) string {
+	whose := "container"
+	if f.Facts[fact.Of] == fact.AnExec {
+		whose = fact.AnExec
+	}
+	return fmt.Sprintf("has pid %s, but the pid of the %s is %s", f.Facts[fact.Reported], whose, f.Facts[fact.True])
+}
+
+func wrongTimeWords(f finding.Finding) string {
+	if f.Class == finding.ClassCRIEvent {
+		return says("has the time %s; its cause was not before %s and not after %s", fact.At, fact.NotBefore,
+			fact.NotAfter)(f)
+	}
+	return join("has the exit time "+f.Facts[fact.At], endedWords(f))
+}
+
+func noFieldWords(f finding.Finding) string {
+	if f.Facts[fact.Field] == fact.FieldSibling {
+		return "does not have another container of its pod"
+	}
+	return fmt.Sprintf("lacks the %s of its pod or container", f.Facts[fact.Field])
+}
+
+func repeatedWords(f finding.Finding) string {
+	if f.Facts[fact.Apart] == "" {
+		return "arrived twice"
+	}
+	return join(says("arrived twice, %s apart", fact.Apart)(f), words(repeats, f, fact.Repeat))
+}
+
+var repeats = []phrase{
+	{fact.OtherStatus, "", says("the status was %s, then %s", fact.First, fact.Reported)},
+	{fact.AlreadyReported, "", says("its shim had reported it before, and had told containerd that the task is deleted")},
 }
 
 // endedWords return the possible times of an end.
-func endedWords(fs fact.Facts) string {
-	return fmt.Sprintf("it ended not before %s and not after %s", fs[fact.NotBefore], fs[fact.NotAfter])
-}
+var endedWords = says("it ended not before %s and not after %s", fact.NotBefore, fact.NotAfter)
 
-// endReasons return the planned end of a container, and the real one.
-func endReasons(f finding.Finding) []string {
-	fs := f.Facts
-	if fs[fact.Status] == fact.NeverBegan {
-		return []string{"its start succeeded, but its payload never ran", "it was not to be killed"}
-	}
-	switch fs[fact.Status] {
-	case fact.KilledEarly:
-		return []string{
-			fmt.Sprintf("its grace period was %s, but it got another signal or had ended after %s",
-				fs[fact.Bound], fs[fact.Apart]),
-		}
-	case fact.NotEnded:
-		return []string{
-			fmt.Sprintf("a signal should have ended it with %s, but it still ran %s later and was killed",
-				fs[fact.Want], fs[fact.Bound]),
-		}
-	case fact.SaidEarly:
-		return []string{
-			fmt.Sprintf("its grace period was %s, but it was reported to have ended after %s", fs[fact.Bound], fs[fact.Apart]),
-		}
-	}
-	why := []string{
-		fmt.Sprintf("it should have ended with %s, but ended with %s (%s)", fs[fact.Want], fs[fact.True], fs[fact.Source]),
-		"neither the client nor a fault has killed it",
-	}
-	if two := twoShimsWords(fs); two != "" {
-		why = append(why, two)
-	}
-	return why
+// ends has the planned end of a container, and the real one.
+var ends = []phrase{
+	{fact.NeverBegan, "", says("its start succeeded, but its payload never ran; it was not to be killed")},
+	{fact.KilledEarly, "", says("its grace period was %s, but it got another signal or had ended after %s", fact.Bound,
+		fact.Apart)},
+	{fact.NotEnded, "", says("a signal should have ended it with %s, but it still ran %s later and was killed", fact.Want,
+		fact.Bound)},
+	{fact.SaidEarly, "", says("its grace period was %s, but it was reported to have ended after %s", fact.Bound,
+		fact.Apart)},
+	{anyValue, "", func(f finding.Finding) string {
+		return join(says("it should have ended with %s, but ended with %s (%s)", fact.Want, fact.True, fact.Source)(f),
+			"neither the client nor a fault has killed it", words(served, f, fact.Served))
+	}},
 }

@@ -1,9 +1,8 @@
 package wording
 
 import (
-	"fmt"
-
 	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // kindWords name a file or a record of the metadata.
@@ -24,11 +23,11 @@ func kindWords(fs fact.Facts) string {
 	}
 }
 
-func fileWords(fs fact.Facts) string {
-	if fs[fact.Size] == fact.Grown {
-		return fmt.Sprintf("it existed before, and has grown by %s bytes", fs[fact.Count])
-	}
-	if fs[fact.Kind] == fact.ASnapshotDir {
+func fileWords(f finding.Finding) string {
+	switch {
+	case f.Facts[fact.Size] == fact.Grown:
+		return says("it existed before, and has grown by %s bytes", fact.Count)(f)
+	case f.Facts[fact.Kind] == fact.ASnapshotDir:
 		return "not removed, and no snapshot in containerd's metadata has it"
 	}
 	return "it is new, and no place of containerd's permanent files"

@@ -26,10 +26,10 @@ func handleWords(f finding.Finding) string {
 	return fmt.Sprintf("descriptor of %s in %s", of, holder)
 }
 
-func handleReasons(fs fact.Facts) []string {
-	why := []string{fmt.Sprintf("%s more than the limit of %s", fs[fact.Count], fs[fact.Most])}
-	if fs[fact.Stack] != "" {
-		why = append(why, "the stack of one: "+fs[fact.Stack])
+func handleReasons(f finding.Finding) string {
+	stack := ""
+	if f.Facts[fact.Stack] != "" {
+		stack = "the stack of one: " + f.Facts[fact.Stack]
 	}
-	return why
+	return join(says("%s more than the limit of %s", fact.Count, fact.Most)(f), stack)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // livenessWhats has a row for each value of What in a finding of invariant Liveness.
@@ -35,21 +36,41 @@ var livenessWhats = []phrase{
 			fact.Bound, fact.Reported)},
 	{fact.ExecEarly, "exec", says("its timeout was %s, but ExecSync reported after %s that it had timed out", fact.Bound,
 		fact.Apart)},
-	{fact.ExecLives, "exec", execLivesWords},
+	{fact.ExecLives, "exec", by(fact.After, []phrase{
+		{fact.ClientGone, "", says("its client went away; it is still running: %s heartbeats since", fact.Count)},
+		{anyValue, "", says("ExecSync reported that it timed out; it is still running: %s heartbeats since", fact.Count)},
+	})},
 	{fact.WrongOutput, "output", outputWords},
-	{fact.WrongInput, "input", inputWords},
+	{fact.WrongInput, "input", by(fact.Output, inputs)},
 	{fact.InputOpen, "input", says("it was closed, but its payload did not read its end within %s",
 		fact.Bound)},
-	{fact.InputEnded, "input", inputEndedWords},
+	{fact.InputEnded, "input", by(fact.After, []phrase{
+		{fact.ClientGone, "", says("its payload read the end of its input, which should stay open until the container's " +
+			"end; an attached client had gone")},
+		{anyValue, "", says("its payload read the end of its input %s before it was closed", fact.Apart)},
+	})},
 	{fact.StateAs, "task", says("its %s succeeded, but containerd reports it as %s", fact.Call, fact.Task)},
-	{fact.StatePID, "task", statePIDWords},
+	{fact.StatePID, "task", by(fact.Reported, []phrase{
+		{fact.None, "", says("its %s succeeded with a response without a pid", fact.Call)},
+		{anyValue, "", says("its %s returned the pid %s, but its state has %s", fact.Call, fact.True, fact.Reported)},
+	})},
 	{fact.WrongResponse, "task", responseWords},
 	{fact.WrongState, "task", says("after %s its %s is reported as %s while it was %s", fact.Call, fact.Field,
 		fact.Reported, fact.True)},
 	{fact.PausedRuns, "task", says("it was paused, but its payload still ran: %s heartbeats since", fact.Count)},
 	{fact.ResumedStands, "task", says("it was resumed, but its payload did not continue within %s", fact.Bound)},
-	{fact.ASlowCall, "workload", slowWords},
-	{fact.WaitUnanswered, "task", waitUnansweredWords},
+	{fact.ASlowCall, "workload", by(fact.After, []phrase{
+		{fact.AnotherStop, "", says("%s took %s, as long as the stop of a container that ignores SIGTERM; "+
+			"so did the other stops", fact.Call, fact.Apart)},
+		{anyValue, "", says("%s took %s before any fault; its limit, from the quickest calls of its case, is %s", fact.Call,
+			fact.Apart, fact.Bound)},
+	})},
+	{fact.WaitUnanswered, "task", by(fact.Of, []phrase{
+		{fact.AnExec, "", says("its start was refused and it was deleted; a client that was waiting for its end got no "+
+			"response within %s", fact.Bound)},
+		{anyValue, "", says("a client that waits for its end got no response within %s of it; no call was held",
+			fact.Bound)},
+	})},
 	{fact.DoneTwice, "task", says("its %s succeeded twice", fact.Call)},
 	{fact.AskedUnanswered, "task",
 		says("its state was not reported while %s was held: after %s the response was %s",
@@ -62,22 +83,16 @@ var livenessWhats = []phrase{
 	{fact.Baseline, "workload", baselineWords},
 }
 
-func slowWords(fs fact.Facts) []string {
-	took := fmt.Sprintf("%s took %s", fs[fact.Call], fs[fact.Apart])
-	if fs[fact.After] == fact.AnotherStop {
-		return []string{took + ", as long as the stop of a container that ignores SIGTERM", "so did the other stops"}
-	}
-	return []string{took + " before any fault", "its limit, from the quickest calls of its case, is " + fs[fact.Bound]}
+func baselineWords(f finding.Finding) string {
+	fs := f.Facts
+	return fmt.Sprintf("%s failed%s before any fault, but succeeds on the default release: %s", fs[fact.Call],
+		timesWords(fs), fs[fact.Error])
 }
 
-func baselineWords(fs fact.Facts) []string {
-	return []string{fmt.Sprintf("%s failed%s before any fault, but succeeds on the default release: %s",
-		fs[fact.Call], timesWords(fs), fs[fact.Error])}
-}
-
-func deathWords(fs fact.Facts) []string {
+func deathWords(f finding.Finding) string {
+	fs := f.Facts
 	if fs[fact.Status] == fact.Killed {
-		return []string{"it was asked to stop, still ran " + fs[fact.Apart] + " later, and was killed" + timesWords(fs)}
+		return "it was asked to stop, still ran " + fs[fact.Apart] + " later, and was killed" + timesWords(fs)
 	}
 	how := "it ended by itself with %s, without a fault"
 	if fs[fact.Exit] == killedExit {
@@ -87,7 +102,7 @@ func deathWords(fs fact.Facts) []string {
 		how = "it was asked to stop, and ended with %s " + fs[fact.Apart] + " later"
 	}
 	how = fmt.Sprintf(how, fs[fact.Exit])
-	return []string{how + timesWords(fs) + "; see the end of containerd.log"}
+	return how + timesWords(fs) + "; see the end of containerd.log"
 }
 
 // killedExit is the exit status of a process that SIGKILL ended.
@@ -101,59 +116,29 @@ func timesWords(fs fact.Facts) string {
 	return " " + fs[fact.Count] + " times"
 }
 
-func logWords(fs fact.Facts) []string {
+func logWords(f finding.Finding) string {
+	fs := f.Facts
 	says := fmt.Sprintf("it logged %s times %q", fs[fact.Count], fs[fact.Message])
 	if fs[fact.Is] == fact.Fatal {
-		return []string{says, "containerd exits after such a message", "no fault was planned"}
+		return join(says, "containerd exits after such a message", "no fault was planned")
 	}
-	return []string{says, "the limit for this number of calls is " + fs[fact.Most]}
+	return join(says, "the limit for this number of calls is "+fs[fact.Most])
 }
 
-func execTakenWords(fs fact.Facts) []string {
+func execTakenWords(f finding.Finding) string {
+	fs := f.Facts
 	of := "that was deleted"
 	if fs[fact.Task] != "" {
 		of = "that it refused while the task was " + fs[fact.Task]
 	}
-	return []string{fmt.Sprintf("it refuses the id of an exec %s: %s", of, fs[fact.Error])}
+	return fmt.Sprintf("it refuses the id of an exec %s: %s", of, fs[fact.Error])
 }
 
-func execLivesWords(fs fact.Facts) []string {
-	why := "ExecSync reported that it timed out"
-	if fs[fact.After] == fact.ClientGone {
-		why = "its client went away"
-	}
-	return []string{why, fmt.Sprintf("it is still running: %s heartbeats since", fs[fact.Count])}
-}
-
-func inputEndedWords(fs fact.Facts) []string {
-	if fs[fact.After] == fact.ClientGone {
-		return []string{"its payload read the end of its input, which should stay open until the container's end",
-			"an attached client had gone"}
-	}
-	return []string{fmt.Sprintf("its payload read the end of its input %s before it was closed", fs[fact.Apart])}
-}
-
-func responseWords(fs fact.Facts) []string {
+func responseWords(f finding.Finding) string {
+	fs := f.Facts
 	got := fmt.Sprintf("%s got the response %s", fs[fact.Call], fs[fact.Reported])
 	if fs[fact.Error] != "" {
 		got += fmt.Sprintf(" (%s)", fs[fact.Error])
 	}
-	return []string{got, fmt.Sprintf("it was %s, where the response is %s", fs[fact.True], fs[fact.Want])}
-}
-
-func statePIDWords(fs fact.Facts) []string {
-	if fs[fact.Reported] == fact.None {
-		return []string{fmt.Sprintf("its %s succeeded with a response without a pid", fs[fact.Call])}
-	}
-	return []string{fmt.Sprintf("its %s returned the pid %s, but its state has %s", fs[fact.Call],
-		fs[fact.True], fs[fact.Reported])}
-}
-
-func waitUnansweredWords(fs fact.Facts) []string {
-	if fs[fact.Of] == fact.AnExec {
-		return []string{"its start was refused and it was deleted",
-			"a client that was waiting for its end got no response within " + fs[fact.Bound]}
-	}
-	return []string{fmt.Sprintf("a client that waits for its end got no response within %s of it",
-		fs[fact.Bound]), "no call was held"}
+	return join(got, fmt.Sprintf("it was %s, where the response is %s", fs[fact.True], fs[fact.Want]))
 }

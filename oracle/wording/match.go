@@ -16,13 +16,13 @@ func Match(m finding.Match) string {
 	case finding.ClassExitCode:
 		return exitCodes[fs[fact.Status]]
 	case finding.ClassEnd:
-		return ends[fs[fact.Status]]
+		return endNames[fs[fact.Status]]
 	case finding.ClassEvent, finding.ClassCRIEvent:
 		of := cmp.Or(strings.TrimPrefix(fs[fact.Topic], "/"), "event")
 		if of != "event" {
 			of = "event " + of
 		}
-		return strings.Replace(events[fs[fact.Event]], "event", of, 1)
+		return strings.Replace(eventNames[fs[fact.Event]], "event", of, 1)
 	case finding.ClassCRIStatus:
 		field := fs[fact.Field]
 		if field == fact.FieldIP {
@@ -68,13 +68,13 @@ var exitCodes = map[string]string{
 	fact.WrongTime:  "an exit with a wrong time",
 }
 
-var ends = map[string]string{
+var endNames = map[string]string{
 	fact.Killed:      "a container that containerd or its shim killed",
 	fact.KilledEarly: "a container that was killed before the end of its grace period",
 	fact.SaidEarly:   "an exit that CRI reports before the end of the grace period",
 }
 
-var events = map[string]string{
+var eventNames = map[string]string{
 	"": "a wrong event", fact.Missing: "a missing event", fact.Repeated: "a repeated event",
 	fact.Late: "a late event", fact.NoPID: "an event without a pid", fact.NoTime: "an event without an exit time",
 	fact.StampedLate: "an event with the time of a later attempt to send it",

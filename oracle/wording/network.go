@@ -21,12 +21,13 @@ func networkWords(f finding.Finding) string {
 }
 
 // networkReasons describe a wrong call of the CNI plugin.
-func networkReasons(fs fact.Facts) []string {
+func networkReasons(f finding.Finding) string {
+	fs := f.Facts
 	switch {
 	case fs[fact.Is] == fact.Repeated:
-		return []string{"CNI's ADD was called twice without a DEL in between"}
+		return "CNI's ADD was called twice without a DEL in between"
 	case fs[fact.Netns] == fact.Gone:
-		return []string{"CNI's DEL was called after the pod's network namespace had gone, so that it could not undo its ADD"}
+		return "CNI's DEL was called after the pod's network namespace had gone, so that it could not undo its ADD"
 	}
-	return []string{"CNI's DEL was called for a pod that should run, " + fs[fact.Apart] + " after it was asked to run"}
+	return "CNI's DEL was called for a pod that should run, " + fs[fact.Apart] + " after it was asked to run"
 }

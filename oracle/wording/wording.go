@@ -4,6 +4,7 @@
 package wording
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strconv"
@@ -43,8 +44,7 @@ func Subject(f finding.Finding) string {
 	case finding.Status:
 		return fmt.Sprintf("%s of %s %s", f.Facts[fact.Field], f.Facts[fact.Object], s.ID)
 	case finding.Liveness:
-		w, _ := whatOf(livenessWhats, f.Facts)
-		return w.subject
+		return rowOf(livenessWhats, f.Facts[fact.What]).subject
 	case finding.Others:
 		return othersName(f)
 	case finding.Net:
@@ -98,38 +98,36 @@ var pathNames = map[finding.Class]string{
 
 // Reason returns, for a person, why something is a finding. Its parts are joined by "; ".
 func Reason(f finding.Finding) string {
-	var why []string
+	f.Facts[fact.Error] = strings.ReplaceAll(strings.TrimSpace(f.Facts[fact.Error]), "\n", "; ")
+	var why string
 	switch f.Invariant {
 	case finding.Residue:
 		return residueGone(f)
 	case finding.End:
-		why = endReasons(f)
+		why = words(ends, f, fact.Status)
 	case finding.Exit:
 		why = exitReasons(f)
 	case finding.Status:
 		why = statusReasons(f)
 	case finding.Event:
-		why = eventReasons(f)
+		why = words(events, f, fact.Event)
 	case finding.Liveness:
-		why = reasons(livenessWhats, f.Facts)
+		why = cmp.Or(words(livenessWhats, f, fact.What), f.Facts[fact.Error])
 	case finding.Others:
-		why = reasons(bystanderWhats, f.Facts)
+		why = cmp.Or(words(bystanderWhats, f, fact.What), f.Facts[fact.Error])
 	case finding.Forgot:
-		why = []string{forgotReason(f)}
+		why = forgotReason(f)
 	case finding.Net:
-		why = networkReasons(f.Facts)
+		why = networkReasons(f)
 	case finding.Loss:
-		why = []string{"it existed before the case and is gone, but the client must not remove it"}
+		why = "it existed before the case and is gone, but the client must not remove it"
 		if f.Facts[fact.In] == fact.FromRunning {
-			why = []string{fmt.Sprintf("it is gone, although %s still ran when containerd was back", f.Subject.ID)}
+			why = fmt.Sprintf("it is gone, although %s still ran when containerd was back", f.Subject.ID)
 		}
 	default:
-		why = append(leakReasons(f), podWords(f.Facts)...)
+		why = join(leakReason(f), words(places, f, fact.In))
 	}
-	if f.Because != "" {
-		why = append(why, f.Because)
-	}
-	return strings.Join(why, "; ")
+	return join(why, f.Because)
 }
 
 func residueGone(f finding.Finding) string {
@@ -138,114 +136,115 @@ func residueGone(f finding.Finding) string {
 		f.Subject.Name, f.Because, f.Facts[fact.Source], f.Facts[fact.Residue])
 }
 
-// leakReasons returns the facts in the order in which an operator asks: first the owner,
+// leakReason returns the facts in the order in which an operator asks: first the owner,
 // then the state of the other objects.
-func leakReasons(f finding.Finding) []string {
-	fs := f.Facts
-	var why []string
-	say := func(words string) {
-		if words != "" {
-			why = append(why, words)
-		}
-	}
+func leakReason(f finding.Finding) string {
+	fs, name := f.Facts, strings.TrimPrefix(f.Subject.Namespace+"/"+f.Subject.ID, "/")
+	var first string
 	switch f.Class {
 	case finding.ClassProcess:
-		if fs[fact.Owner] == fact.OfContainer {
-			say("of container " + strings.TrimPrefix(f.Subject.Namespace+"/"+f.Subject.ID, "/"))
-		} else {
-			say("belongs to no known container")
+		if first = "belongs to no known container"; fs[fact.Owner] == fact.OfContainer {
+			first = "of container " + name
 		}
 	case finding.ClassSocket:
-		say(
-			map[string]string{fact.Silent: "socket file without a listener",
-				fact.Listening: "socket still listening"}[fs[fact.Socket]],
-		)
-		if fs[fact.Holder] == fact.ByShim {
-			say(fmt.Sprintf("held by shim process %d of %s/%s", f.Subject.PID, f.Subject.Namespace, f.Subject.ID))
-		}
-		if fs[fact.Served] == fact.ByNeighbour {
-			say("it belongs to its group, but the shim of another container of the group served it")
-		}
-		say(twoShimsWords(fs))
-		say(map[string]string{
-			fact.Named:    fmt.Sprintf("bundle %s/%s names it", f.Subject.Namespace, f.Subject.ID),
-			fact.NoneLeft: "no bundle is left",
-		}[fs[fact.Bundle]])
-		return why
+		return socketReason(f)
 	case finding.ClassNetwork:
-		say(networkWords(f))
+		first = networkWords(f)
 	case finding.ClassMount:
 		if f.Subject.ID == "" {
-			return []string{"not mounted before"}
+			return "not mounted before"
 		}
-		say("still mounted for " + path.Join(f.Subject.Namespace, f.Subject.ID))
+		first = "still mounted for " + path.Join(f.Subject.Namespace, f.Subject.ID)
 	case finding.ClassCgroup:
-		say(cgroupWords(fs))
+		first = cgroupWords(fs)
 	case finding.ClassFile:
-		return []string{fileWords(fs)}
+		return fileWords(f)
 	case finding.ClassHandle:
-		return handleReasons(fs)
-	case finding.ClassContainer:
+		return handleReasons(f)
+	case finding.ClassContainer, finding.ClassSandbox:
 		if fs[fact.Listed] != "" {
-			return []string{listedWords(fs)}
+			return words(lists, f, fact.Listed)
 		}
-		say("containerd still has it")
+		if first = "containerd still has it"; f.Class == finding.ClassSandbox {
+			first = "containerd's sandbox store still has it"
+		}
 	case finding.ClassTask:
-		say(fmt.Sprintf("containerd still has it: %s, pid %s", fs[fact.Task], fs[fact.TaskPID]))
-		if fs[fact.Process] == fact.None {
-			say("no such process")
-		}
-		return why
+		return join(says("containerd still has it: %s, pid %s", fact.Task, fact.TaskPID)(f),
+			words([]phrase{{fact.None, "", says("no such process")}}, f, fact.Process))
 	case finding.ClassSnapshot:
 		if fs[fact.Kind] == fact.Committed {
-			return []string{"committed, and new"}
+			return "committed, and new"
 		}
-		return []string{"active or view, and not removed", snapshotWords(fs)}
+		return join("active or view, and not removed", snapshotWords(fs))
 	case finding.ClassLease:
-		kept := "not deleted: it keeps its content and snapshots from being collected"
 		if fs[fact.Expires] == fact.Yes {
-			kept += " until it expires"
+			return "not deleted: it keeps its content and snapshots from being collected until it expires"
 		}
-		return []string{kept}
-	case finding.ClassSandbox:
-		if fs[fact.Listed] != "" {
-			return []string{listedWords(fs)}
-		}
-		say("containerd's sandbox store still has it")
+		return "not deleted: it keeps its content and snapshots from being collected"
 	case finding.ClassFIFO:
-		say("not removed")
+		first = "not removed"
 	case finding.ClassMetadata:
-		say("containerd's metadata still has it, and it is new")
+		first = "containerd's metadata still has it, and it is new"
 	}
-	say(taskWords(fs))
-	if fs[fact.Helper] != "" {
-		say(fmt.Sprintf("a %q helper that did not end", fs[fact.Helper]))
+	why := []string{first}
+	for _, of := range related {
+		why = append(why, words(of.rows, f, of.key))
 	}
-	say(bundleWords(f))
-	say(map[string]string{fact.Listening: "socket still listening", fact.None: "no socket"}[fs[fact.Socket]])
-	say(twoShimsWords(fs))
-	say(shimWords(fs))
-	say(parentWords(fs))
-	return append(why, familyWords(fs)...)
+	return join(why...)
 }
 
-func twoShimsWords(fs fact.Facts) string {
-	if fs[fact.Served] != fact.ByTwo {
-		return ""
-	}
-	return "its group had two shims at once"
+// related has the words for the state of the objects of the same container.
+var related = []struct {
+	key  fact.Key
+	rows []phrase
+}{
+	{fact.Task, []phrase{
+		{"", "", says("")},
+		{fact.NotAsked, "", says("containerd was not asked for its task")},
+		{fact.None, "", says("containerd has no task with that id")},
+		{anyValue, "", says("containerd has its task: %s, pid %s", fact.Task, fact.TaskPID)},
+	}},
+	{fact.Helper, []phrase{{"", "", says("")}, {anyValue, "", says("a %q helper that did not end", fact.Helper)}}},
+	{fact.Bundle, []phrase{{anyValue, "", bundleWords}}},
+	{fact.Socket, []phrase{
+		{fact.Listening, "", says("socket still listening")}, {fact.None, "", says("no socket")},
+	}},
+	{fact.Served, served},
+	{fact.Shim, []phrase{
+		{fact.Alive, "", says("its shim %s still runs", fact.ShimPID)}, {fact.None, "", says("no shim with that id")},
+	}},
+	{fact.Parent, []phrase{
+		{fact.ByShim, "", says("child of shim %s", fact.ParentPID)},
+		{fact.ByInit, "", says("orphan: its parent is init")},
+		{fact.ByOther, "", says("child of process %s", fact.ParentPID)},
+	}},
+	{fact.State, []phrase{
+		{fact.AZombie, "", says("zombie: process %s has not reaped it", fact.ParentPID)},
+		{fact.AStopped, "", says("stopped")},
+		{fact.Uninterruptible, "", says("in uninterruptible sleep")},
+	}},
+	{fact.Children, []phrase{
+		{fact.None, "", says("no children")}, {fact.Some, "", says("children %s", fact.ChildPIDs)},
+	}},
 }
 
-func taskWords(fs fact.Facts) string {
-	switch fs[fact.Task] {
-	case "":
-		return ""
-	case fact.NotAsked:
-		return "containerd was not asked for its task"
-	case fact.None:
-		return "containerd has no task with that id"
+var served = []phrase{{fact.ByTwo, "", says("its group had two shims at once")}}
+
+func socketReason(f finding.Finding) string {
+	fs, name := f.Facts, f.Subject.Namespace+"/"+f.Subject.ID
+	holder, neighbour := "", ""
+	if fs[fact.Holder] == fact.ByShim {
+		holder = fmt.Sprintf("held by shim process %d of %s", f.Subject.PID, name)
 	}
-	return fmt.Sprintf("containerd has its task: %s, pid %s", fs[fact.Task], fs[fact.TaskPID])
+	if fs[fact.Served] == fact.ByNeighbour {
+		neighbour = "it belongs to its group, but the shim of another container of the group served it"
+	}
+	return join(
+		map[string]string{fact.Silent: "socket file without a listener",
+			fact.Listening: "socket still listening"}[fs[fact.Socket]],
+		holder, neighbour, words(served, f, fact.Served),
+		map[string]string{fact.Named: fmt.Sprintf("bundle %s names it", name),
+			fact.NoneLeft: "no bundle is left"}[fs[fact.Bundle]])
 }
 
 func bundleWords(f finding.Finding) string {
@@ -255,48 +254,6 @@ func bundleWords(f finding.Finding) string {
 	}
 	return map[string]string{fact.Gone: "bundle gone", fact.There: "bundle still there",
 		fact.Hidden: "bundle hidden"}[f.Facts[fact.Bundle]]
-}
-
-func shimWords(fs fact.Facts) string {
-	switch fs[fact.Shim] {
-	case fact.Alive:
-		return fmt.Sprintf("its shim %s still runs", fs[fact.ShimPID])
-	case fact.None:
-		return "no shim with that id"
-	}
-	return ""
-}
-
-func parentWords(fs fact.Facts) string {
-	switch fs[fact.Parent] {
-	case fact.ByShim:
-		return "child of shim " + fs[fact.ParentPID]
-	case fact.ByInit:
-		return "orphan: its parent is init"
-	case fact.ByOther:
-		return "child of process " + fs[fact.ParentPID]
-	}
-	return ""
-}
-
-// familyWords describe a process's children, and the state that delays its exit.
-func familyWords(fs fact.Facts) []string {
-	var why []string
-	switch fs[fact.State] {
-	case fact.AZombie:
-		why = append(why, fmt.Sprintf("zombie: process %s has not reaped it", fs[fact.ParentPID]))
-	case fact.AStopped:
-		why = append(why, "stopped")
-	case fact.Uninterruptible:
-		why = append(why, "in uninterruptible sleep")
-	}
-	switch fs[fact.Children] {
-	case fact.None:
-		why = append(why, "no children")
-	case fact.Some:
-		why = append(why, "children "+fs[fact.ChildPIDs])
-	}
-	return why
 }
 
 func cgroupWords(fs fact.Facts) string {
