@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/shimquake/shimquake/harness"
@@ -48,11 +49,8 @@ func firstID(h *harness.History, all []finding.Finding) string {
 }
 
 func nameOf(h *harness.History, id string) string {
-	i := slices.IndexFunc(h.Instances, func(i harness.Instance) bool { return i.ID == id })
-	if i < 0 {
-		return ""
-	}
-	return h.Instances[i].Name
+	p, _ := processOf(h, id, "")
+	return p.i.Name
 }
 
 // podsOf returns the pod or group of each container. The containers that one shim served
@@ -80,13 +78,13 @@ func podsOf(h *harness.History) map[string]string {
 		}
 	}
 	if h.Case.Workload.Grouped { // the history may have no hit of its shim
-		group := firstOf(h.Instances, func(i harness.Instance) string { return pods[i.ID] })
-		if group == "" {
-			group = firstOf(h.Instances, func(i harness.Instance) string { return i.ID })
+		group, first := "", ""
+		for _, i := range h.Instances {
+			group, first = cmp.Or(group, pods[i.ID]), cmp.Or(first, i.ID)
 		}
 		for _, i := range h.Instances {
 			if pods[i.ID] == "" && i.ID != "" {
-				pods[i.ID] = group
+				pods[i.ID] = cmp.Or(group, first)
 			}
 		}
 	}
@@ -95,14 +93,4 @@ func podsOf(h *harness.History) map[string]string {
 
 func ofBystander(h *harness.History, id string) bool {
 	return slices.ContainsFunc(h.Bystanders, func(b harness.Bystander) bool { return b.Sandbox == id || b.ID == id })
-}
-
-// firstOf returns the first name that is not empty.
-func firstOf(all []harness.Instance, name func(harness.Instance) string) string {
-	for _, i := range all {
-		if name := name(i); name != "" {
-			return name
-		}
-	}
-	return ""
 }

@@ -29,12 +29,9 @@ func containerdExits(h *harness.History) (found []finding.Finding) {
 	if neverBooted(h) && !h.MachineCan() {
 		return nil // harness.ByBoot already reports that no containerd starts on this machine
 	}
-	add := func(fs fact.Facts) {
-		found = append(found, finding.Finding{Invariant: finding.Liveness, Class: finding.ClassDaemon, Facts: fs})
-	}
 	if neverAnswered(h) {
-		add(fact.Facts{fact.What: fact.Boot, fact.Error: "it never answers"})
-		return found
+		fs := fact.Facts{fact.What: fact.Boot, fact.Error: "it never answers"}
+		return append(found, unalive(finding.ClassDaemon, fs))
 	}
 	byFault := map[int]bool{}
 	for _, hit := range h.Hits {
@@ -58,7 +55,7 @@ func containerdExits(h *harness.History) (found []finding.Finding) {
 		if d.Overdue {
 			fs[fact.Status] = fact.Killed
 		}
-		add(fs)
+		found = append(found, unalive(finding.ClassDaemon, fs))
 	}
 	return found
 }

@@ -63,9 +63,9 @@ func afterFailedStarts(h *harness.History) (found []finding.Finding) {
 			found = append(found, about(fact.AContainer, s.ID, fact.FieldExitCode, fact.Other, "0",
 				"another than 0: "+startFailed))
 		}
-		i, known := instanceOf(h, s.ID)
+		p, known := processOf(h, s.ID, "")
 		if known && s.State == criview.Exited && !fired(h, s.Seen) {
-			found = append(found, statusTimes(h, i, s)...)
+			found = append(found, statusTimes(h, p.i, s)...)
 			if s.Reason != startError {
 				found = append(found, about(fact.AContainer, s.ID, fact.FieldReason, fact.Other, s.Reason,
 					startError+": "+startFailed))

@@ -261,10 +261,8 @@ func due(h *harness.History) (all []dueEvent) {
 
 // lastAlive returns the earliest possible end of a container.
 func lastAlive(h *harness.History, id string) (at time.Time) {
-	for _, i := range h.Instances {
-		if i.ID == id {
-			at, _ = livedUntil(h, i)
-		}
+	if p, ok := processOf(h, id, ""); ok {
+		at, _ = livedUntil(h, p.i)
 	}
 	return at
 }

@@ -30,9 +30,7 @@ func compareLists(l *harness.CRIListed, has, had *inventory.Inventory, in string
 	case l == nil || has == nil || has.Daemon == nil || had == nil || had.Daemon == nil:
 		return nil, nil
 	case l.Err != nil && refused(l.Err):
-		return []finding.Finding{
-			{Invariant: finding.Liveness, Class: finding.ClassDaemon, Facts: l.Err.Facts(fact.Listing)},
-		}, nil
+		return []finding.Finding{unalive(finding.ClassDaemon, l.Err.Facts(fact.Listing))}, nil
 	case l.Err != nil:
 		return nil, problem(harness.ByLook, l.Err.Text)
 	}

@@ -35,7 +35,7 @@ func criNames(h *harness.History) (found []finding.Finding, _ []harness.Problem)
 		if n.Err != nil && strings.Contains(n.Err.Said, wrong) && (!n.Taken || !broken(h, n.At)) {
 			fs := n.Err.Facts(what)
 			fs[fact.Object] = n.Object
-			found = append(found, finding.Finding{Invariant: finding.Liveness, Class: finding.ClassContainer, Facts: fs})
+			found = append(found, unalive(finding.ClassContainer, fs))
 		}
 	}
 	return found, nil

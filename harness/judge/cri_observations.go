@@ -231,7 +231,7 @@ func saidToHaveExited(h *harness.History, r stateReport) string {
 // failedStart applies to a container whose start has failed. CRI reports such a container
 // as exited, and does not start it again.
 func failedStart(h *harness.History, r stateReport) string {
-	if _, ok := instanceOf(h, r.id); !ok {
+	if _, ok := processOf(h, r.id, ""); !ok {
 		return ""
 	}
 	return criview.Exited + ": " + startFailed
@@ -264,18 +264,18 @@ func endsLater(h *harness.History, r stateReport) string {
 // stopBefore returns a container and the time of the response to its stop. The time is
 // zero if a fault may have ended the container, or kept it running.
 func stopBefore(h *harness.History, id string) (harness.Instance, time.Time) {
-	i, _ := instanceOf(h, id)
-	at, stopped := stoppedAt(h, i)
+	p, _ := processOf(h, id, "")
+	at, stopped := stoppedAt(h, p.i)
 	if !stopped || len(h.Kills) > 0 {
-		return i, time.Time{}
+		return p.i, time.Time{}
 	}
-	return i, at
+	return p.i, at
 }
 
 // stillRuns applies to a container that has ended after the report.
 func stillRuns(h *harness.History, r stateReport) string {
-	i, _ := instanceOf(h, r.id)
-	if own := i.Payload; own.Exited && own.ExitedAt.After(r.answered.Add(clockTolerance)) {
+	p, _ := processOf(h, r.id, "")
+	if own := p.record(); own.Exited && own.ExitedAt.After(r.answered.Add(clockTolerance)) {
 		return "it ended at " + stamp(own.ExitedAt)
 	}
 	return ""
@@ -289,23 +289,13 @@ const learnBound = 25 * time.Second
 
 // endedLongAgo applies to a container that has ended so long ago that CRI must know.
 func endedLongAgo(h *harness.History, r stateReport) string {
-	i, _ := instanceOf(h, r.id)
-	ended, how := i.Payload.ExitedAt, "it ended"
-	if stopped, ok := stoppedAt(h, i); ok && ended.IsZero() {
-		ended, how = stopped, stopVerb(i)+" succeeded"
+	p, _ := processOf(h, r.id, "")
+	ended, how := p.i.Payload.ExitedAt, "it ended"
+	if stopped, ok := stoppedAt(h, p.i); ok && ended.IsZero() {
+		ended, how = stopped, stopVerb(p.i)+" succeeded"
 	}
 	if ended.IsZero() || r.asked.Sub(upSince(h, ended, r.asked)) <= learnBound {
 		return ""
 	}
 	return how + " at " + stamp(ended)
-}
-
-// instanceOf returns the container with an id.
-func instanceOf(h *harness.History, id string) (harness.Instance, bool) {
-	for _, i := range h.Instances {
-		if i.ID == id {
-			return i, true
-		}
-	}
-	return harness.Instance{}, false
 }

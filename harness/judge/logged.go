@@ -32,25 +32,20 @@ const (
 func logged(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	bound := logBound + logsOfACall*len(h.Calls) + logsOfAStart*len(h.Deaths)
 	for _, l := range h.Logged {
+		add := func(is, most string) {
+			found = append(found, unalive(finding.ClassDaemon, fact.Facts{fact.What: fact.ALog, fact.Is: is, fact.Most: most,
+				fact.Message: callerr.Comparable(l.Message), fact.Count: strconv.Itoa(l.Times)}))
+		}
 		if l.Fatal() && h.Case.Faultless() {
-			found = append(found, finding.Finding{
-				Invariant: finding.Liveness, Class: finding.ClassDaemon,
-				Facts: fact.Facts{fact.What: fact.ALog, fact.Is: fact.Fatal,
-					fact.Message: callerr.Comparable(l.Message), fact.Count: strconv.Itoa(l.Times)},
-			})
+			add(fact.Fatal, "")
 		}
 		most := bound
 		if l.Message == epollShutdown {
 			most = spinBound
 		}
-		if l.Times <= most {
-			continue
+		if l.Times > most {
+			add(fact.Repeated, strconv.Itoa(most))
 		}
-		found = append(found, finding.Finding{
-			Invariant: finding.Liveness, Class: finding.ClassDaemon,
-			Facts: fact.Facts{fact.What: fact.ALog, fact.Is: fact.Repeated, fact.Message: callerr.Comparable(l.Message),
-				fact.Count: strconv.Itoa(l.Times), fact.Most: strconv.Itoa(most)},
-		})
 	}
 	return found, nil
 }
