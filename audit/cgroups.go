@@ -39,7 +39,7 @@ func (w *viewing) territory(own []hierarchy) {
 		if c.p.notRoots != "" || slices.ContainsFunc(w.group.daemons, func(own candidate) bool { return own.p == c.p }) {
 			continue
 		}
-		infos, err := mountsOf(filepath.Join(w.Proc, itoa(c.p.PID)))
+		infos, err := scan.Mounts(filepath.Join(w.Proc, itoa(c.p.PID)))
 		if err != nil {
 			continue // the process has exited
 		}

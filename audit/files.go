@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -15,7 +14,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/oracle/scan"
@@ -180,7 +178,7 @@ func (w *viewing) hold(inodes []uint64) {
 // the cgroup hierarchies. It counts a container's mount only in containerd's directories,
 // because a user can mount elsewhere (fusermount).
 func (w *viewing) mounts() ([]hierarchy, error) {
-	infos, err := mountsOf(filepath.Dir(w.Root))
+	infos, err := scan.Mounts(filepath.Dir(w.Root))
 	if err != nil {
 		return nil, err
 	}
@@ -205,23 +203,6 @@ func (w *viewing) inDirs(name string) bool {
 	return slices.ContainsFunc(w.dirs, func(p places) bool {
 		return strings.HasPrefix(name, p.state+"/") || strings.HasPrefix(name, p.root+"/")
 	})
-}
-
-// maxMountinfo limits the size of a list of mounts. A mount takes some 200 bytes.
-const maxMountinfo = 16 << 20
-
-// mountsOf returns the mounts of a process. own is its directory in /proc.
-func mountsOf(own string) ([]*mountinfo.Info, error) {
-	f, err := os.Open(filepath.Join(own, "mountinfo")) //nolint:forbidigo // of /proc
-	if err != nil {
-		return nil, fmt.Errorf("read mounts: %w", err)
-	}
-	defer f.Close() //nolint:errcheck // read-only
-	infos, err := mountinfo.GetMountsFromReader(io.LimitReader(f, maxMountinfo), nil)
-	if err != nil {
-		return nil, fmt.Errorf("read mounts: %w", err)
-	}
-	return infos, nil
 }
 
 // maxState limits the size of runc's state.json, which has the container's whole

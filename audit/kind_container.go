@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"maps"
 	"slices"
 )
 
@@ -37,7 +38,7 @@ func (c *comparison) inCRI() []Suspect {
 		out = append(out, s)
 	}
 	const ns = "k8s.io"
-	for _, id := range sortedWords(c.Known.CRIContainers) {
+	for _, id := range slices.Sorted(maps.Keys(c.Known.CRIContainers)) {
 		k := Key{ns, id}
 		if _, ok := c.Known.Tasks[k]; ok || c.Known.CRIContainers[id] != "CONTAINER_RUNNING" {
 			continue
@@ -47,14 +48,5 @@ func (c *comparison) inCRI() []Suspect {
 		s.Missing = []string{"task: CRI reports it as running"}
 		out = append(out, s)
 	}
-	return out
-}
-
-func sortedWords(m map[string]string) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
 	return out
 }

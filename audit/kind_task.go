@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,14 +33,9 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // sorted returns the sorted keys of a map, so that the rows of a report have a fixed
 // order.
 func sorted[T any](m map[Key]T) []Key {
-	out := make([]Key, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.SortFunc(out, func(a, b Key) int {
+	return slices.SortedFunc(maps.Keys(m), func(a, b Key) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.ID, b.ID))
 	})
-	return out
 }
 
 // tasks returns the tasks with a wrong status. Such a task is running without a process,

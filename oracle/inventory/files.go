@@ -73,7 +73,9 @@ func (w *fileWalk) walk(dir string, ofFIFOs bool) error {
 		if !ofFIFOs || !e.IsDir() {
 			f := File{Path: name, Kind: kindOf(e.Type())}
 			if f.Kind == "" && !w.stop[name] { // not of a mount, such as a FUSE that never answers
-				f.Size = w.tree.Size(name)
+				if info, err := w.tree.Stat(name); err == nil {
+					f.Size = info.Size()
+				}
 			}
 			w.out = append(w.out, f)
 		}

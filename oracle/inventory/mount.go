@@ -1,11 +1,9 @@
 package inventory
 
 import (
-	"fmt"
-	"os"
 	"path/filepath"
 
-	"github.com/moby/sys/mountinfo"
+	"github.com/shimquake/shimquake/oracle/scan"
 )
 
 // Mount is one mount of process 1's mount namespace.
@@ -18,14 +16,9 @@ type Mount struct {
 
 // mounts reads the mount table of process 1, in the order of mounting.
 func mounts(proc string) ([]Mount, error) {
-	f, err := os.Open(filepath.Join(proc, "1/mountinfo"))
+	infos, err := scan.Mounts(filepath.Join(proc, "1"))
 	if err != nil {
-		return nil, fmt.Errorf("read mounts: %w", err)
-	}
-	defer f.Close() //nolint:errcheck // read-only
-	infos, err := mountinfo.GetMountsFromReader(f, nil)
-	if err != nil {
-		return nil, fmt.Errorf("read mounts: %w", err)
+		return nil, err
 	}
 	out := make([]Mount, len(infos))
 	for i, m := range infos {

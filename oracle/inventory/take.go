@@ -76,7 +76,8 @@ func (inv *Inventory) takeFiles(s Scene, want parts) error {
 	}
 	defer t.Close()
 	if bundles {
-		if inv.Bundles, err = scan.Bundles(t, s.State, s.ContainerdRoot); err != nil {
+		err := scan.EachBundle(t, s.State, s.ContainerdRoot, func(b Bundle) { inv.Bundles = append(inv.Bundles, b) })
+		if err != nil {
 			return err
 		}
 	}
@@ -108,7 +109,6 @@ func readCRIDirs(inv *Inventory, t *scan.Tree, s Scene) (err error) {
 	return err
 }
 
-func readRuncStates(inv *Inventory, t *scan.Tree, s Scene) (err error) {
-	inv.RuncStates, err = scan.RuncStates(t, s.RuncRoot)
-	return err
+func readRuncStates(inv *Inventory, t *scan.Tree, s Scene) error {
+	return scan.EachRuncState(t, s.RuncRoot, func(r RuncState) { inv.RuncStates = append(inv.RuncStates, r) })
 }

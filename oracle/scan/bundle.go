@@ -51,15 +51,8 @@ type RuncState struct {
 	ID        string `json:"id"`
 }
 
-// Bundles lists the bundles and their work directories. It leaves out an empty directory
-// of a containerd namespace, which containerd creates once and keeps. With an error it
-// returns the bundles that were read before.
-func Bundles(t *Tree, state, root string) (out []Bundle, err error) {
-	err = EachBundle(t, state, root, func(b Bundle) { out = append(out, b) })
-	return out, err
-}
-
-// EachBundle calls visit for each bundle of Bundles.
+// EachBundle calls visit for the bundles and their work directories. It leaves out an
+// empty directory of a containerd namespace, which containerd creates once and keeps.
 func EachBundle(t *Tree, state, root string, visit func(Bundle)) error {
 	for _, top := range []struct {
 		dir  string
@@ -99,14 +92,7 @@ func bundleAddress(t *Tree, dir string) string {
 	return text
 }
 
-// RuncStates lists runc's state directories of containers. With an error it returns the
-// states that were read before.
-func RuncStates(t *Tree, root string) (out []RuncState, err error) {
-	err = EachRuncState(t, root, func(s RuncState) { out = append(out, s) })
-	return out, err
-}
-
-// EachRuncState calls visit for each directory of RuncStates.
+// EachRuncState calls visit for runc's state directories of containers.
 func EachRuncState(t *Tree, root string, visit func(RuncState)) error {
 	err := pairs(t, root, func(dir, namespace, id string) {
 		visit(RuncState{Path: dir, Namespace: namespace, ID: id})

@@ -84,20 +84,6 @@ func (t *Tree) List(name string) ([]os.DirEntry, error) {
 	return entries, err
 }
 
-// Size returns the size of a file, or 0 if it does not exist or cannot be inspected.
-func (t *Tree) Size(name string) int64 {
-	f, err := t.Open(name, unix.O_PATH|unix.O_NOFOLLOW)
-	if err != nil {
-		return 0
-	}
-	defer f.Close() //nolint:errcheck // not opened for reading
-	st, err := f.Stat()
-	if err != nil {
-		return 0
-	}
-	return st.Size()
-}
-
 // Read returns the text of a small file, or "" if the file does not exist or cannot be
 // read.
 func (t *Tree) Read(name string) string {
