@@ -28,20 +28,6 @@ func AwaitEvent(ctx context.Context, log *event.Log, of inventory.Ref, topic str
 	})
 }
 
-// orphanTimeout is the timeout for the exit event of a container with a dead shim. It is
-// longer than containerd's cleanup, which comes first: 5 s (shim.cleanup in [timeouts]).
-const orphanTimeout = 10 * time.Second
-
-// AwaitExitOf waits for the TaskExit event of the task with an id and a pid, whose shim
-// has died.
-func AwaitExitOf(ctx context.Context, log *event.Log, id string, pid int) {
-	ctx, cancel := context.WithTimeout(ctx, orphanTimeout)
-	defer cancel()
-	log.Await(ctx, func(events []event.Task) bool {
-		return slices.ContainsFunc(events, func(e event.Task) bool { return e.IsExitOf(id, pid) })
-	})
-}
-
 // AwaitExec waits for an event about any exec in a container. It takes no exec id,
 // because CRI does not return one.
 func AwaitExec(ctx context.Context, log *event.Log, id, topic string) {

@@ -148,9 +148,6 @@ func (s *Session) Command(i *harness.Instance) []string {
 	return args
 }
 
-// BackgroundExit is the exit status of an exec that leaves a child.
-const BackgroundExit = 9
-
 // ExecCommand returns the command line of an exec. If the exec has a timeout, or its
 // client goes away, it writes heartbeats as long as it runs.
 func ExecCommand(i *harness.Instance, e harness.Exec) []string {

@@ -37,12 +37,6 @@ type Task struct {
 	Seen   time.Time `json:"seen"`            // the time of its arrival
 }
 
-// IsExitOf reports whether the event is the exit of the container with this id, whose
-// init had this pid.
-func (e Task) IsExitOf(id string, pid int) bool {
-	return e.Topic == TopicExit && e.Container == id && e.Exec == "" && e.PID == pid
-}
-
 // Gap is a time without a subscription. To is zero while it lasts.
 type Gap struct {
 	From time.Time `json:"from"`

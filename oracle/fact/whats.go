@@ -4,11 +4,9 @@ package fact
 var whats = []string{
 	OthersCall, OthersEnd, OthersStatus, OthersEvent, OthersOutput, OthersAnswer, Removal, NameFree,
 	IDReuse, Boot, Listing, Collection, Answer, ARestart, Shutdown,
-	ShimEnded, Death, ALog, ExecKept, ExecTaken, AttachFailed,
+	ShimEnded, Death, ALog, ExecKept, AttachFailed,
 	AttachOpen, ExecFailed, ExecUntimed, ExecEarly, ExecLives, WrongOutput, WrongInput,
-	InputOpen, InputEnded, StateAs,
-	StatePID, PausedRuns, ResumedStands,
-	ASlowCall, WaitUnanswered, DoneTwice, AskedUnanswered, LateKillAs, KillHitsAnother,
+	InputOpen, InputEnded, ASlowCall, WaitUnanswered, AskedUnanswered, KillHitsAnother,
 	AbsentBegun, Baseline, WrongResponse, WrongState,
 }
 
@@ -35,9 +33,8 @@ const (
 	ARestart   = "restart"
 	Shutdown   = "shutdown"
 	Death      = "death"
-	ALog       = "log"        // Is: repeated, or fatal.
-	ExecKept   = "exec-kept"  // containerd still has a deleted exec
-	ExecTaken  = "exec-taken" // containerd refuses the id of a deleted exec.
+	ALog       = "log"       // Is: repeated, or fatal.
+	ExecKept   = "exec-kept" // containerd still has a deleted exec
 	// An exec by CRI: the call failed, or its timeout was not reported, or it timed out
 	// too early. Or it keeps running after its timeout or without its client.
 	ExecFailed  = "exec-failed"
@@ -56,30 +53,19 @@ const (
 	InputOpen  = "input-open"
 	InputEnded = "input-ended"
 
-	// A task after a successful call: containerd reports a wrong state, or the response
-	// has a wrong pid or none.
-	StateAs  = "state-as"
-	StatePID = "state-pid"
 	// A step of a script: its response, or a state or list after it, is impossible.
 	WrongResponse = "response"
 	WrongState    = "state"
 	// ShimEnded: a shim was not killed, and exited with another status than 0.
 	ShimEnded = "shim-ended"
-	// A payload runs while its task is paused, or does not run after its task was
-	// resumed.
-	PausedRuns    = "paused-runs"
-	ResumedStands = "resumed-stands"
-	ASlowCall     = "slow-call"
+	ASlowCall = "slow-call"
 	// A client waits for an end and gets no response. Other clients wait, too, or the
 	// start of the exec was refused meanwhile.
 	WaitUnanswered = "wait-unanswered"
 	// A command that does not exist was started.
 	AbsentBegun     = "absent-begun"
-	DoneTwice       = "done-twice"       // a repeated operation succeeds
 	AskedUnanswered = "asked-unanswered" // no response to State while another call is held
-	// A SIGKILL for an ended process: it got a wrong response, or it killed another
-	// process.
-	LateKillAs      = "late-kill-as"
+	// A SIGKILL for an ended process killed another process.
 	KillHitsAnother = "kill-hits-another"
 	Baseline        = "baseline" // a call that failed before any fault
 )

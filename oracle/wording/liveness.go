@@ -26,7 +26,6 @@ var livenessWhats = []phrase{
 	{fact.Death, "containerd", deathWords},
 	{fact.ALog, "containerd's log", logWords},
 	{fact.ExecKept, "containerd", says("it still has the deleted exec: its status is %s", fact.Task)},
-	{fact.ExecTaken, "containerd", execTakenWords},
 	{fact.AttachFailed, "attach", says("a client could not attach, without a fault: %s", fact.Error)},
 	{fact.AttachOpen, "attach",
 		says("its container has ended, but the stream of an attached client is still open %s later", fact.Bound)},
@@ -49,16 +48,9 @@ var livenessWhats = []phrase{
 			"end; an attached client had gone")},
 		{anyValue, "", says("its payload read the end of its input %s before it was closed", fact.Apart)},
 	})},
-	{fact.StateAs, "task", says("its %s succeeded, but containerd reports it as %s", fact.Call, fact.Task)},
-	{fact.StatePID, "task", by(fact.Reported, []phrase{
-		{fact.None, "", says("its %s succeeded with a response without a pid", fact.Call)},
-		{anyValue, "", says("its %s returned the pid %s, but its state has %s", fact.Call, fact.True, fact.Reported)},
-	})},
 	{fact.WrongResponse, "task", responseWords},
 	{fact.WrongState, "task", says("after %s its %s is reported as %s while it was %s", fact.Call, fact.Field,
 		fact.Reported, fact.True)},
-	{fact.PausedRuns, "task", says("it was paused, but its payload still ran: %s heartbeats since", fact.Count)},
-	{fact.ResumedStands, "task", says("it was resumed, but its payload did not continue within %s", fact.Bound)},
 	{fact.ASlowCall, "workload", by(fact.After, []phrase{
 		{fact.AnotherStop, "", says("%s took %s, as long as the stop of a container that ignores SIGTERM; "+
 			"so did the other stops", fact.Call, fact.Apart)},
@@ -71,12 +63,9 @@ var livenessWhats = []phrase{
 		{anyValue, "", says("a client that waits for its end got no response within %s of it; no call was held",
 			fact.Bound)},
 	})},
-	{fact.DoneTwice, "task", says("its %s succeeded twice", fact.Call)},
 	{fact.AskedUnanswered, "task",
 		says("its state was not reported while %s was held: after %s the response was %s",
 			fact.Call, fact.Apart, fact.Error)},
-	{fact.LateKillAs, "task", says("it got SIGKILL after its end, and the response was %s, not NotFound",
-		fact.Code)},
 	{fact.KillHitsAnother, "task",
 		says("a SIGKILL after its end killed another process, which had its pid by then")},
 	{fact.AbsentBegun, "task", says("%s of a command that does not exist succeeded", fact.Call)},
@@ -123,15 +112,6 @@ func logWords(f finding.Finding) string {
 		return join(says, "containerd exits after such a message", "no fault was planned")
 	}
 	return join(says, "the limit for this number of calls is "+fs[fact.Most])
-}
-
-func execTakenWords(f finding.Finding) string {
-	fs := f.Facts
-	of := "that was deleted"
-	if fs[fact.Task] != "" {
-		of = "that it refused while the task was " + fs[fact.Task]
-	}
-	return fmt.Sprintf("it refuses the id of an exec %s: %s", of, fs[fact.Error])
 }
 
 func responseWords(f finding.Finding) string {
