@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -37,10 +38,14 @@ type rotation struct {
 	logs int
 }
 
-func (p *pod) rt(ctx context.Context, verb string, f func(context.Context, api.RuntimeServiceClient) error) error {
-	return p.about(ctx, verb, func(ctx context.Context, c connection) error {
-		return f(ctx, api.NewRuntimeServiceClient(c.conn))
+// call makes a call of CRI about the pod.
+func call[Q, R any](ctx context.Context, p *pod, verb string,
+	method func(api.RuntimeServiceClient, context.Context, Q, ...grpc.CallOption) (R, error), q Q) (r R, err error) {
+	err = p.about(ctx, verb, func(ctx context.Context, c connection) (err error) {
+		r, err = method(api.NewRuntimeServiceClient(c.conn), ctx, q)
+		return err
 	})
+	return r, err
 }
 
 // logName returns the name of the container's log, which is in the folder Truth.
@@ -64,23 +69,18 @@ func (p *pod) start(ctx context.Context) error {
 	if err := p.expect(); err != nil {
 		return err
 	}
-	err := p.rt(ctx, "RunPodSandbox", func(ctx context.Context, rt api.RuntimeServiceClient) error {
-		r, err := rt.RunPodSandbox(ctx, &api.RunPodSandboxRequest{Config: p.config()})
-		if err == nil {
-			p.sandbox = r.PodSandboxId
-			p.identify(func(s *harness.Bystander) { s.Sandbox = p.sandbox })
-		}
+	r, err := call(ctx, p, "RunPodSandbox", api.RuntimeServiceClient.RunPodSandbox,
+		&api.RunPodSandboxRequest{Config: p.config()})
+	if err != nil {
 		return err
-	})
-	if err == nil {
-		err = p.rt(ctx, "CreateContainer", p.create)
 	}
-	if err == nil {
-		err = p.rt(ctx, "StartContainer", func(ctx context.Context, rt api.RuntimeServiceClient) error {
-			_, err := rt.StartContainer(ctx, &api.StartContainerRequest{ContainerId: p.container})
-			return err
-		})
+	p.sandbox = r.PodSandboxId
+	p.identify(func(s *harness.Bystander) { s.Sandbox = p.sandbox })
+	if err := p.create(ctx); err != nil {
+		return err
 	}
+	_, err = call(ctx, p, "StartContainer", api.RuntimeServiceClient.StartContainer,
+		&api.StartContainerRequest{ContainerId: p.container})
 	if err != nil {
 		return err
 	}
@@ -90,9 +90,9 @@ func (p *pod) start(ctx context.Context) error {
 	return p.learnPID(ctx)
 }
 
-func (p *pod) create(ctx context.Context, rt api.RuntimeServiceClient) error {
+func (p *pod) create(ctx context.Context) error {
 	name, value := client.Env(p.name)
-	r, err := rt.CreateContainer(ctx, &api.CreateContainerRequest{
+	r, err := call(ctx, p, "CreateContainer", api.RuntimeServiceClient.CreateContainer, &api.CreateContainerRequest{
 		PodSandboxId: p.sandbox, SandboxConfig: p.config(),
 		Config: &api.ContainerConfig{
 			Metadata: &api.ContainerMetadata{Name: p.name},
@@ -128,23 +128,16 @@ func (p *pod) learnPID(ctx context.Context) error {
 
 // askOnce lists all containers and all pods, as kubelet does every second.
 func (p *pod) askOnce(ctx context.Context) error {
-	err := p.rt(ctx, "ListContainers", func(ctx context.Context, rt api.RuntimeServiceClient) error {
-		r, err := rt.ListContainers(ctx, &api.ListContainersRequest{})
-		if err == nil {
-			p.told(listed("ListContainers", p.container, r.Containers))
-		}
-		return err
-	})
+	all, err := call(ctx, p, "ListContainers", api.RuntimeServiceClient.ListContainers, &api.ListContainersRequest{})
 	if err != nil {
 		return err
 	}
-	return p.rt(ctx, "ListPodSandbox", func(ctx context.Context, rt api.RuntimeServiceClient) error {
-		r, err := rt.ListPodSandbox(ctx, &api.ListPodSandboxRequest{})
-		if err == nil {
-			p.told(listed("ListPodSandbox", p.sandbox, r.Items))
-		}
-		return err
-	})
+	p.told(listed("ListContainers", p.container, all.Containers))
+	pods, err := call(ctx, p, "ListPodSandbox", api.RuntimeServiceClient.ListPodSandbox, &api.ListPodSandboxRequest{})
+	if err == nil {
+		p.told(listed("ListPodSandbox", p.sandbox, pods.Items))
+	}
+	return err
 }
 
 // listed returns the entry for an id in a list.
@@ -162,40 +155,37 @@ func listed[K interface {
 // ask requests the container's status, as kubelet does every second. In this call
 // containerd executes no statement at which a fault can happen.
 func (p *pod) ask(ctx context.Context) error {
-	return p.rt(ctx, "ContainerStatus", func(ctx context.Context, rt api.RuntimeServiceClient) error {
-		r, err := rt.ContainerStatus(ctx, &api.ContainerStatusRequest{ContainerId: p.container})
-		if err == nil {
-			p.told(harness.BystanderTold{
-				Verb: "ContainerStatus", At: time.Now(), Listed: true, State: r.GetStatus().GetState().String()})
-		}
-		return err
-	})
+	r, err := call(ctx, p, "ContainerStatus", api.RuntimeServiceClient.ContainerStatus,
+		&api.ContainerStatusRequest{ContainerId: p.container})
+	if err == nil {
+		p.told(harness.BystanderTold{
+			Verb: "ContainerStatus", At: time.Now(), Listed: true, State: r.GetStatus().GetState().String()})
+	}
+	return err
 }
 
 // end waits until CRI reports the container as exited, and removes the pod.
 func (p *pod) end(ctx context.Context) error {
-	err := p.rt(ctx, "await", p.awaitExit)
+	err := p.about(ctx, "await", p.awaitExit)
 	if err != nil {
 		return err
 	}
 	client.AwaitEvent(ctx, p.Events, inventory.Ref{Namespace: p.namespace, ID: p.container}, event.TopicDelete)
-	err = p.rt(ctx, "StopPodSandbox", func(ctx context.Context, rt api.RuntimeServiceClient) error {
-		_, err := rt.StopPodSandbox(ctx, &api.StopPodSandboxRequest{PodSandboxId: p.sandbox})
-		return err
-	})
+	_, err = call(ctx, p, "StopPodSandbox", api.RuntimeServiceClient.StopPodSandbox,
+		&api.StopPodSandboxRequest{PodSandboxId: p.sandbox})
 	if err != nil {
 		return err
 	}
-	return p.rt(ctx, "RemovePodSandbox", func(ctx context.Context, rt api.RuntimeServiceClient) error {
-		_, err := rt.RemovePodSandbox(ctx, &api.RemovePodSandboxRequest{PodSandboxId: p.sandbox})
-		return err
-	})
+	_, err = call(ctx, p, "RemovePodSandbox", api.RuntimeServiceClient.RemovePodSandbox,
+		&api.RemovePodSandboxRequest{PodSandboxId: p.sandbox})
+	return err
 }
 
 // statusPause is the time between two status calls of awaitExit.
 const statusPause = 10 * time.Millisecond
 
-func (p *pod) awaitExit(ctx context.Context, rt api.RuntimeServiceClient) error {
+func (p *pod) awaitExit(ctx context.Context, c connection) error {
+	rt := api.NewRuntimeServiceClient(c.conn)
 	return poll.Until(ctx, statusPause, func() (bool, error) {
 		r, err := rt.ContainerStatus(ctx, &api.ContainerStatusRequest{ContainerId: p.container})
 		if err != nil || r.Status.State != api.ContainerState_CONTAINER_EXITED {
@@ -242,10 +232,9 @@ func (p *pod) rotate(ctx context.Context) error {
 }
 
 func (p *pod) reopen(ctx context.Context) error {
-	return p.rt(ctx, "ReopenContainerLog", func(ctx context.Context, rt api.RuntimeServiceClient) error {
-		_, err := rt.ReopenContainerLog(ctx, &api.ReopenContainerLogRequest{ContainerId: p.container})
-		return err
-	})
+	_, err := call(ctx, p, "ReopenContainerLog", api.RuntimeServiceClient.ReopenContainerLog,
+		&api.ReopenContainerLogRequest{ContainerId: p.container})
+	return err
 }
 
 // maxLog is the size limit of a log, in bytes. The payload writes some KiB.
