@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	containersapi "github.com/containerd/containerd/api/services/containers/v1"
@@ -304,33 +305,23 @@ func (a *asker) confirm(ctx context.Context, v *View) {
 	defer cancel()
 	var group errgroup.Group
 	group.SetLimit(asks)
-	found := make(chan struct {
-		Key
-		Task
-		err error
-	}, len(want))
+	var mu sync.Mutex // of the view
 	for k := range want {
 		group.Go(func() error {
 			t, err := a.get(ctx, v, k)
-			found <- struct {
-				Key
-				Task
-				err error
-			}{k, t, err}
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err != nil:
+				v.Complete = false
+				v.Notes = append(v.Notes, fmt.Sprintf("ask for task %s/%s: %s", k.Namespace, k.ID, cut(err.Error())))
+			case t.Status != "":
+				v.Known.Tasks[k] = t
+			}
 			return nil
 		})
 	}
 	_ = group.Wait() // no member fails
-	close(found)
-	for f := range found {
-		switch {
-		case f.err != nil:
-			v.Complete = false
-			v.Notes = append(v.Notes, fmt.Sprintf("ask for task %s/%s: %s", f.Namespace, f.ID, cut(f.err.Error())))
-		case f.Status != "":
-			v.Known.Tasks[f.Key] = f.Task
-		}
-	}
 }
 
 // get asks every containerd of the view for a task. The status is "" if none has the

@@ -1,8 +1,6 @@
 package audit
 
 import (
-	"encoding/json"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -278,24 +276,6 @@ func TestACgroupOfANodeInANode(t *testing.T) {
 	inner.Complete = false
 	if found := Compare(n); len(found) != 0 {
 		t.Errorf("the one who may have it does not answer: %v", found)
-	}
-}
-
-// A bundle of an audit can be read again.
-func TestANodesTextForm(t *testing.T) {
-	text, err := json.Marshal(healthy())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var again Node
-	if err := json.Unmarshal(text, &again); err != nil {
-		t.Fatal(err)
-	}
-	if found := Compare(&again); len(found) != 0 {
-		t.Errorf("%v", found)
-	}
-	if got, want := again.Views[0].Known, healthy().Views[0].Known; !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 

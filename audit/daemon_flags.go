@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"path"
 	"regexp"
 	"strings"
@@ -74,14 +75,8 @@ const deleted = " (deleted)"
 
 // or returns p, with its missing paths from q.
 func (p places) or(q places) places {
-	for _, pair := range []struct{ mine, theirs *string }{
-		{&p.config, &q.config}, {&p.address, &q.address}, {&p.state, &q.state}, {&p.root, &q.root},
-	} {
-		if *pair.mine == "" {
-			*pair.mine = *pair.theirs
-		}
-	}
-	return p
+	return places{cmp.Or(p.config, q.config), cmp.Or(p.address, q.address), cmp.Or(p.state, q.state),
+		cmp.Or(p.root, q.root)}
 }
 
 // defaults are containerd's default paths.

@@ -37,13 +37,7 @@ func (l *nodeScan) groups(ctx context.Context) ([]*group, error) {
 	if err := l.checkPID(); err != nil {
 		return nil, err
 	}
-	places := map[int]place{}
-	placeOf := func(pid int) place {
-		if _, ok := places[pid]; !ok {
-			places[pid] = place{l.table.link(pid, "ns/pid"), l.rootOf(ctx, pid)}
-		}
-		return places[pid]
-	}
+	placeOf := func(pid int) place { return place{l.table.link(pid, "ns/pid"), l.rootOf(ctx, pid)} }
 	byPlace := map[place]*group{}
 	put := func(p *Process) *group {
 		at := placeOf(p.PID)
@@ -77,14 +71,15 @@ func (l *nodeScan) groups(ctx context.Context) ([]*group, error) {
 	if p := l.table.byPID[anchor]; p != nil && p.notRoots != "" && l.PID != 0 {
 		return l.users(placeOf), nil
 	}
+	own := placeOf(anchor)
 	var out []*group
 	for at, g := range byPlace {
-		if l.PID == 0 || at == placeOf(l.PID) {
+		if l.PID == 0 || at == own {
 			out = append(out, g)
 		}
 	}
 	if len(out) == 0 { // no containerd and no shim runs, but there may be files
-		out = append(out, &group{place: placeOf(anchor), anchor: anchor})
+		out = append(out, &group{place: own, anchor: anchor})
 	}
 	slices.SortFunc(out, func(a, b *group) int { return cmp.Compare(a.anchor, b.anchor) })
 	return append(out, l.users(placeOf)...), nil

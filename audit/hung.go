@@ -38,20 +38,15 @@ var errStillReading = errors.New("an earlier read has not returned, because it i
 func (a *attempts) begin(name string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if ended := a.hung[name]; ended != nil {
+	for other, ended := range a.hung {
 		select {
 		case <-ended:
-			delete(a.hung, name)
+			delete(a.hung, other)
 		default:
-			return fmt.Errorf("reading %s: %w", name, errStillReading)
 		}
 	}
-	for name, ended := range a.hung {
-		select {
-		case <-ended:
-			delete(a.hung, name)
-		default:
-		}
+	if a.hung[name] != nil {
+		return fmt.Errorf("reading %s: %w", name, errStillReading)
 	}
 	if len(a.hung) >= maxHung {
 		return fmt.Errorf("reading %s was not tried: %d other reads hang in the kernel", name, len(a.hung))

@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"strings"
 	"time"
 
 	"github.com/shimquake/shimquake/oracle/scan"
@@ -127,12 +126,6 @@ type Key struct {
 
 // MarshalText returns NAMESPACE/ID, so that a Key can be the key of a JSON object.
 func (k Key) MarshalText() ([]byte, error) { return []byte(k.Namespace + "/" + k.ID), nil }
-
-// UnmarshalText reads NAMESPACE/ID.
-func (k *Key) UnmarshalText(text []byte) error {
-	k.Namespace, k.ID, _ = strings.Cut(string(text), "/")
-	return nil
-}
 
 // Socket is a unix socket of a shim: a file, or a name in the abstract namespace.
 type Socket struct {

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/prometheus/procfs"
@@ -226,7 +225,7 @@ func (r *reader) program(p *Process) *candidate {
 	}
 	if args, ok := scan.ParseShimArgs(p.argv); ok && isName(args.ID) && isName(args.Namespace) {
 		p.Shim = &args
-		p.Address, p.Program = shimFlag(p.argv, "address"), path.Base(p.argv[0])
+		p.Address, p.Program = args.Address, path.Base(p.argv[0])
 		p.pidns, p.Cwd = r.link("ns/pid"), r.link("cwd")
 		p.sockets = sockets(r.own())
 		return nil
@@ -241,21 +240,6 @@ func (r *reader) program(p *Process) *candidate {
 	}
 	p.pidns, p.sockets = r.link("ns/pid"), sockets(r.own())
 	return &candidate{p, exe, where}
-}
-
-// shimFlag returns the value of a flag of a shim's command line, such as -address.
-func shimFlag(argv []string, name string) string {
-	for i, word := range argv {
-		flag, value, ok := strings.Cut(strings.TrimLeft(word, "-"), "=")
-		switch {
-		case i == 0 || !strings.HasPrefix(word, "-") || flag != name:
-		case ok:
-			return value
-		case i+1 < len(argv):
-			return argv[i+1]
-		}
-	}
-	return ""
 }
 
 // own returns a path to the process's directory that never leads to another process.

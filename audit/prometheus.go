@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Metrics writes the report in the text format of Prometheus, for node_exporter's
@@ -55,7 +54,7 @@ func (r *Report) Metrics(w io.Writer) error {
 	head("shimquake_audit_partial", "Reasons why a leak may have been missed.")
 	fmt.Fprintf(&b, "shimquake_audit_partial %d\n", len(r.Partial))
 	head("shimquake_audit_duration_seconds", "The duration of the audit, with the wait between its looks.")
-	fmt.Fprintf(&b, "shimquake_audit_duration_seconds %.3f\n", time.Duration(r.Took).Seconds())
+	fmt.Fprintf(&b, "shimquake_audit_duration_seconds %.3f\n", float64(r.Took)/1e3)
 	head("shimquake_audit_timestamp_seconds", "The time of the audit.")
 	fmt.Fprintf(&b, "shimquake_audit_timestamp_seconds %d\n", r.Taken.Unix())
 	_, err := io.WriteString(w, b.String())

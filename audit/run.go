@@ -2,7 +2,6 @@ package audit
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -13,7 +12,7 @@ import (
 type Report struct {
 	Node     string    `json:"node"` // the host's name
 	Taken    time.Time `json:"taken"`
-	Took     Millis    `json:"tookMs"`
+	Took     int64     `json:"tookMs"`
 	Scans    int       `json:"looks"` // 1 if the first look found no suspect
 	Suspects []Suspect `json:"suspects"`
 	// Untrusted are the processes that the audit does not trust as containerds.
@@ -27,24 +26,6 @@ type Report struct {
 
 	last      *Node
 	untrusted bool // Options.Untrusted
-}
-
-// Millis is a duration that JSON has in milliseconds.
-type Millis time.Duration
-
-// MarshalJSON returns the milliseconds as a number.
-func (m Millis) MarshalJSON() ([]byte, error) {
-	return fmt.Appendf(nil, "%d", time.Duration(m).Milliseconds()), nil
-}
-
-// UnmarshalJSON reads a number of milliseconds.
-func (m *Millis) UnmarshalJSON(text []byte) error {
-	var n int64
-	if err := json.Unmarshal(text, &n); err != nil {
-		return err
-	}
-	*m = Millis(time.Duration(n) * time.Millisecond)
-	return nil
 }
 
 // Run looks at the node. If there are suspects, it looks again after Options.Settle, or
@@ -87,7 +68,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 			}
 		}
 	}
-	r.Suspects, r.Took = append([]Suspect{}, found...), Millis(time.Since(begun))
+	r.Suspects, r.Took = append([]Suspect{}, found...), time.Since(begun).Milliseconds()
 	if r.Node, err = os.Hostname(); err != nil {
 		r.Node = "this node"
 	}

@@ -56,7 +56,6 @@ func FuzzDaemonFlags(f *testing.F) {
 				t.Errorf("%q: %q is from nowhere", text, where)
 			}
 		}
-		_ = shimFlag(argv, "address")
 	})
 }
 

@@ -18,7 +18,7 @@ func (r *Report) String() string {
 	if len(r.Suspects) > 0 {
 		head += "; seen twice"
 	}
-	t.Line("%s (%s)", head, time.Duration(r.Took).Round(time.Millisecond))
+	t.Line("%s (%s)", head, time.Duration(r.Took)*time.Millisecond)
 	for _, d := range r.Daemons {
 		t.Line("  containerd %s, process %d, %s%s", cmp.Or(d.Version, "of an unknown version"), d.PID, d.Address, d.state())
 	}
@@ -35,15 +35,11 @@ func (r *Report) String() string {
 	for _, p := range r.Partial {
 		t.Line("  note: %s", p)
 	}
-	return t.String() + suspectsText(r.Suspects)
-}
-
-func suspectsText(all []Suspect) string {
-	var b strings.Builder
-	for _, s := range all {
-		b.WriteString(s.String())
+	text := t.String()
+	for _, s := range r.Suspects {
+		text += s.String()
 	}
-	return b.String()
+	return text
 }
 
 // notBelieved names the first untrusted containerds that were examined, or the first that

@@ -16,6 +16,8 @@ type ShimArgs struct {
 	// Action is "start" or "delete" for a short-lived helper process, and "" for the shim
 	// itself.
 	Action string `json:"action,omitempty"`
+	// Address is the address of its containerd.
+	Address string `json:"-"`
 }
 
 // ParseShimArgs reports whether argv is the command line of a shim. The name of the
@@ -27,9 +29,9 @@ func ParseShimArgs(argv []string) (ShimArgs, bool) {
 	if len(argv) < 2 {
 		return a, false
 	}
-	values := map[string]*string{"id": &a.ID, "namespace": &a.Namespace}
+	values := map[string]*string{"id": &a.ID, "namespace": &a.Namespace, "address": &a.Address}
 	// The values of these flags could look like a flag or like the action.
-	skip := []string{"address", "bundle", "socket", "debug-socket", "publish-binary"}
+	skip := []string{"bundle", "socket", "debug-socket", "publish-binary"}
 	for i := 1; i < len(argv); i++ {
 		word := argv[i]
 		if word == "" || word[0] != '-' || word == "-" || word == "--" {
