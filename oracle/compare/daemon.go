@@ -41,7 +41,7 @@ func (d diff) daemon() []finding.Finding {
 	}
 	for _, r := range fresh(was.Leases, is.Leases, ref) {
 		var fs fact.Facts
-		if l, expires := expiring(is, func(l inventory.ExpiringLease) bool { return l.Ref == r }); expires {
+		if l, expires := inventory.First(is.Expiring, func(l inventory.ExpiringLease) bool { return l.Ref == r }); expires {
 			fs = fact.Facts{fact.Expires: fact.Yes, fact.At: l.Expires.Format(time.RFC3339)}
 		}
 		add(finding.ClassLease, r.Namespace, r.ID, fs)
@@ -63,19 +63,13 @@ func snapshotFacts(d *inventory.Daemon, s inventory.Snapshot) fact.Facts {
 	if d.HasContainer(s.Namespace, s.Key) {
 		return fact.Facts{fact.Container: fact.There}
 	}
-	l, expires := expiring(d, func(l inventory.ExpiringLease) bool { return slices.Contains(l.Snapshots, s) })
+	l, expires := inventory.First(d.Expiring, func(l inventory.ExpiringLease) bool {
+		return slices.Contains(l.Snapshots, s)
+	})
 	if expires {
 		return fact.Facts{fact.Container: fact.None, fact.Lease: fact.Expiring, fact.Expires: fact.Yes, fact.LeaseID: l.ID}
 	}
 	return fact.Facts{fact.Container: fact.None}
-}
-
-func expiring(d *inventory.Daemon, is func(inventory.ExpiringLease) bool) (inventory.ExpiringLease, bool) {
-	i := slices.IndexFunc(d.Expiring, is)
-	if i < 0 {
-		return inventory.ExpiringLease{}, false
-	}
-	return d.Expiring[i], true
 }
 
 // freshRecords returns the new records and namespaces.

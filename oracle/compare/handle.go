@@ -104,16 +104,12 @@ var holdsHandles = leakClassesThat(func(c leakClass) bool { return c.holds })
 // holder returns the earlier handles of the same holder. For containerd these may be of
 // an earlier process.
 func (d diff) holder(now inventory.Handles) (inventory.Handles, bool) {
-	i := slices.IndexFunc(d.before.Handles, func(h inventory.Handles) bool {
+	return inventory.First(d.before.Handles, func(h inventory.Handles) bool {
 		if now.Shim == nil || h.Shim == nil {
 			return now.Shim == nil && h.Shim == nil
 		}
 		return h.PID == now.PID && h.Start == now.Start
 	})
-	if i < 0 {
-		return inventory.Handles{}, false
-	}
-	return d.before.Handles[i], true
 }
 
 func handleFinding(h inventory.Handles, of inventory.Held, more int) finding.Finding {

@@ -44,11 +44,7 @@ func (d diff) socketHolder(s inventory.Socket) (inventory.Process, bool) {
 
 func (d diff) socketBundle(s inventory.Socket) (inventory.Bundle, bool) {
 	name := strings.TrimPrefix(s.Path, "@")
-	i := slices.IndexFunc(d.after.Bundles, func(b inventory.Bundle) bool {
+	return inventory.First(d.after.Bundles, func(b inventory.Bundle) bool {
 		return b.Path == s.Beside && s.Beside != "" || b.Address != "" && strings.HasSuffix(b.Address, name)
 	})
-	if i < 0 {
-		return inventory.Bundle{}, false
-	}
-	return d.after.Bundles[i], true
 }

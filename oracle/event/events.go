@@ -69,6 +69,11 @@ func (l *Log) Add(e Task) {
 		return
 	}
 	l.events = append(l.events, e)
+	l.wake()
+}
+
+// wake ends all waits for more events. The caller holds the lock.
+func (l *Log) wake() {
 	if l.grown != nil {
 		close(l.grown)
 		l.grown = nil

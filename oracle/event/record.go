@@ -106,18 +106,15 @@ func (l *Log) Flush(ctx context.Context, client *containerd.Client) error {
 		return err
 	}
 	for {
+		_, more := l.sofar()
 		l.mu.Lock()
 		arrived := l.marks[name]
-		if l.grown == nil {
-			l.grown = make(chan struct{})
-		}
-		grown := l.grown
 		l.mu.Unlock()
 		if arrived {
 			return nil
 		}
 		select {
-		case <-grown:
+		case <-more:
 		case <-ctx.Done():
 			return fmt.Errorf("wait for a mark in containerd's events: %w", ctx.Err())
 		}
@@ -132,10 +129,7 @@ func (l *Log) passed(mark string) {
 		l.marks = map[string]bool{}
 	}
 	l.marks[mark] = true
-	if l.grown != nil {
-		close(l.grown)
-		l.grown = nil
-	}
+	l.wake()
 }
 
 // hearing ends the open gaps.

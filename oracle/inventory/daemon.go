@@ -44,11 +44,7 @@ func (d *Daemon) Task(ns, id string) (Task, bool) {
 	if d == nil {
 		return Task{}, false
 	}
-	i := slices.IndexFunc(d.Tasks, func(t Task) bool { return t.ID == id && (ns == "" || t.Namespace == ns) })
-	if i < 0 {
-		return Task{}, false
-	}
-	return d.Tasks[i], true
+	return First(d.Tasks, func(t Task) bool { return t.ID == id && (ns == "" || t.Namespace == ns) })
 }
 
 // HasContainer reports whether containerd has a container with that id.

@@ -48,33 +48,30 @@ type Inventory struct {
 	Daemon *Daemon `json:"daemon,omitempty"`
 }
 
+// First returns the first object that fulfils a condition.
+func First[T any](all []T, is func(T) bool) (first T, ok bool) {
+	i := slices.IndexFunc(all, is)
+	if i < 0 {
+		return first, false
+	}
+	return all[i], true
+}
+
 // Process returns the process with that pid.
 func (inv Inventory) Process(pid int) (Process, bool) {
-	i := slices.IndexFunc(inv.Processes, func(p Process) bool { return p.PID == pid })
-	if i < 0 {
-		return Process{}, false
-	}
-	return inv.Processes[i], true
+	return First(inv.Processes, func(p Process) bool { return p.PID == pid })
 }
 
 // Bundle returns the bundle of a task in the state directory, also a hidden one.
 func (inv Inventory) Bundle(ns, id string) (Bundle, bool) {
-	i := slices.IndexFunc(inv.Bundles, func(b Bundle) bool {
+	return First(inv.Bundles, func(b Bundle) bool {
 		return !b.Work && b.ID == id && (ns == "" || b.Namespace == ns)
 	})
-	if i < 0 {
-		return Bundle{}, false
-	}
-	return inv.Bundles[i], true
 }
 
 // Shim returns the shim with that id, and not one of its short-lived helpers.
 func (inv Inventory) Shim(ns, id string) (Process, bool) {
-	i := slices.IndexFunc(inv.Processes, func(p Process) bool {
+	return First(inv.Processes, func(p Process) bool {
 		return p.Shim != nil && p.Shim.Action == "" && p.Shim.ID == id && (ns == "" || p.Shim.Namespace == ns)
 	})
-	if i < 0 {
-		return Process{}, false
-	}
-	return inv.Processes[i], true
 }

@@ -69,7 +69,6 @@ func processes(dir string, own func(int) bool) ([]Process, error) {
 		return nil, fmt.Errorf("list processes: %w", err)
 	}
 	out := make([]Process, 0, len(all))
-	index := map[int]int{}
 	for _, entry := range all {
 		p, err := readProcess(entry)
 		if gone(err) {
@@ -82,11 +81,11 @@ func processes(dir string, own func(int) bool) ([]Process, error) {
 			continue
 		}
 		p.Own = own(p.PID)
-		index[p.PID] = len(out)
 		out = append(out, p)
 	}
 	markForeign(dir, out)
 	slices.SortFunc(out, func(a, b Process) int { return a.PID - b.PID })
+	index := make(map[int]int, len(out))
 	for i, p := range out {
 		index[p.PID] = i
 	}

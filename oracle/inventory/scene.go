@@ -81,20 +81,14 @@ func (s Scene) withDefaults() Scene {
 	if s.Root == "" {
 		s.Root, s.Proc = "/", cmp.Or(s.Proc, "/proc")
 	}
-	if s.State == "" {
-		s.State = "/run/containerd"
-	}
-	if s.ContainerdRoot == "" {
-		s.ContainerdRoot = "/var/lib/containerd"
-	}
+	s.State = cmp.Or(s.State, "/run/containerd")
+	s.ContainerdRoot = cmp.Or(s.ContainerdRoot, "/var/lib/containerd")
+	s.RuncRoot = cmp.Or(s.RuncRoot, "/run/containerd/runc")
 	if s.SocketDirs == nil {
 		s.SocketDirs = []string{"/run/containerd/s"}
 		if own := path.Join(s.State, "s"); !slices.Contains(s.SocketDirs, own) {
 			s.SocketDirs = append(s.SocketDirs, own)
 		}
-	}
-	if s.RuncRoot == "" {
-		s.RuncRoot = "/run/containerd/runc"
 	}
 	if s.FIFODirs == nil {
 		s.FIFODirs = []string{"/run/containerd/fifo"}
