@@ -127,20 +127,8 @@ func (c *containerEvents) finding(e *event.Task, fs fact.Facts) finding.Finding 
 	return f
 }
 
-// rank returns the position of a topic in a container's lifecycle, or 0 for other topics.
-func rank(topic string) int {
-	switch topic {
-	case event.TopicCreate:
-		return 1
-	case event.TopicStart:
-		return 2
-	case event.TopicExit:
-		return 3
-	case event.TopicDelete:
-		return 4
-	}
-	return 0
-}
+// lifecycle are the topics of a container's init, in their order.
+var lifecycle = []string{event.TopicCreate, event.TopicStart, event.TopicExit, event.TopicDelete}
 
 func (c *containerEvents) check(gaps []event.Gap) []finding.Finding {
 	var out []finding.Finding
@@ -152,7 +140,7 @@ func (c *containerEvents) check(gaps []event.Gap) []finding.Finding {
 			out = append(out, c.exec(&run, e)...)
 			continue
 		}
-		r := rank(e.Topic)
+		r := slices.Index(lifecycle, e.Topic) + 1
 		if r == 0 {
 			continue
 		}

@@ -1,7 +1,6 @@
 package inventory
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/shimquake/shimquake/oracle/scan"
@@ -59,11 +58,8 @@ func (inv Inventory) knows(ns, id string) (string, bool) {
 	if t, ok := inv.Daemon.Task(ns, id); ok {
 		return t.Namespace, true
 	}
-	i := slices.IndexFunc(inv.Daemon.Containers, func(r Ref) bool { return is(r.Namespace, r.ID) })
-	if i < 0 {
-		return "", false
-	}
-	return inv.Daemon.Containers[i].Namespace, true
+	c, ok := First(inv.Daemon.Containers, func(r Ref) bool { return is(r.Namespace, r.ID) })
+	return c.Namespace, ok
 }
 
 // Owner guesses the containerd namespace and the container of a cgroup from its path
