@@ -109,7 +109,7 @@ func OfAudit(a audit.Report) Report {
 		if fs[fact.Bundle] == fact.Hidden {
 			what = HiddenBundle
 		}
-		r.understand(l)
+		r.understand()
 		r.see(Observation{What: what, Facts: fs, Namespace: s.Namespace, ID: s.ID, PID: s.PID}, l)
 		if s.Version != "" {
 			r.version(s.Version, l, byOutput)

@@ -16,10 +16,8 @@ const (
 
 // line is a line without colours, Markdown marks and the prefix of a journal.
 type line struct {
-	n      int
-	raw    string
-	text   string // trimmed
-	indent int
+	n    int
+	text string // trimmed
 	// prompt is the typed command, if the line is one.
 	prompt string
 	joined int // the number of lines after it that were joined to it
@@ -116,8 +114,7 @@ func clean(n int, text string) (line, bool) {
 	if strings.TrimSpace(text) == "" || fence.MatchString(text) {
 		return line{}, false
 	}
-	l := line{n: n, raw: text, text: strings.TrimSpace(text)}
-	l.indent = len(text) - len(strings.TrimLeft(text, " "))
+	l := line{n: n, text: strings.TrimSpace(text)}
 	if m := prompt.FindStringSubmatch(l.text); m != nil {
 		l.prompt = m[1]
 	} else if m := bare.FindStringSubmatch(l.text); m != nil && isCommand(m[1]) {

@@ -209,8 +209,8 @@ func (r *reader) dockerTakesForRunning(id string) bool {
 func (r *reader) ends() {
 	first := map[string]exitEvent{}
 	for _, e := range r.exits {
-		if e.source != "docker" && e.exec == "" && e.hasPID && e.pid == 0 {
-			r.see(Observation{What: EventWithoutPID, ID: e.id, Facts: fact.Facts{fact.Topic: topicOf(e)}}, e.line)
+		if e.source != "docker" && e.exec == "" && e.pid == 0 {
+			r.see(Observation{What: EventWithoutPID, ID: e.id, Facts: fact.Facts{fact.Topic: e.source}}, e.line)
 		}
 		key := e.id + " " + e.exec
 		before, twice := first[key]
@@ -249,8 +249,6 @@ func (r *reader) wrong(e exitEvent) {
 	}
 	r.see(o, e.line)
 }
-
-func topicOf(e exitEvent) string { return e.source }
 
 // leftovers notes files and mounts of ids that containerd does not know.
 func (r *reader) leftovers() {

@@ -16,7 +16,7 @@ type listing struct {
 
 // typed notes a command that the reporter typed. The next lines are its output.
 func (r *reader) typed(l line) {
-	r.understand(l)
+	r.understand()
 	r.say(l, ofCommands, l.prompt, Observation{})
 	if lsOne.MatchString(l.prompt) && !r.answeredNothing() && !noSuchFile.MatchString(r.all[r.at+1].text) {
 		r.file(line{n: l.n, text: l.prompt}) // a folder that was listed exists

@@ -76,7 +76,7 @@ func (r *reader) tell(l line, rec record, whole, id string) {
 	}
 	r.see(Observation{What: LoggedMessage, ID: id, Text: callerr.Comparable(whole), Raw: bounded(whole),
 		Level: rec.level, Made: made, Usual: usual}, l)
-	r.understand(l)
+	r.understand()
 }
 
 // The forms of events and errors that clients print.

@@ -21,8 +21,6 @@ type process struct {
 type table struct {
 	kind    string // ps, tasks, containers, pods, df
 	columns []string
-	line    line
-	command string
 }
 
 var psColumns = []string{"PID", "PPID", "CMD", "COMMAND", "ARGS", "STAT", "S", "TTY", "TIME", "USER", "UID",
@@ -61,11 +59,11 @@ func (r *reader) header(l line) bool {
 	if kind == "" {
 		return false
 	}
-	r.table = &table{kind: kind, columns: words, line: l, command: r.command}
+	r.table = &table{kind: kind, columns: words}
 	if _, seen := r.listings[kind]; !seen && kind != "ps" && !filtered(r.command) {
 		r.listings[kind] = l.n
 	}
-	if kind == "ps" && r.command != "" && !filtered(r.command) && !psOfOne(r.command) {
+	if kind == "ps" && r.command != "" && !filtered(r.command) && !psOne.MatchString(r.command) {
 		r.fullPS = true
 	}
 	if kind == "ps" {
@@ -90,8 +88,6 @@ func filtered(command string) bool {
 }
 
 var psOne = regexp.MustCompile(`\bps\s+(?:.*\s)?(?:-p\s*|--pid[= ])?(\d+)\s*$`)
-
-func psOfOne(command string) bool { return psOne.MatchString(command) }
 
 // psAnswer notes that a ps of one process printed no row, so that the process does not
 // exist.

@@ -88,7 +88,7 @@ func (r *reader) line(l line) {
 		r.unmarked,
 	} {
 		if take(l) {
-			r.understand(l)
+			r.understand()
 			return
 		}
 	}
@@ -106,7 +106,7 @@ func (r *reader) rest(l line) {
 	}
 }
 
-func (r *reader) understand(line) { r.done[r.at] = true }
+func (r *reader) understand() { r.done[r.at] = true }
 
 // close counts the lines, and sorts the observations and the versions.
 func (r *reader) close() {
@@ -175,17 +175,17 @@ func (r *reader) mentions(l line) {
 	for _, m := range issue.FindAllStringSubmatchIndex(l.text, 5) {
 		if !theirs.MatchString(l.text[:m[0]]) {
 			r.see(Observation{What: NamedIssue, Text: l.text[m[2]:m[3]]}, l)
-			r.understand(l)
+			r.understand()
 		}
 	}
 	for _, m := range moby.FindAllString(l.text, 5) {
 		r.see(Observation{What: NamedIssue, Text: m}, l)
-		r.understand(l)
+		r.understand()
 	}
 	for _, m := range function.FindAllStringSubmatch(l.text, 5) {
 		name := strings.NewReplacer("(", "", ")", "", "*", "").Replace(m[1])
 		r.see(Observation{What: NamedFunction, Text: name}, l)
-		r.understand(l)
+		r.understand()
 	}
 	for _, m := range goFile.FindAllStringSubmatch(klogHead.ReplaceAllString(l.text, ""), 5) {
 		r.see(Observation{What: NamedFunction, Text: m[1]}, l)

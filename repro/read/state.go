@@ -15,7 +15,6 @@ type exitEvent struct {
 	id, exec string
 	status   int
 	pid      int // 0 if the event has none
-	hasPID   bool
 	source   string
 }
 
@@ -76,7 +75,6 @@ func (r *reader) ctrExit(l line, topic, object string) {
 	if body.PID != nil {
 		e.pid = *body.PID
 	}
-	e.hasPID = true
 	r.exits = append(r.exits, e)
 }
 
@@ -146,7 +144,6 @@ func (r *reader) field(l line, name, value string) {
 	case "id", "Id", "ID":
 		r.inspect = inspection{id: value}
 	case "state", "State", "Status":
-		r.inspect.state = value
 		if name == "Status" && (value == "running" || value == "exited") {
 			r.docker = append(r.docker, dockerState{line: l, id: r.inspect.id, status: value})
 		}
@@ -159,7 +156,7 @@ func (r *reader) field(l line, name, value string) {
 			r.see(Observation{What: PodWithoutIP, ID: firstID(r.command)}, l)
 		}
 	case "message", "Message":
-		r.unmarked(line{n: l.n, raw: l.raw, text: value})
+		r.unmarked(line{n: l.n, text: value})
 	case "reason", "Reason":
 		r.inspect.reason = value
 	case "exitCode", "ExitCode", "Exit Code":
@@ -175,8 +172,8 @@ func (r *reader) field(l line, name, value string) {
 // inspect command.
 type inspection struct {
 	line
-	id, state, reason, code string
-	hasCode, reported       bool
+	id, reason, code  string
+	hasCode, reported bool
 }
 
 func (r *reader) judgeInspection(l line) {

@@ -86,7 +86,7 @@ func (r *reader) upgraded(l line) bool {
 				by = inWords
 			}
 			r.version(m[len(m)-1], l, by)
-			r.understand(l)
+			r.understand()
 			return true
 		}
 	}
@@ -100,7 +100,7 @@ func (r *reader) mentionedVersion(l line) {
 	}
 	for _, m := range versionMention.FindAllStringSubmatch(l.text, 3) {
 		r.version(m[1], l, inWords)
-		r.understand(l)
+		r.understand()
 	}
 }
 
