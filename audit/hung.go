@@ -22,10 +22,7 @@ type attempts struct {
 var hung = attempts{hung: map[string]<-chan struct{}{}}
 
 // hangError reports a read that does not return.
-type hangError struct {
-	what  string
-	since time.Duration
-}
+type hangError struct{ what string }
 
 func (e *hangError) Error() string {
 	return fmt.Sprintf("reading %s hangs in the kernel: see wchan and stack of that process", e.what)
@@ -94,7 +91,7 @@ func attempt[T any](ctx context.Context, name string, limit time.Duration, f fun
 			what, idle := p.last()
 			if idle >= limit {
 				hung.abandon(name, ended)
-				return none, &hangError{what, idle}
+				return none, &hangError{what}
 			}
 			timer.Reset(limit - idle)
 		}

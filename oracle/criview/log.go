@@ -34,22 +34,13 @@ type Heard struct {
 	Err   error
 }
 
-// Broadcasts are the releases that send each event to all clients of GetContainerEvents.
-// Earlier releases had one channel for all clients, so only one client got each event.
-var Broadcasts = struct{ Releases, Source string }{
-	Releases: ">= 2.0.0",
-	Source:   "containerd#7318, done by containerd#9661 (internal/eventq), which no release of 1.7 has",
-}
-
 // BroadcastsIn reports whether a release, such as "v2.4.2", sends each event to all
-// clients. A release candidate counts as its release.
+// clients of GetContainerEvents. Before 2.0 all clients had one channel, so only one
+// client got each event (containerd#7318, done by containerd#9661). A release candidate
+// counts as its release.
 func BroadcastsIn(release string) bool {
 	v, err := semver.NewVersion(release)
-	if err != nil {
-		return false
-	}
-	r, err := semver.NewConstraint(Broadcasts.Releases)
-	return err == nil && r.Check(semver.New(v.Major(), v.Minor(), v.Patch(), "", ""))
+	return err == nil && v.Major() >= 2
 }
 
 // Heard returns a copy of the log.
