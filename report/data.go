@@ -52,10 +52,12 @@ type Row struct {
 	Text string `json:"text"`
 }
 
-// Grid is a table of expected and actual results, with one row for each bug.
+// Grid is a table of expected and actual results, with one row for each bug. Compares is
+// set if it has a row for each finding, and a column for each of two containerds.
 type Grid struct {
-	Columns []string  `json:"columns"` // releases
-	Rows    []GridRow `json:"rows"`
+	Compares bool      `json:"compares,omitempty"`
+	Columns  []string  `json:"columns"` // releases
+	Rows     []GridRow `json:"rows"`
 }
 
 // GridRow is a bug on each release.

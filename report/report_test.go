@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +17,11 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/event"
 	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/rate"
 	"github.com/shimquake/shimquake/report"
+	"github.com/shimquake/shimquake/sweep/compare"
+	"github.com/shimquake/shimquake/sweep/journal"
+	"github.com/shimquake/shimquake/sweep/triage"
 )
 
 // find is the first item with a mark in a lane of a kind.
@@ -298,5 +303,35 @@ func TestPageHoldsNoForeignMarkup(t *testing.T) {
 		if bytes.Contains(text, []byte(bad)) {
 			t.Errorf("the page loads %s: it does not open offline", bad)
 		}
+	}
+}
+
+// The table of a comparison marks the side that shows a finding, and leads to its runs.
+func TestCompare(t *testing.T) {
+	left := []triage.Signature{{Invariant: finding.Leak, Class: finding.ClassShim}}
+	row := func(kind compare.Kind, on string, a, b rate.Odds) compare.Row {
+		return compare.Row{Kind: kind, On: on, Left: left, Cases: []compare.Case{{Spec: 3, A: a, B: b}}}
+	}
+	rep := compare.Report{A: "v2.4.2", B: "v2.4.2+x", Rows: []compare.Row{
+		row(compare.Opened, "B", rate.Odds{Runs: 3}, rate.Odds{Shown: 3, Runs: 3}),
+		row(compare.Closed, "A", rate.Odds{Shown: 2, Runs: 3}, rate.Odds{Runs: 3}),
+		row(compare.Same, "A", rate.Odds{Shown: 1, Runs: 1}, rate.Odds{Shown: 1, Runs: 1}),
+		row(compare.Opened, "B", rate.Odds{}, rate.Odds{Shown: 1, Runs: 1}),
+	}}
+	g := report.Compare(journal.Head{}, rep).Grid
+	var got []string
+	for _, r := range g.Rows {
+		for _, c := range r.Cells {
+			got = append(got, fmt.Sprint(r.Name, " ", c.Seen, " ", c.Shown, c.Runs, " ", c.Differs, " ", c.Cases))
+		}
+	}
+	want := []string{
+		"1 opened held 0 3 false [case-3]", "1 opened shown 3 3 true [case-3-b]",
+		"2 closed shown 2 3 true [case-3]", "2 closed held 0 3 false [case-3-b]",
+		"3 same shown 1 1 false [case-3]", "3 same shown 1 1 false [case-3-b]",
+		"4 opened - 0 0 false []", "4 opened shown 1 1 true [case-3-b]",
+	}
+	if !g.Compares || !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

@@ -33,22 +33,28 @@ func Sweep(h journal.Head, rep triage.Report, without map[string]harness.Verdict
 	d.Lacks = rep.Lacks()
 	d.Clusters = clustersOf(h.Plan, rep)
 	d.Cases = func(yield func(Case, error) bool) {
-		for _, dir := range dirs {
-			err := journal.EachHistory(dir, func(r journal.Result, k harness.Kept) error {
-				if r.On == "" && !yield(sweptCase(dir, h.Plan.Specs[r.I], r, k), nil) {
-					return errStop
-				}
-				return nil
-			})
-			if errors.Is(err, errStop) {
-				return
-			}
-			if err != nil && !yield(Case{}, err) {
-				return
-			}
-		}
+		eachHistory(dirs, func(dir string, r journal.Result, k harness.Kept) bool {
+			return r.On != "" || yield(sweptCase(dir, h.Plan.Specs[r.I], r, k), nil)
+		}, func(err error) bool { return yield(Case{}, err) })
 	}
 	return d
+}
+
+// eachHistory calls visit with each result of the journals in these folders, and failed
+// with each error, until one of them returns false.
+func eachHistory(dirs []string, visit func(dir string, r journal.Result, k harness.Kept) bool,
+	failed func(error) bool) {
+	for _, dir := range dirs {
+		err := journal.EachHistory(dir, func(r journal.Result, k harness.Kept) error {
+			if !visit(dir, r, k) {
+				return errStop
+			}
+			return nil
+		})
+		if errors.Is(err, errStop) || err != nil && !failed(err) {
+			return
+		}
+	}
 }
 
 // errStop ends the walk over the histories when the writer stops reading.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/report"
 	"github.com/shimquake/shimquake/sweep"
 	"github.com/shimquake/shimquake/sweep/compare"
 	"github.com/shimquake/shimquake/sweep/engine"
@@ -83,7 +85,6 @@ Exit status: 0 nothing opened, 1 something opened, 2 wrong usage, 3 not decided.
 	fl.IntVar(&f.parallel, "parallel", worldsPerCPU*runtime.NumCPU(),
 		"the number of concurrent cases, without cases that only wait for clean-up")
 	tellDefault(c, "parallel", fmt.Sprintf("%d per CPU", worldsPerCPU))
-	fl.StringVar(&f.out, "out", "out/compare", "folder for the journal and the evidence")
 	fl.StringVar(&f.resume, "resume", "", "continue the comparison of this folder")
 	fl.StringVar(&f.shard, "shard", "", "i/n: run every n-th case of the plan, from the i-th; needs --plan")
 	fl.StringVar(&f.plan, "plan", "", "use the plan of A in this file (see shimquake sweep --plan-only)")
@@ -95,6 +96,7 @@ Exit status: 0 nothing opened, 1 something opened, 2 wrong usage, 3 not decided.
 // registerReport adds the flags of the report.
 func (f *compareFlags) registerReport(c *cobra.Command) {
 	fl := c.Flags()
+	fl.StringVar(&f.out, "out", "out/compare", "folder for the journal, the evidence and the page")
 	fl.Float64Var(&f.alpha, "alpha", 0.01, "the probability of a false result among all rows")
 	fl.IntVar(&f.most, "most", 20, "the number of further runs of a difference on each side after which it is not sure")
 	fl.StringVar(&f.markdown, "markdown", "", "also write the result into this file, as the comment of a pull request")
@@ -148,7 +150,7 @@ func (f *compareFlags) run(ctx context.Context, sides []string, out io.Writer) e
 	if err = errors.Join(err, s.Journal.Close()); err != nil {
 		return compareError(err, f.out)
 	}
-	return f.print(s.Head, results, out)
+	return f.print(ctx, s.Head, results, out, f.out)
 }
 
 // comparison returns the comparison of a journal's containerds.
@@ -352,9 +354,17 @@ func (f *compareFlags) union(ctx context.Context, e *engine.Engine, p plan.Plan,
 	return p.WithDigest(), nil
 }
 
-// print prints the report of a comparison, and returns its exit status as an error.
-func (f *compareFlags) print(h journal.Head, results []journal.Result, out io.Writer) (err error) {
+// print prints the report of a comparison, writes its page, and returns its exit status
+// as an error.
+func (f *compareFlags) print(ctx context.Context, h journal.Head, results []journal.Result, out io.Writer,
+	dirs ...string) error {
 	r := compare.NewReport(h, f.comparison(h).Rows(results), results)
+	d := report.Compare(h, r, dirs...)
+	d.Made = time.Now()
+	err := writeReport(ctx, f.out, d, len(results))
+	if err != nil {
+		return statusError{statusInvalid, err}
+	}
 	if f.json {
 		err = json.NewEncoder(out).Encode(r)
 	} else {
@@ -402,7 +412,7 @@ Exit status: that of the comparison; 2 folders that are not shards of one compar
 			if err != nil {
 				return mergeError(err)
 			}
-			return f.print(h, results, cmd.OutOrStdout())
+			return f.print(cmd.Context(), h, results, cmd.OutOrStdout(), dirs...)
 		},
 	}
 	f.registerReport(c)

@@ -138,7 +138,7 @@ func mustRun(words []string) bool {
 	case "shimquake audit":
 		return !set("watch")
 	case "shimquake list", "shimquake show", "shimquake judge", "shimquake report", "shimquake bundle",
-		"shimquake check", "shimquake sweep report", "shimquake sweep merge", "shimquake compare merge", "shimquake":
+		"shimquake check", "shimquake sweep report", "shimquake sweep merge", "shimquake":
 		return true
 	}
 	return false

@@ -173,6 +173,9 @@ func swept(dirs []string) (report.Data, int, error) {
 	} else {
 		h, results, err = journal.Merge(dirs)
 	}
+	if err == nil && h.Other != nil {
+		err = h.CheckSweep(dirs[0])
+	}
 	if err != nil {
 		return report.Data{}, 0, err
 	}

@@ -25,6 +25,9 @@ Exit status: that of the whole sweep; 2 folders that are not shards of one plan,
 			}
 			f.shards = dirs
 			h, results, err := journal.Merge(dirs)
+			if err == nil {
+				err = h.CheckSweep(dirs[0])
+			}
 			if err != nil {
 				return mergeError(err)
 			}

@@ -71,8 +71,8 @@
   function gridCell(row, release, c) {
     if (!c.seen) return el('td', { className: 'dim' }, 'not run');
     const ids = c.cases || [], to = ids.find((id) => byID.get(id)?.outcome === c.outcome) || ids[0];
-    const lacks = c.seen === '-', says = lacks ? 'no such place' : `${c.expected}, ${seenWord(c)}`;
-    const text = lacks ? ['–'] : [c.expected, ', ', el('b', {}, seenWord(c)), c.differs ? ' ≠' : c.nothing ? ' ?' : ''];
+    const lacks = c.seen === '-', says = lacks ? 'no such place' : [c.expected, seenWord(c)].filter(Boolean).join(', ');
+    const text = lacks ? ['–'] : [c.expected ? c.expected + ', ' : '', el('b', {}, seenWord(c)), c.differs ? ' ≠' : c.nothing ? ' ?' : ''];
     const label = `${row.name} on ${release}: ${says}` + (c.differs ? ', differs' : c.nothing ? ', shows nothing' : '');
     return el('td', { className: c.differs ? 'differs' : c.nothing ? 'nothing' : lacks ? 'lacks' : '' },
       to ? el('a', { href: '#' + to, 'aria-label': label, title: label }, text) : el('span', { title: label }, text));
@@ -86,17 +86,18 @@
       row.cells.map((c, i) => gridCell(row, g.columns[i], c)))]);
     const pressed = (b, on) => b.setAttribute('aria-pressed', String(on));
     const show = (all) => { for (const [row, line] of lines) line.hidden = !all && !odd(row); pressed(less, !all); pressed(more, all); };
-    const less = el('button', { type: 'button', id: 'gridodd', onclick: () => show(false) }, `${plural(some, 'bug')} with a cell that differs, shows nothing or has not run`);
-    const more = el('button', { type: 'button', id: 'gridall', onclick: () => show(true) }, `all ${plural(g.rows.length, 'bug')}`);
+    const less = el('button', { type: 'button', id: 'gridodd', onclick: () => show(false) }, g.compares ? `${plural(some, 'finding')} that only one side shows` : `${plural(some, 'bug')} with a cell that differs, shows nothing or has not run`);
+    const more = el('button', { type: 'button', id: 'gridall', onclick: () => show(true) }, `all ${plural(g.rows.length, g.compares ? 'finding' : 'bug')}`);
     pressed(less, true);
     pressed(more, false);
-    return el('section', { id: 'grid', 'aria-labelledby': 'gridname' }, el('h2', { id: 'gridname' }, 'Expected, and seen'),
-      el('p', { className: 'dim' }, el('b', {}, 'bad'), ': the catalogue says that the release has the bug, ', el('b', {}, 'ok'), ': it has not. ',
+    return el('section', { id: 'grid', 'aria-labelledby': 'gridname' }, el('h2', { id: 'gridname' }, g.compares ? 'Findings, on A and on B' : 'Expected, and seen'),
+      g.compares ? el('p', { className: 'dim' }, 'How many runs of the cases show the finding. A cell leads to its first run.') :
+        el('p', { className: 'dim' }, el('b', {}, 'bad'), ': the catalogue says that the release has the bug, ', el('b', {}, 'ok'), ': it has not. ',
         el('b', {}, 'shown'), ', ', el('b', {}, 'held'), ', ', el('b', {}, 'other'), ' (a violation that is not this bug’s), ', el('b', {}, 'invalid'),
         ': what its runs were. ≠ differs, ? shows nothing, – has no such place. A cell leads to its run.'),
       both ? el('div', { className: 'tools' }, less, more) : null,
       el('div', { className: 'scroll' + (g.columns.length > 9 ? ' many' : ''), tabIndex: 0, role: 'region', 'aria-labelledby': 'gridname' },
-        el('table', { className: 'grid' }, el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, 'bug'), g.columns.map((r) => el('th', { scope: 'col' }, r)))),
+        el('table', { className: 'grid' }, el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, g.compares ? 'finding' : 'bug'), g.columns.map((r) => el('th', { scope: 'col' }, r)))),
           el('tbody', {}, lines.map(([, line]) => line)))));
   }
 

@@ -85,9 +85,9 @@ func (d Difference) Choose(a journal.Head, results []journal.Result, all bool, s
 
 // String describes the difference in a line.
 func (d Difference) String() string {
-	text := fmt.Sprintf("%d functions with probes differ", len(d.Functions))
+	text := fmt.Sprintf("functions with probes that differ: %d", len(d.Functions))
 	if n := len(d.Unwoven); n > 0 {
-		text += fmt.Sprintf(", and %d without probes (%s), so every case runs", n,
+		text += fmt.Sprintf("; without probes: %d (%s), so every case runs", n,
 			strings.Join(d.Unwoven[:min(n, 3)], ", "))
 	}
 	return text

@@ -70,8 +70,8 @@ func (r Report) Summary() string {
 		r.Count(Changed), r.Count(Same), r.Count(Unsure))
 }
 
-// lines describes what was compared.
-func (r Report) lines() []string {
+// Lines describes what was compared.
+func (r Report) Lines() []string {
 	all := []string{
 		r.Difference.String(),
 		fmt.Sprintf("%d of %d planned cases ran on both, %d of them drawn with seed %d", r.Ran, r.Planned, r.Sampled,
@@ -84,8 +84,8 @@ func (r Report) lines() []string {
 	return all
 }
 
-// says describes a row: the first finding, the effect and the place.
-func (r Row) says() string {
+// Says describes a row: the first finding, the effect and the place.
+func (r Row) Says() string {
 	text := fmt.Sprintf("%s: when %s at %s", r.Left[0], r.When, r.Place)
 	if r.OnlyB {
 		text += ", at a point that only B has"
@@ -100,7 +100,11 @@ func (r Row) counts() string {
 		a.Shown, a.Runs = a.Shown+k.A.Shown, a.Runs+k.A.Runs
 		b.Shown, b.Runs = b.Shown+k.B.Shown, b.Runs+k.B.Runs
 	}
-	return fmt.Sprintf("%d cases; A %s, B %s runs", len(r.Cases), a, b)
+	cases := "1 case"
+	if n := len(r.Cases); n != 1 {
+		cases = fmt.Sprintf("%d cases", n)
+	}
+	return fmt.Sprintf("%s; A %s, B %s runs", cases, a, b)
 }
 
 // maxRows is the number of rows of a kind in the text form, and in Markdown.
@@ -118,14 +122,14 @@ func (r Report) String() string {
 	var b quote.Text
 	b.Line("A: containerd %s", r.A)
 	b.Line("B: containerd %s", r.B)
-	for _, line := range r.lines() {
+	for _, line := range r.Lines() {
 		b.Line("%s", line)
 	}
 	for _, kind := range Kinds {
 		rows, more := r.first(kind)
 		for _, row := range rows {
 			b.Line("")
-			b.Line("%s: %s", strings.ToUpper(string(kind)), row.says())
+			b.Line("%s: %s", strings.ToUpper(string(kind)), row.Says())
 			for _, s := range row.Left {
 				b.Line("    left:  %s", s)
 			}
@@ -166,7 +170,7 @@ func (r Report) Markdown() string {
 		}
 	}
 	b.WriteString("\n")
-	for _, line := range r.lines() {
+	for _, line := range r.Lines() {
 		fmt.Fprintf(&b, "- %s\n", quote.Markdown(line))
 	}
 	return b.String()

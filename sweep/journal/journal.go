@@ -85,6 +85,9 @@ func (h Head) CheckSweep(dir string) error {
 	if h.Matrix {
 		return fmt.Errorf("%s has a matrix, and no sweep: name it alone, in shimquake matrix or shimquake report", dir)
 	}
+	if h.Other != nil {
+		return fmt.Errorf("%s has a comparison, and no sweep: its report is shimquake compare merge %s", dir, dir)
+	}
 	return nil
 }
 

@@ -48,7 +48,10 @@ func Merge(dirs []string) (Head, []Result, error) {
 	from := map[plan.Shard]string{}
 	for _, dir := range dirs {
 		h, results, err := Read(dir)
-		if err = errors.Join(err, h.CheckSweep(dir)); err != nil {
+		if h.Matrix {
+			err = errors.Join(err, h.CheckSweep(dir))
+		}
+		if err != nil {
 			return whole, nil, err
 		}
 		if len(from) == 0 {
