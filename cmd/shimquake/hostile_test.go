@@ -93,7 +93,8 @@ func TestForeignNamesStayInTheirLine(t *testing.T) {
 		{"run", "--" + name}, {"run", "--containerd", "bin:./" + name, "plain-pod"},
 		{"run", "--containerd", "src:none" + name, "plain-pod"}, {"repro", "./none" + name}, {"repro", name},
 		{"bundle", "./none" + name}, {"sweep", "--plan", "./none" + name}, {"sweep", "--plan=" + name + ".yaml"},
-		{"sweep", "--resume", name}, {"sweep", "report", "--baseline", name, name}, {"audit", "--proc", "/none" + name}, {name},
+		{"sweep", "--resume", name}, {"sweep", "report", "--baseline", name, name},
+		{"audit", "--proc", "/none" + name}, {name},
 	} {
 		a := shimquake(t, nil, args...)
 		if lines := strings.Count(a.err, "\n"); lines != 1 || !strings.Contains(a.err, `\n`) || a.out != "" {

@@ -29,6 +29,9 @@ type Source struct {
 // DifferenceOf compares two sources. A function that only one of them has counts with its
 // callers, whose source differs, too.
 func DifferenceOf(a, b Source) Difference {
+	if len(a.Functions) == 0 || len(b.Functions) == 0 {
+		return Difference{Unwoven: []string{"a containerd without probes"}}
+	}
 	differs := func(key string) bool { return a.Functions[key] != b.Functions[key] }
 	probed, woven := map[string]bool{}, map[string]bool{}
 	var d Difference
