@@ -18,16 +18,17 @@ import (
 // have the bug, the finding must match, and the fault must be at one of the places. A bug
 // with a fix needs no places, because runs with the fix decide.
 type Excuse struct {
-	// ID, Title, Releases, Case and Race belong to the bug.
+	// ID, Title, Releases and Case belong to the bug.
 	ID       string            `yaml:"-"`
 	Title    string            `yaml:"-"`
 	Releases affected.Releases `yaml:"-"`
 	Case     harness.Case      `yaml:"-"`
-	Race     bool              `yaml:"-"`
 	// Window has the findings and the places of their faults. Also has further windows,
 	// for the same bug.
 	Window `yaml:",inline"`
 	Also   []Window `yaml:"also,omitempty"`
+	// WithoutFault is set for a race that a busy machine can show in a run without a fault.
+	WithoutFault bool `yaml:"withoutFault,omitempty"`
 }
 
 // Window describes known findings and the faults that lead to them.
@@ -121,13 +122,13 @@ func (e Excuse) Applies(release string) bool {
 }
 
 // ByChance returns the id of the race that explains all findings of a run without a
-// fault, or "". A busy machine can show a race without its fault. The argument workload
-// has the names of the run's workload and of similar ones.
+// fault, or "". The argument workload has the names of the run's workload and of similar
+// ones.
 func ByChance(known []Excuse, release string, workload []string, found []finding.Finding) string {
 	for _, k := range known {
 		ofWorkload := len(k.Workloads) == 0 ||
 			slices.ContainsFunc(workload, func(name string) bool { return slices.Contains(k.Workloads, name) })
-		if !k.Race || !k.Applies(release) || !ofWorkload {
+		if !k.WithoutFault || !k.Applies(release) || !ofWorkload {
 			continue
 		}
 		direct := slices.DeleteFunc(slices.Clone(found), func(f finding.Finding) bool { return k.Window.Says(f) < 0 })

@@ -102,7 +102,7 @@ func (b *Bug) finish() {
 		b.Sweep = &Excuse{}
 	}
 	if f := b.Sweep; f != nil {
-		f.ID, f.Title, f.Releases, f.Race = b.ID, b.Title, b.Releases, b.Kind == Race
+		f.ID, f.Title, f.Releases = b.ID, b.Title, b.Releases
 		if len(f.Match) == 0 {
 			f.Match = b.Left
 		}
