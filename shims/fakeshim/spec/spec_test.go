@@ -8,7 +8,7 @@ import (
 )
 
 const config = `{
-	"process": {"args": ["/bin/payload", "dirty", "3", "/data/f", "-trigger", "/truth/go"],
+	"process": {"args": ["/bin/payload", "copy", "3", "/data/f", "-trigger", "/truth/go"],
 		"env": ["A=b", "SHIMQUAKE_TRUTH=/truth/log"]},
 	"root": {"path": "rootfs"},
 	"mounts": [
