@@ -3,6 +3,7 @@ package main
 import (
 	_ "embed"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/shimquake/shimquake/harness/script"
@@ -84,7 +85,7 @@ func verbs(string) (string, error) {
 
 // facts returns the table of the facts that a case or a bug can match.
 func facts(dir string) (string, error) {
-	said, err := constants(dir, "oracle/fact/keys.go", "Key")
+	said, err := constants(filepath.Join(dir, "oracle/fact"), "Task")
 	if err != nil {
 		return "", err
 	}
@@ -115,7 +116,7 @@ func isDetail(k fact.Key) bool {
 
 // statuses returns the table of the exit statuses that most commands share.
 func statuses(dir string) (string, error) {
-	said, err := constants(dir, "cmd/shimquake/main.go", "")
+	said, err := constants(filepath.Join(dir, "cmd/shimquake"), "statusHeld")
 	if err != nil {
 		return "", err
 	}
