@@ -19,7 +19,7 @@ func TestNeeded(t *testing.T) {
 	}
 }
 
-// The bounds are those of a table of Jeffreys' intervals.
+// A table of Jeffreys' intervals has these bounds.
 func TestAtMost(t *testing.T) {
 	for odds, want := range map[Odds]float64{{0, 10}: 0.2172, {1, 10}: 0.3813, {5, 10}: 0.7765, {10, 10}: 1} {
 		if got := odds.AtMost(0.975); math.Abs(got-want) > 0.0005 {

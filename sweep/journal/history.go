@@ -96,7 +96,7 @@ func eachHistory(dir string, all []Result, visit func(Result, harness.Kept) erro
 }
 
 // judgedHere returns the results by the rules of this build. It judges the results of
-// another build again. It leaves out those of cases that have changed in the catalogue.
+// another build again. It leaves out results of cases that changed in the catalogue.
 func judgedHere(dir string, h Head, all []Result) ([]Result, error) {
 	self, err := BuildID()
 	if err != nil || h.Build == self || len(all) == 0 {

@@ -37,7 +37,7 @@ type Head struct {
 	// Random is set if the faults of the cases were drawn. A fault that is not reached is
 	// then normal.
 	Random bool `json:"random,omitempty"`
-	// Matrix is set if the cases are those of the catalogue's bugs, and each result is on a
+	// Matrix is set if the cases belong to the catalogue's bugs, and each result is on a
 	// release.
 	Matrix bool `json:"matrix,omitempty"`
 	// Build identifies the shimquake that ran the sweep: see [BuildID]. Create sets it.

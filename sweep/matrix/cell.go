@@ -94,8 +94,8 @@ type work struct {
 	runs    [][]*journal.Result
 }
 
-// cell returns the result of the runs: those of the first case whose point the release
-// has. If the cell has no runs, its case is the one to run next.
+// cell returns the result of the runs of the first case for which the release has the
+// point. If the cell has no runs, its case is the one to run next.
 func (w work) cell() (c Cell) {
 	for i, of := range w.bug.Cases {
 		none := Cell{Bug: w.bug.ID, Case: of.Name, Release: w.release, Expect: Expect(w.bug, w.release)}

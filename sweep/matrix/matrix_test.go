@@ -360,7 +360,7 @@ func TestEachBugOnItsOwnReleases(t *testing.T) {
 	}
 }
 
-// Another build judges the runs again, without those whose case has changed in the
+// Another build judges the runs again, but not if the case has changed in the
 // catalogue. A matrix is no sweep.
 func TestJournalOfAnotherBuild(t *testing.T) {
 	dir, b := t.TempDir(), known(t)

@@ -94,9 +94,9 @@ func (k *traces) left() (all []string, err error) {
 	return append(all, processes...), errors.Join(err, globErr, procErr)
 }
 
-// processes returns the processes in the worlds' cgroups, processes that see a mount of
-// the worlds, and processes with a world's folder or a run's token in their arguments or
-// environment. A mount on the host is a trace of this process.
+// processes returns processes in the worlds' cgroups and processes that see a mount of
+// the worlds. It also returns processes with a world's folder or a run's token in their
+// arguments or environment. A mount on the host is a trace of this process.
 func (k *traces) processes() (all []string, err error) {
 	procs, err := procfs.AllProcs()
 	for _, p := range procs {
