@@ -35,7 +35,6 @@ type Params struct {
 	Namespace string
 	ID        string
 	Address   string // Address is containerd's gRPC address; it is part of the shim's socket name.
-	Debug     bool
 	Stdin     io.Reader
 	Stdout    io.Writer
 }
@@ -183,9 +182,6 @@ func fork(p Params, l *net.UnixListener, path string, b behaviour.Behaviour) err
 		"-behaviour",
 		b.String(),
 	)
-	if p.Debug {
-		cmd.Args = append(cmd.Args, "-debug")
-	}
 	cmd.ExtraFiles = []*os.File{f}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {

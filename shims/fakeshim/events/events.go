@@ -151,8 +151,7 @@ func (p *Publisher) run() {
 // deliver tries to send one event until containerd accepts it or the attempts are used
 // up.
 func (p *Publisher) deliver(envelope *types.Envelope) {
-	tick := time.NewTicker(retryEvery)
-	defer tick.Stop()
+	tick := time.Tick(retryEvery)
 	for n := 1; ; n++ {
 		err := p.send(envelope)
 		if err == nil {
@@ -163,7 +162,7 @@ func (p *Publisher) deliver(envelope *types.Envelope) {
 			return
 		}
 		if !errors.Is(err, ttrpc.ErrClosed) || n > 1 { // a stale connection is replaced at once
-			<-tick.C
+			<-tick
 		}
 	}
 }

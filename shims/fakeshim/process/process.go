@@ -139,15 +139,8 @@ func Create(p Params) (_ *Process, err error) {
 			return nil, err
 		}
 		files = append(files, f)
-		switch i {
-		case 0:
-			cmd.Stdin = f
-		case 1:
-			cmd.Stdout = f
-		case 2:
-			cmd.Stderr = f
-		}
 	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = files[1], files[2], files[3]
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start a process (a PID namespace of its own needs root): %w", err)
 	}

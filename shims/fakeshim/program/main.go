@@ -33,7 +33,7 @@ func run() error {
 	flag.StringVar(&p.Namespace, "namespace", "", "namespace that owns the shim")
 	flag.StringVar(&p.ID, "id", "", "id of the task")
 	flag.StringVar(&p.Address, "address", "", "containerd's gRPC address")
-	flag.BoolVar(&p.Debug, "debug", false, "ignored: the shim always logs its actions")
+	flag.Bool("debug", false, "ignored: the shim always logs its actions")
 	socket := flag.String("socket", "", "path of the inherited socket (of the shim itself)")
 	words := flag.String(
 		"behaviour",

@@ -10,6 +10,7 @@ import (
 	events "github.com/containerd/containerd/api/events"
 	task "github.com/containerd/containerd/api/runtime/task/v3"
 	"github.com/containerd/errdefs"
+	"github.com/opencontainers/runtime-spec/specs-go"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
@@ -64,7 +65,7 @@ func newContainer(r *task.CreateTaskRequest) (*container, error) {
 }
 
 // create starts a process of the container that waits at its gate.
-func (c *container) create(what spec.Process, to streams) (*process.Process, error) {
+func (c *container) create(what *specs.Process, to streams) (*process.Process, error) {
 	m, err := c.spec.Mode(what)
 	if err != nil {
 		return nil, errors.Join(err, errdefs.ErrInvalidArgument)

@@ -10,17 +10,17 @@ import (
 	events "github.com/containerd/containerd/api/events"
 	task "github.com/containerd/containerd/api/runtime/task/v3"
 	"github.com/containerd/errdefs"
+	"github.com/opencontainers/runtime-spec/specs-go"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/shimquake/shimquake/shims/fakeshim/process"
-	"github.com/shimquake/shimquake/shims/fakeshim/spec"
 )
 
 const killSignal = syscall.SIGKILL
 
 // execution is a further process of a container.
 type execution struct {
-	what    spec.Process
+	what    specs.Process
 	streams streams
 	process *process.Process // nil until it is started
 }
@@ -35,7 +35,7 @@ func (s *Service) Exec(_ context.Context, r *task.ExecProcessRequest) (*emptypb.
 	if err := json.Unmarshal(r.Spec.GetValue(), &e.what); err != nil {
 		return nil, fmt.Errorf("specification of exec %q: %w: %w", r.ExecID, err, errdefs.ErrInvalidArgument)
 	}
-	if _, err := c.spec.Mode(e.what); err != nil {
+	if _, err := c.spec.Mode(&e.what); err != nil {
 		return nil, errors.Join(err, errdefs.ErrInvalidArgument)
 	}
 	c.mu.Lock()
@@ -61,7 +61,7 @@ func (s *Service) startExec(c *container, id string) (*task.StartResponse, error
 	case c.over || status != process.Running:
 		return nil, fmt.Errorf("container %q is not running: %w", c.id, errdefs.ErrFailedPrecondition)
 	}
-	p, err := c.create(e.what, e.streams)
+	p, err := c.create(&e.what, e.streams)
 	if err != nil {
 		return nil, err
 	}

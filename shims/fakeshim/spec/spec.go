@@ -8,35 +8,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
 
 	"github.com/shimquake/shimquake/fixtures/payload/mode"
 	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
 )
 
-// Process is a container's process, or the specification of an exec.
-type Process struct {
-	Args []string `json:"args"`
-	Env  []string `json:"env"`
-}
-
-// Mount is a mount of the container.
-type Mount struct {
-	Destination string   `json:"destination"`
-	Type        string   `json:"type"`
-	Source      string   `json:"source"`
-	Options     []string `json:"options"`
-}
-
-// Spec is the part of a container's specification that the fake shim uses.
+// Spec is a container's specification. The fake shim uses a part of it.
 type Spec struct {
-	Process     Process           `json:"process"`
-	Mounts      []Mount           `json:"mounts"`
-	Annotations map[string]string `json:"annotations"`
-	Root        struct {
-		Path string `json:"path"`
-	} `json:"root"`
-
+	specs.Spec
 	bundle string
 }
 
@@ -46,7 +29,7 @@ func Read(bundle string) (*Spec, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the bundle's specification: %w", err)
 	}
-	s := &Spec{bundle: bundle}
+	s := &Spec{Spec: specs.Spec{Process: &specs.Process{}, Root: &specs.Root{}}, bundle: bundle}
 	if err := json.Unmarshal(data, s); err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(bundle, "config.json"), err)
 	}
@@ -80,7 +63,7 @@ func (s *Spec) Behaviour() (behaviour.Behaviour, error) {
 // Mode returns the mode of a process, with the paths of the container turned into paths
 // of this machine. The program's own name is ignored; a program "pause" without words is
 // a pause container.
-func (s *Spec) Mode(p Process) (mode.Mode, error) {
+func (s *Spec) Mode(p *specs.Process) (mode.Mode, error) {
 	if len(p.Args) == 0 {
 		return mode.Mode{}, errors.New("the process has no args")
 	}
@@ -103,7 +86,7 @@ func (s *Spec) Mode(p Process) (mode.Mode, error) {
 
 // Truth returns the path on this machine of the truth file in the process's environment,
 // or "".
-func (s *Spec) Truth(p Process) string {
+func (s *Spec) Truth(p *specs.Process) string {
 	for _, entry := range p.Env {
 		if path, ok := strings.CutPrefix(entry, mode.TruthEnv+"="); ok && path != "" {
 			return s.Path(path)
@@ -122,7 +105,7 @@ func (s *Spec) Path(inside string) string {
 	for _, m := range s.Mounts {
 		at := filepath.Clean("/" + m.Destination)
 		rest, below := strings.CutPrefix(inside, strings.TrimSuffix(at, "/"))
-		if !m.bind() || !below || rest != "" && rest[0] != '/' || found && len(at) < len(best) {
+		if !isBind(m) || !below || rest != "" && rest[0] != '/' || found && len(at) < len(best) {
 			continue
 		}
 		best, found = at, true
@@ -131,16 +114,8 @@ func (s *Spec) Path(inside string) string {
 	return path
 }
 
-func (m Mount) bind() bool {
-	if m.Type == "bind" {
-		return true
-	}
-	for _, o := range m.Options {
-		if o == "bind" || o == "rbind" {
-			return true
-		}
-	}
-	return false
+func isBind(m specs.Mount) bool {
+	return m.Type == "bind" || slices.Contains(m.Options, "bind") || slices.Contains(m.Options, "rbind")
 }
 
 func (s *Spec) root() string {

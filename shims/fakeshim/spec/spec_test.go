@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
 const config = `{
@@ -75,14 +77,14 @@ func TestSpecErrors(t *testing.T) {
 	if _, err := s.Behaviour(); err == nil || !strings.Contains(err.Error(), `unknown key "colour"`) {
 		t.Errorf("Behaviour = %v", err)
 	}
-	if _, err := s.Mode(Process{Args: []string{"sleep", "5"}}); err == nil ||
+	if _, err := s.Mode(&specs.Process{Args: []string{"sleep", "5"}}); err == nil ||
 		!strings.Contains(err.Error(), `unknown mode "5"`) {
 		t.Errorf("Mode = %v", err)
 	}
-	if _, err := s.Mode(Process{}); err == nil {
+	if _, err := s.Mode(&specs.Process{}); err == nil {
 		t.Error("a process without args has a mode")
 	}
-	if m, err := s.Mode(Process{Args: []string{"/pause"}}); err != nil || m.Kind != "pause" {
+	if m, err := s.Mode(&specs.Process{Args: []string{"/pause"}}); err != nil || m.Kind != "pause" {
 		t.Errorf("Mode of /pause = %+v, %v", m, err)
 	}
 	if got := s.Group("c1"); got != "c1" {
