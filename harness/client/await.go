@@ -93,10 +93,8 @@ func (s *Session) RestartNow(ctx context.Context, running ...string) error {
 // before and after it.
 func (s *Session) Soak(ctx context.Context, d time.Duration, running ...string) {
 	s.RecordBelongings(running...)
-	soak := time.NewTimer(d)
-	defer soak.Stop()
 	select {
-	case <-soak.C:
+	case <-time.After(d):
 		s.RecordBelongings(running...)
 	case <-ctx.Done():
 	}

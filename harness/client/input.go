@@ -60,8 +60,26 @@ func ToFIFO(fifos *foreign.Dir, fifo, record string, alive func() bool) Feeder {
 // Feed writes the lines of an input in two parts, as two clients that attach one after
 // the other. It writes the second part after the process has read the first.
 func (s *Session) Feed(ctx context.Context, in *harness.Input, to Feeder) {
-	text, cut := inputText(in.Lines)
-	s.feed(ctx, in, to, text, cut)
+	text := inputLines(0, in.Lines, time.Now())
+	cut := 1 + bytes.IndexByte(text[len(text)/parts:], '\n') + len(text)/parts
+	in.Timeout = inputTimeout
+	n, err := to.Write(ctx, text[:cut])
+	read := err == nil && s.awaitRead(ctx, to.Record, cut, to.Alive)
+	if read && cut < len(text) {
+		select {
+		case <-time.After(openFor): // so that a premature end of the input can show
+		case <-ctx.Done():
+		}
+	}
+	if err == nil && cut < len(text) {
+		var more int
+		more, err = to.Write(ctx, text[cut:])
+		n += more
+	}
+	in.Wrote = bytes.Count(text[:n], []byte{'\n'})
+	if err != nil {
+		s.Record.Failed("client", "could not write the whole standard input of "+to.Record, err)
+	}
 }
 
 // FeedMore writes some more lines, and waits until the process has read them. taken is
@@ -78,35 +96,6 @@ func (s *Session) FeedMore(ctx context.Context, in *harness.Input, to Feeder, li
 		s.awaitRead(ctx, to.Record, taken+n, to.Alive)
 	}
 	return taken + n
-}
-
-// inputText returns an input with this many lines, and the offset of its second part.
-func inputText(lines int) (text []byte, cut int) {
-	text = inputLines(0, lines, time.Now())
-	return text, 1 + bytes.IndexByte(text[len(text)/parts:], '\n') + len(text)/parts
-}
-
-func (s *Session) feed(ctx context.Context, in *harness.Input, to Feeder, text []byte, cut int) {
-	in.Timeout = inputTimeout
-	n, err := to.Write(ctx, text[:cut])
-	read := err == nil && s.awaitRead(ctx, to.Record, cut, to.Alive)
-	if read && cut < len(text) {
-		window := time.NewTimer(openFor) // so that a premature end of the input can show
-		defer window.Stop()
-		select {
-		case <-window.C:
-		case <-ctx.Done():
-		}
-	}
-	if err == nil && cut < len(text) {
-		var more int
-		more, err = to.Write(ctx, text[cut:])
-		n += more
-	}
-	in.Wrote = bytes.Count(text[:n], []byte{'\n'})
-	if err != nil {
-		s.Record.Failed("client", "could not write the whole standard input of "+to.Record, err)
-	}
 }
 
 // awaitRead waits until the process has read that many bytes, and reports whether it has.

@@ -163,11 +163,9 @@ func (r *Reader) Close() {
 	}
 	done := make(chan struct{})
 	go func() { defer close(done); is.Wait() }()
-	timeout := time.NewTimer(drain)
-	defer timeout.Stop()
 	select {
 	case <-done:
-	case <-timeout.C:
+	case <-time.After(drain):
 		is.Cancel() // a process of a killed fakeshim may still have the FIFO open
 		<-done
 	}

@@ -18,14 +18,12 @@ const (
 // error of the last attempt that returned before that. It prefers this error, because an
 // interrupted attempt fails at a random call.
 func Until(ctx context.Context, attempt func(context.Context) error) error {
-	pause, wait := time.NewTimer(0), firstRetry
-	defer pause.Stop()
 	var last error
-	for {
+	for wait := time.Duration(0); ; wait = min(max(2*wait, firstRetry), lastRetry) {
 		select {
 		case <-ctx.Done():
 			return errors.Join(last, fmt.Errorf("gave up: %w", ctx.Err()))
-		case <-pause.C:
+		case <-time.After(wait):
 		}
 		err := attempt(ctx)
 		if err == nil {
@@ -34,7 +32,5 @@ func Until(ctx context.Context, attempt func(context.Context) error) error {
 		if last == nil || ctx.Err() == nil {
 			last = err
 		}
-		pause.Reset(wait)
-		wait = min(2*wait, lastRetry)
 	}
 }

@@ -204,11 +204,10 @@ func (g *Group) Watch(ctx context.Context) {
 // runNewcomer waits until all faults have happened, and runs the newcomer's whole
 // lifecycle. It returns no error, because the record has all calls of the newcomer.
 func (b *one) runNewcomer(ctx context.Context, ends <-chan struct{}) {
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
+	tick := time.Tick(pollInterval)
 	for !b.AllFired() {
 		select {
-		case <-tick.C:
+		case <-tick:
 		case <-ends:
 			return
 		case <-ctx.Done():
@@ -226,12 +225,11 @@ func (b *one) runNewcomer(ctx context.Context, ends <-chan struct{}) {
 }
 
 func (b *one) watch(ctx context.Context, ends <-chan struct{}) {
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
+	tick := time.Tick(pollInterval)
 	for {
 		b.poll(ctx)
 		select {
-		case <-tick.C:
+		case <-tick:
 		case <-ends:
 			b.poll(ctx) // one last call, after the client is done
 			return

@@ -96,15 +96,13 @@ func (a *attached) awaitOutput(ctx context.Context) {
 // awaitEnd waits until the stream ends, but not longer than until a time, and records the
 // result.
 func (a *attached) awaitEnd(ctx context.Context, until time.Time) {
-	timer := time.NewTimer(time.Until(until))
-	defer timer.Stop()
 	select {
 	case <-a.done:
 		a.is.Ended = time.Now()
 		if a.is.Broke.IsZero() {
 			a.is.Err = callerr.Of(a.err)
 		}
-	case <-timer.C:
+	case <-time.After(time.Until(until)):
 	case <-ctx.Done():
 	}
 	if a.is.Breaks == "" {

@@ -233,10 +233,8 @@ func (c *Client) statusAfter(ctx context.Context, i *harness.Instance, e *harnes
 	}
 	if e.Timed() || e.Orphaned() {
 		before := c.Heartbeats(i.Record(*e))
-		window := time.NewTimer(stillFor)
-		defer window.Stop()
 		select {
-		case <-window.C:
+		case <-time.After(stillFor):
 		case <-ctx.Done():
 		}
 		e.Sync.Beats = c.Heartbeats(i.Record(*e)) - before

@@ -7,6 +7,7 @@ import (
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle/callerr"
 	"github.com/shimquake/shimquake/oracle/criview"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/poll"
@@ -14,6 +15,17 @@ import (
 
 // item is a container or a sandbox in a list.
 type item struct{ id, state string }
+
+// lists returns CRI's lists of sandboxes and of containers.
+func lists(ctx context.Context, rt api.RuntimeServiceClient) (sandboxes, containers []item, err error) {
+	if sandboxes, err = listSandboxes(ctx, rt); err != nil {
+		return nil, nil, &callerr.Error{Call: "ListPodSandbox", Err: err}
+	}
+	if containers, err = listContainers(ctx, rt); err != nil {
+		return nil, nil, &callerr.Error{Call: "ListContainers", Err: err}
+	}
+	return sandboxes, containers, nil
+}
 
 func listContainers(ctx context.Context, rt api.RuntimeServiceClient) (all []item, _ error) {
 	r, err := rt.ListContainers(ctx, &api.ListContainersRequest{})

@@ -53,11 +53,7 @@ func (c *Client) Relist(ctx context.Context) bool {
 	}
 	spare := func(id string) bool { return c.IsBystander(id) || slices.Contains(c.late.known, id) }
 	known := func(k item) bool { return spare(k.id) }
-	sandboxes, err := listSandboxes(bound, rt)
-	if err != nil {
-		return false
-	}
-	containers, err := listContainers(bound, rt)
+	sandboxes, containers, err := lists(bound, rt)
 	if err != nil {
 		return false
 	}
@@ -65,7 +61,7 @@ func (c *Client) Relist(ctx context.Context) bool {
 	for _, s := range sandboxes {
 		_ = c.removeSandbox(ctx, s.id, spare) // after an error, the inventory has the sandbox
 	}
-	for _, k := range slices.DeleteFunc(containers, known) {
+	for _, k := range containers {
 		_ = c.call(ctx, "RemoveContainer", k.id,
 			func(ctx context.Context, rt api.RuntimeServiceClient) error { return c.removeContainer(ctx, rt, k.id) })
 	}

@@ -108,28 +108,17 @@ func heard(h criview.Heard, kind, id string) bool {
 // List returns the ids of all sandboxes and containers that CRI lists.
 func (c *Client) List(ctx context.Context) *harness.CRIListed {
 	l := &harness.CRIListed{At: time.Now()}
+	var sandboxes, containers []item
 	rt, err := c.rt(ctx)
 	if err == nil {
-		err = list(ctx, rt, l)
+		sandboxes, containers, err = lists(ctx, rt)
+	}
+	for _, k := range sandboxes {
+		l.Sandboxes = append(l.Sandboxes, k.id)
+	}
+	for _, k := range containers {
+		l.Containers = append(l.Containers, k.id)
 	}
 	l.Err = callerr.Of(err)
 	return l
-}
-
-func list(ctx context.Context, rt api.RuntimeServiceClient, into *harness.CRIListed) error {
-	pods, err := rt.ListPodSandbox(ctx, &api.ListPodSandboxRequest{})
-	if err != nil {
-		return &callerr.Error{Call: "ListPodSandbox", Err: err}
-	}
-	containers, err := rt.ListContainers(ctx, &api.ListContainersRequest{})
-	if err != nil {
-		return &callerr.Error{Call: "ListContainers", Err: err}
-	}
-	for _, p := range pods.Items {
-		into.Sandboxes = append(into.Sandboxes, p.Id)
-	}
-	for _, k := range containers.Containers {
-		into.Containers = append(into.Containers, k.Id)
-	}
-	return nil
 }

@@ -2,9 +2,8 @@ package cri
 
 import (
 	"context"
+	"slices"
 	"time"
-
-	api "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/fact"
@@ -20,20 +19,13 @@ func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
 		return // ignored: the client's next call reports a containerd that is down
 	}
 	at, sandbox := time.Now(), c.readySandbox()
-	pods, err := rt.ListPodSandbox(ctx, &api.ListPodSandboxRequest{})
-	if err != nil {
-		return
-	}
-	containers, err := rt.ListContainers(ctx, &api.ListContainersRequest{})
+	pods, containers, err := lists(ctx, rt)
 	if err != nil {
 		return
 	}
 	answered, states := time.Now(), map[string]string{}
-	for _, p := range pods.Items {
-		states[p.Id] = p.State.String()
-	}
-	for _, k := range containers.Containers {
-		states[k.Id] = k.State.String()
+	for _, k := range slices.Concat(pods, containers) {
+		states[k.id] = k.state
 	}
 	state := func(object, id string) harness.CRIState {
 		return harness.CRIState{Object: object, ID: id, State: states[id], At: at, Answered: answered}

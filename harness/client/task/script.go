@@ -248,10 +248,8 @@ func (c *Client) endBySignal(ctx context.Context, of script.Object, signal strin
 	if err != nil || of.IsExec() || !c.instance(of).Spec.IgnoresTerm {
 		return err
 	}
-	grace := time.NewTimer(harness.StopGrace)
-	defer grace.Stop()
 	select {
-	case <-grace.C:
+	case <-time.After(harness.StopGrace):
 		return c.kill(ctx, of, "SIGKILL")
 	case <-ctx.Done():
 		return ctx.Err()
