@@ -128,8 +128,7 @@ func (c *Controller) Met() []string {
 // ended, Flush waits until its connection has been read to the end. A frozen process
 // (SIGSTOP) never acknowledges, so Flush returns after the timeout.
 func (c *Controller) Flush(timeout time.Duration) {
-	late := time.NewTimer(timeout)
-	defer late.Stop()
+	late := time.After(timeout)
 	c.mu.Lock()
 	c.announce()
 	generation := c.generation
@@ -145,7 +144,7 @@ func (c *Controller) Flush(timeout time.Duration) {
 		}
 		select {
 		case <-changed:
-		case <-late.C:
+		case <-late:
 			return
 		}
 		c.mu.Lock()

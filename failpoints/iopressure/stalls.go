@@ -80,13 +80,12 @@ func (s *Stalls) Stop() ([]Stall, error) {
 func (s *Stalls) run(ctx context.Context) {
 	defer close(s.done)
 	defer func() { _ = s.task.Close() }()
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
+	tick := time.Tick(interval)
 	for ended := false; !ended; {
 		select {
 		case <-ctx.Done():
 			ended = true // after a last sample
-		case <-tick.C:
+		case <-tick:
 		}
 		if err := s.sample(); err != nil {
 			if !isGone(err) {

@@ -41,8 +41,7 @@ func (h *Handle) Stopped() (bool, error) {
 }
 
 func (h *Handle) await(ctx context.Context, what string, reached func(threads) bool) error {
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
+	tick := time.Tick(pollInterval)
 	for {
 		n, err := h.count()
 		if err != nil {
@@ -55,7 +54,7 @@ func (h *Handle) await(ctx context.Context, what string, reached func(threads) b
 		case <-ctx.Done():
 			return fmt.Errorf("%s %v: of %d threads %d are stopped: %w",
 				what, h.id, n.all, n.stopped+n.traced, context.Cause(ctx))
-		case <-tick.C:
+		case <-tick:
 		}
 	}
 }

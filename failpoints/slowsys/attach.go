@@ -165,15 +165,14 @@ func (in *Injection) awaitAttached(ctx context.Context) error {
 	}
 	// A thread that was created while strace walked the list may be attached a little
 	// later.
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
+	tick := time.Tick(2 * time.Millisecond)
 	for {
 		free, err := notTraced(in.params.PID, in.cmd.Process.Pid)
 		if err == nil && len(free) == 0 {
 			return nil
 		}
 		select {
-		case <-tick.C:
+		case <-tick:
 		case <-in.done:
 			return fmt.Errorf("%w to pid %d: %s", ErrNotAttached, in.params.PID, in.said())
 		case <-ctx.Done():

@@ -179,13 +179,12 @@ func (x *run) relist(ctx context.Context) func(last bool) bool {
 	}
 	result := make(chan bool, 1)
 	go func() {
-		tick := time.NewTicker(r.RelistEvery())
-		defer tick.Stop()
+		tick := time.Tick(r.RelistEvery())
 		removed := false
 		for ctx.Err() == nil {
 			select {
 			case <-ctx.Done():
-			case <-tick.C:
+			case <-tick:
 				removed = r.Relist(x.ctx) || removed // x.ctx, because the end of ctx must not interrupt a removal
 			}
 		}

@@ -74,11 +74,10 @@ func watchMachine(
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		ticks := time.NewTicker(tick)
-		defer ticks.Stop()
+		ticks := time.Tick(tick)
 		for last, more := readClocks(), true; more; {
 			select {
-			case <-ticks.C:
+			case <-ticks:
 			case <-end:
 				more = false
 			}
