@@ -112,11 +112,11 @@ func Once(at string, a term.Action) Fault { return once(at, term.Clause{Action: 
 
 // nth makes an action without argument happen at the n-th hit, once.
 func nth(at string, n int, a term.Action) Fault {
-	clause := term.Clause{Count: 1, Action: a}
-	if n <= 1 {
-		return Fault{At: MustPoint(at), Do: term.Of(clause)}
+	f := Once(at, a)
+	if n > 1 {
+		f.Do = term.Of(term.Clause{Count: n - 1, Action: term.Off}, f.Do.Clauses()[0])
 	}
-	return Fault{At: MustPoint(at), Do: term.Of(term.Clause{Count: n - 1, Action: term.Off}, clause)}
+	return f
 }
 
 // Crash makes the process that passes the point for the n-th time send SIGKILL to itself.
@@ -134,7 +134,7 @@ func PauseNth(at string, n int, steps ...Step) Fault {
 
 // Kill sends SIGKILL to a process (proc point) when the workload reaches the point's
 // state.
-func Kill(at string) Fault { return once(at, term.Clause{Action: term.Kill}) }
+func Kill(at string) Fault { return Once(at, term.Kill) }
 
 // SlowSyscall delays every call of a sys point by d.
 func SlowSyscall(at string, d time.Duration) Fault {

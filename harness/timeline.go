@@ -22,7 +22,11 @@ type Entry struct {
 // events in the order of time.
 func (h *History) Timeline() []Entry {
 	var all []Entry
-	for _, c := range h.Calls {
+	calls := slices.Clone(h.Calls)
+	for _, b := range h.Bystanders {
+		calls = append(calls, b.Calls...)
+	}
+	for _, c := range calls {
 		e := Entry{At: c.At, Who: "client", What: strings.TrimSpace(c.Verb + " " + c.Of), Took: c.Took}
 		if c.Who != "client" {
 			e.What += ", by " + c.Who
@@ -34,15 +38,6 @@ func (h *History) Timeline() []Entry {
 			e.Err = c.Err.Text
 		}
 		all = append(all, e)
-	}
-	for _, b := range h.Bystanders {
-		for _, c := range b.Calls {
-			e := Entry{At: c.At, Who: "client", What: c.Verb + " " + c.Of + ", by " + c.Who, Took: c.Took}
-			if c.Err != nil {
-				e.Err = c.Err.Text
-			}
-			all = append(all, e)
-		}
 	}
 	for _, n := range h.Notes {
 		e := Entry{At: n.At, Who: n.Who, What: n.Text}

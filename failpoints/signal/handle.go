@@ -25,16 +25,6 @@ type Handle struct {
 	fd int        // -1 when closed
 }
 
-// Open holds the process that has pid now. It returns ErrGone if there is none. A caller
-// that learned the pid some time ago uses OpenSame.
-func Open(pid int) (*Handle, error) {
-	id, err := Identify(pid)
-	if err != nil {
-		return nil, err
-	}
-	return OpenSame(id)
-}
-
 // OpenSame holds the process that the caller identified earlier. It returns ErrGone if
 // that process has been reaped, even if its pid is in use again.
 func OpenSame(id Identity) (*Handle, error) {

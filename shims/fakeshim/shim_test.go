@@ -166,7 +166,11 @@ func (h *host) dial(t *testing.T, id, socket string) *shim {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.handle, err = signal.Open(int(resp.ShimPid)); err != nil {
+	shim, err := signal.Identify(int(resp.ShimPid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.handle, err = signal.OpenSame(shim); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -120,13 +120,9 @@ func (c *Client) tryName(
 	n harness.CRIName,
 	ask func(context.Context, api.RuntimeServiceClient) error,
 ) {
-	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
-	defer cancel()
-	rt, err := c.rt(ctx)
-	if err != nil {
-		return // ignored: the client's next call reports a containerd that is down
-	}
-	n.At = time.Now()
-	n.Err = callerr.Of(ask(ctx, rt))
-	c.note(func(s *harness.CRISeen) { s.Names = append(s.Names, n) })
+	c.ask(ctx, func(ctx context.Context, rt api.RuntimeServiceClient) {
+		n.At = time.Now()
+		n.Err = callerr.Of(ask(ctx, rt))
+		c.note(func(s *harness.CRISeen) { s.Names = append(s.Names, n) })
+	})
 }

@@ -114,15 +114,11 @@ func (c *Client) stopsByConfig(ctx context.Context, i *harness.Instance) (known 
 		c.again || c.NoExtraCalls || !c.Case.Faultless() {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
-	defer cancel()
 	c.aside(func() {
-		rt, err := c.rt(ctx)
-		if err != nil {
-			return // ignored: the client's next call reports a containerd that is down
-		}
-		r, err := rt.ContainerStatus(ctx, &api.ContainerStatusRequest{ContainerId: first.ID})
-		known = err == nil && r.GetStatus().GetStopSignal() != api.Signal_SIGNAL_RUNTIME_DEFAULT
+		c.ask(ctx, func(ctx context.Context, rt api.RuntimeServiceClient) {
+			r, err := rt.ContainerStatus(ctx, &api.ContainerStatusRequest{ContainerId: first.ID})
+			known = err == nil && r.GetStatus().GetStopSignal() != api.Signal_SIGNAL_RUNTIME_DEFAULT
+		})
 	})
 	return known
 }

@@ -193,6 +193,16 @@ func (c *Client) rt(ctx context.Context) (api.RuntimeServiceClient, error) {
 	return api.NewRuntimeServiceClient(conn), nil
 }
 
+// ask calls f with CRI's service, within CallTimeout. It does nothing if containerd is
+// down, because the client's next call reports that.
+func (c *Client) ask(ctx context.Context, f func(context.Context, api.RuntimeServiceClient)) {
+	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
+	defer cancel()
+	if rt, err := c.rt(ctx); err == nil {
+		f(ctx, rt)
+	}
+}
+
 // Reuse runs a pod with the same name and one container. This fails if containerd still
 // reserves the name. If briefly is true, the pod has no container, because only the name
 // can be blocked.

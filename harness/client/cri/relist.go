@@ -45,18 +45,12 @@ func (c *Client) RelistEvery() time.Duration {
 // whether there were any. It ignores an object that the client removed and CRI still
 // lists. The inventory after the removal has such objects.
 func (c *Client) Relist(ctx context.Context) bool {
-	bound, cancel := context.WithTimeout(ctx, c.CallTimeout)
-	defer cancel()
-	rt, err := c.rt(bound)
-	if err != nil {
-		return false // ignored: the inventory fails, too, if containerd is down
-	}
+	var sandboxes, containers []item
+	c.ask(ctx, func(ctx context.Context, rt api.RuntimeServiceClient) {
+		sandboxes, containers, _ = lists(ctx, rt) // ignored: the inventory fails, too, if containerd is down
+	})
 	spare := func(id string) bool { return c.IsBystander(id) || slices.Contains(c.late.known, id) }
 	known := func(k item) bool { return spare(k.id) }
-	sandboxes, containers, err := lists(bound, rt)
-	if err != nil {
-		return false
-	}
 	sandboxes, containers = slices.DeleteFunc(sandboxes, known), slices.DeleteFunc(containers, known)
 	for _, s := range sandboxes {
 		_ = c.removeSandbox(ctx, s.id, spare) // after an error, the inventory has the sandbox

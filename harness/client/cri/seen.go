@@ -59,23 +59,19 @@ func (c *Client) noteSandbox(ctx context.Context, id string, stopped bool) {
 	if id == "" || c.again {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
-	defer cancel()
-	rt, err := c.rt(ctx)
-	if err != nil {
-		return // ignored: the next call of the client reports a containerd that is down
-	}
-	is := harness.SandboxSeen{ID: id, Stopped: stopped, At: time.Now()}
-	r, err := rt.PodSandboxStatus(ctx, &api.PodSandboxStatusRequest{PodSandboxId: id})
-	is.Answered = time.Now()
-	if is.Err = callerr.Of(err); err == nil {
-		is.IP = r.GetStatus().GetNetwork().GetIp()
-		is.State, is.Created = r.GetStatus().GetState().String(), time.Unix(0, r.GetStatus().GetCreatedAt())
-	}
-	c.note(func(s *harness.CRISeen) { s.Sandboxes = append(s.Sandboxes, is) })
-	if stopped && c.Case.Faultless() {
-		c.listStopped(ctx, rt, id)
-	}
+	c.ask(ctx, func(ctx context.Context, rt api.RuntimeServiceClient) {
+		is := harness.SandboxSeen{ID: id, Stopped: stopped, At: time.Now()}
+		r, err := rt.PodSandboxStatus(ctx, &api.PodSandboxStatusRequest{PodSandboxId: id})
+		is.Answered = time.Now()
+		if is.Err = callerr.Of(err); err == nil {
+			is.IP = r.GetStatus().GetNetwork().GetIp()
+			is.State, is.Created = r.GetStatus().GetState().String(), time.Unix(0, r.GetStatus().GetCreatedAt())
+		}
+		c.note(func(s *harness.CRISeen) { s.Sandboxes = append(s.Sandboxes, is) })
+		if stopped && c.Case.Faultless() {
+			c.listStopped(ctx, rt, id)
+		}
+	})
 }
 
 // stopTimeout is how long awaitStopped waits. CRI sends the event a few milliseconds

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	api "k8s.io/cri-api/pkg/apis/runtime/v1"
+
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/fact"
 )
@@ -12,30 +14,26 @@ import (
 // listStates records the states of the ready sandbox and of these containers in CRI's
 // lists.
 func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
-	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
-	defer cancel()
-	rt, err := c.rt(ctx)
-	if err != nil {
-		return // ignored: the client's next call reports a containerd that is down
-	}
-	at, sandbox := time.Now(), c.readySandbox()
-	pods, containers, err := lists(ctx, rt)
-	if err != nil {
-		return
-	}
-	answered, states := time.Now(), map[string]string{}
-	for _, k := range slices.Concat(pods, containers) {
-		states[k.id] = k.state
-	}
-	state := func(object, id string) harness.CRIState {
-		return harness.CRIState{Object: object, ID: id, State: states[id], At: at, Answered: answered}
-	}
-	c.note(func(s *harness.CRISeen) {
-		if sandbox != "" {
-			s.States = append(s.States, state(fact.ASandbox, sandbox))
+	c.ask(ctx, func(ctx context.Context, rt api.RuntimeServiceClient) {
+		at, sandbox := time.Now(), c.readySandbox()
+		pods, containers, err := lists(ctx, rt)
+		if err != nil {
+			return
 		}
-		for _, i := range all {
-			s.States = append(s.States, state(fact.AContainer, i.ID))
+		answered, states := time.Now(), map[string]string{}
+		for _, k := range slices.Concat(pods, containers) {
+			states[k.id] = k.state
 		}
+		state := func(object, id string) harness.CRIState {
+			return harness.CRIState{Object: object, ID: id, State: states[id], At: at, Answered: answered}
+		}
+		c.note(func(s *harness.CRISeen) {
+			if sandbox != "" {
+				s.States = append(s.States, state(fact.ASandbox, sandbox))
+			}
+			for _, i := range all {
+				s.States = append(s.States, state(fact.AContainer, i.ID))
+			}
+		})
 	})
 }
