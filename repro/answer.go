@@ -302,7 +302,7 @@ func (a Answer) guessText() string {
 func lastBad(b catalogue.Bug, of []string) string {
 	for _, name := range slices.Backward(b.Releases.Branches()) {
 		in := of == nil || slices.ContainsFunc(of, func(r string) bool { return branch(r) == name })
-		if last := b.Releases.LastBad(name); in && last != "" {
+		if last := b.Releases[name].Last(); in && last != "" {
 			return last
 		}
 	}

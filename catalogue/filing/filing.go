@@ -223,7 +223,7 @@ func (f Filing) Release() string {
 	if len(branches) == 0 {
 		return ""
 	}
-	return f.Bug.Releases.LastBad(branches[len(branches)-1])
+	return f.Bug.Releases[branches[len(branches)-1]].Last()
 }
 
 // Read parses records, one JSON object per line.

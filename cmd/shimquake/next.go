@@ -127,7 +127,7 @@ func tellBug(b catalogue.Bug, version string) []string {
 	}
 	lines := []string{head, "cause: " + strings.ReplaceAll(b.Why, "`", ""), "affected: " + b.Releases.String()}
 	for _, name := range b.Releases.Branches() {
-		if fixed := b.Releases.FirstFixed(name); fixed != "" {
+		if fixed := b.Releases[name].Fixed; fixed != "" {
 			lines = append(lines, "fixed in "+fixed)
 		}
 	}

@@ -130,7 +130,7 @@ func branchOf(v *semver.Version) string { return fmt.Sprintf("%d.%d", v.Major(),
 // before returns the newest branch with an entry before a branch without one.
 func (r Releases) before(name string) (found string, ok bool) {
 	for _, b := range r.Branches() {
-		if older(b, name) {
+		if after(name, b) {
 			found, ok = b, true
 		}
 	}
@@ -139,19 +139,8 @@ func (r Releases) before(name string) (found string, ok bool) {
 
 // Branches returns the names of all branches, the oldest first.
 func (r Releases) Branches() []string {
-	return slices.SortedFunc(maps.Keys(r), func(a, b string) int {
-		return semver.MustParse(a).Compare(semver.MustParse(b))
-	})
+	return slices.SortedFunc(maps.Keys(r), compare)
 }
-
-func older(a, b string) bool { return semver.MustParse(a).LessThan(semver.MustParse(b)) }
-
-// LastBad returns the last release of a branch that is known to have the bug, or "".
-func (r Releases) LastBad(branch string) string { return r[branch].Last() }
-
-// FirstFixed returns the first release of a branch without the bug after the bad ones, or
-// "".
-func (r Releases) FirstFixed(branch string) string { return r[branch].Fixed }
 
 // Ends returns the releases between which the bug appeared or was fixed, the oldest
 // first. For a fix, these are the last release with the bug and the first one without it.
@@ -175,7 +164,7 @@ func (r Releases) Ends() (all []string) {
 		all = append(all, last)
 	}
 	all = slices.DeleteFunc(all, func(release string) bool { return release == "" })
-	slices.SortFunc(all, func(a, b string) int { return semver.MustParse(a).Compare(semver.MustParse(b)) })
+	slices.SortFunc(all, compare)
 	return slices.Compact(all)
 }
 
@@ -278,4 +267,6 @@ func (b Branch) checkOrder() error {
 	return nil
 }
 
-func after(a, b string) bool { return semver.MustParse(a).GreaterThan(semver.MustParse(b)) }
+func compare(a, b string) int { return semver.MustParse(a).Compare(semver.MustParse(b)) }
+
+func after(a, b string) bool { return compare(a, b) > 0 }

@@ -129,7 +129,7 @@ func TestUnreached(t *testing.T) {
 
 func TestAnswers(t *testing.T) {
 	r := parse(t, slowUmount)
-	if r.LastBad("1.7") != "v1.7.3" || r.FirstFixed("1.7") != "v1.7.4" || r.LastBad("2.4") != "" || r.Open() {
+	if r["1.7"].Last() != "v1.7.3" || r["1.7"].Fixed != "v1.7.4" || r["2.4"].Last() != "" || r.Open() {
 		t.Errorf("%+v", r)
 	}
 	if got, want := r.String(), "1.6: v1.6.23, fixed in v1.6.24; 1.7: v1.7.3, fixed in v1.7.4"; got != want {
