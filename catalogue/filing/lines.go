@@ -7,6 +7,8 @@ import (
 	"go/token"
 	"io/fs"
 	"strings"
+
+	"github.com/shimquake/shimquake/repro/statement"
 )
 
 // Lines returns the numbers and the texts of the quoted lines in the source of a release.
@@ -49,23 +51,9 @@ func linesOf(file string, text []byte, function string) (first, last int, err er
 		return 0, 0, err
 	}
 	for _, d := range tree.Decls {
-		if f, ok := d.(*ast.FuncDecl); ok && name(f) == function {
+		if f, ok := d.(*ast.FuncDecl); ok && statement.NameOf(f) == function {
 			return set.Position(f.Pos()).Line, set.Position(f.End()).Line, nil
 		}
 	}
 	return 0, 0, fmt.Errorf("%s has no function %s", file, function)
-}
-
-func name(f *ast.FuncDecl) string {
-	if f.Recv == nil {
-		return f.Name.Name
-	}
-	of := f.Recv.List[0].Type
-	if star, ok := of.(*ast.StarExpr); ok {
-		of = star.X
-	}
-	if id, ok := of.(*ast.Ident); ok {
-		return id.Name + "." + f.Name.Name
-	}
-	return f.Name.Name
 }

@@ -62,7 +62,7 @@ func foreign(name string) bool {
 func inDecl(file string, decl ast.Decl) (all []Statement) {
 	of, makesText := "", false
 	if f, ok := decl.(*ast.FuncDecl); ok {
-		of, makesText = nameOf(f), f.Recv != nil && f.Name.Name == "Error" // the text of an error's type
+		of, makesText = NameOf(f), f.Recv != nil && f.Name.Name == "Error" // the text of an error's type
 	}
 	ast.Inspect(decl, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {
@@ -80,8 +80,8 @@ func inDecl(file string, decl ast.Decl) (all []Statement) {
 	return all
 }
 
-// nameOf returns a function's name with the type of its receiver.
-func nameOf(f *ast.FuncDecl) string {
+// NameOf returns a function's name with the type of its receiver.
+func NameOf(f *ast.FuncDecl) string {
 	if f.Recv == nil || len(f.Recv.List) == 0 {
 		return f.Name.Name
 	}
