@@ -25,6 +25,7 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/shimquake/shimquake/oracle/scan"
+	"github.com/shimquake/shimquake/quote"
 )
 
 // asker asks the containerds of a view.
@@ -56,7 +57,7 @@ func (a *asker) all(ctx context.Context, v *View) {
 			answers[i] = newKnown()
 			d := &v.Daemons[i]
 			if err := a.one(ctx, i, d, &answers[i]); err != nil {
-				d.Error = cut(err.Error())
+				d.Error = quote.Cut(err.Error(), maxText)
 			} else {
 				d.Answered = true
 			}
@@ -115,7 +116,7 @@ func (a *asker) one(ctx context.Context, i int, d *Daemon, known *Known) error {
 	}
 	for _, ns := range all.Namespaces {
 		if !isName(ns.Name) {
-			return fmt.Errorf("it listed an invalid namespace: %q", cut(ns.Name))
+			return fmt.Errorf("it listed an invalid namespace: %q", quote.Cut(ns.Name, maxText))
 		}
 		known.Namespaces = append(known.Namespaces, ns.Name)
 		if err := a.namespace(ctx, conn, ns.Name, known); err != nil {
@@ -131,7 +132,7 @@ const maxNamespaces = 1000
 // check returns an error if an id is invalid, or if a containerd lists too many objects.
 func (k *Known) check(id string) error {
 	if !isName(id) {
-		return fmt.Errorf("it listed an invalid id: %q", cut(id))
+		return fmt.Errorf("it listed an invalid id: %q", quote.Cut(id, maxText))
 	}
 	if len(k.Containers)+len(k.Tasks)+len(k.Sandboxes)+len(k.Pods)+len(k.CRIContainers) >= scan.MaxListed {
 		return fmt.Errorf("it lists more than %d containers, tasks and pods", scan.MaxListed)
@@ -211,7 +212,7 @@ func containers(ctx context.Context, conn *grpc.ClientConn, ns string, known *Kn
 		}
 		kind := c.Labels[criKind]
 		if kind != "" && !isName(kind) {
-			return fmt.Errorf("it reports an invalid kind of %s: %q", c.ID, cut(kind))
+			return fmt.Errorf("it reports an invalid kind of %s: %q", c.ID, quote.Cut(kind, maxText))
 		}
 		known.Containers[Key{ns, c.ID}] = Container{
 			Kind: kind, NetNS: netnsPath(c.Spec.GetValue()),
@@ -314,7 +315,8 @@ func (a *asker) confirm(ctx context.Context, v *View) {
 			switch {
 			case err != nil:
 				v.Complete = false
-				v.Notes = append(v.Notes, fmt.Sprintf("ask for task %s/%s: %s", k.Namespace, k.ID, cut(err.Error())))
+				v.Notes = append(v.Notes, fmt.Sprintf("ask for task %s/%s: %s", k.Namespace, k.ID,
+					quote.Cut(err.Error(), maxText)))
 			case t.Status != "":
 				v.Known.Tasks[k] = t
 			}

@@ -6,6 +6,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/shimquake/shimquake/quote"
 )
 
 // Report is the result of an audit.
@@ -64,7 +66,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 			r.Scans, r.last = 2, second
 			if once > 0 {
 				r.Partial = append(r.Partial, fmt.Sprintf("%s seen only once, because the other look did not read everything",
-					count(once, "suspect")))
+					quote.Count(once, "suspect")))
 			}
 		}
 	}

@@ -13,8 +13,8 @@ import (
 // names and paths, so quote.Text escapes line breaks in them.
 func (r *Report) String() string {
 	var t quote.Text
-	head := fmt.Sprintf("%s on %s: %s, %s", count(len(r.Suspects), "suspect"), r.Node, count(r.Shims, "shim"),
-		count(len(r.Daemons), "containerd"))
+	head := fmt.Sprintf("%s on %s: %s, %s", quote.Count(len(r.Suspects), "suspect"), r.Node, quote.Count(r.Shims, "shim"),
+		quote.Count(len(r.Daemons), "containerd"))
 	if len(r.Suspects) > 0 {
 		head += "; seen twice"
 	}
@@ -54,6 +54,9 @@ func notBelieved(all []Untrusted, examined bool) string {
 	return strings.Join(names[:min(len(names), maxNamed)], ", ") + more(len(names))
 }
 
+// maxText limits a text that another program chose, in bytes.
+const maxText = 300
+
 // maxNamed is the maximum number of names in a line.
 const maxNamed = 5
 
@@ -67,15 +70,6 @@ func more(n int) string {
 // firstPIDs returns the first of several pids, and the number of the others.
 func firstPIDs(pids []int) string {
 	return fmt.Sprint(pids[:min(len(pids), maxNamed)]) + more(len(pids))
-}
-
-// cut returns the beginning of a long text that another program chose.
-func cut(text string) string {
-	const most = 300
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
 func (d Daemon) state() string {
@@ -157,11 +151,4 @@ func Age(d time.Duration) string {
 		return fmt.Sprintf("%dm", d/time.Minute)
 	}
 	return fmt.Sprintf("%ds", d/time.Second)
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/oracle/scan"
+	"github.com/shimquake/shimquake/quote"
 )
 
 // viewing takes one view.
@@ -144,7 +145,7 @@ func (w *viewing) listening(anchor int) ([]scan.UnixSocket, error) {
 	}
 	if n := repeated(sockets); n > 0 {
 		w.Notes = append(w.Notes, fmt.Sprintf("%s lists %s twice, so a user has forged lines in it",
-			filepath.Join(w.Proc, itoa(anchor), "net/unix"), count(n, "socket")))
+			filepath.Join(w.Proc, itoa(anchor), "net/unix"), quote.Count(n, "socket")))
 	}
 	return sockets, nil
 }

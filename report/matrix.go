@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/quote"
 	"github.com/shimquake/shimquake/sweep/matrix"
 )
 
@@ -20,10 +21,10 @@ func Matrix(t matrix.Table, without map[string]harness.Verdict, dir string) Data
 	d.Says = append(
 		d.Says,
 		fmt.Sprintf("%s: %d as the catalogue says, %d differ, %d show nothing, %d untested; "+
-			"%d lack the place of the fault.", number(m.cells, "cell"), m.as, m.differ, m.invalid, m.news, m.none),
+			"%d lack the place of the fault.", quote.Count(m.cells, "cell"), m.as, m.differ, m.invalid, m.news, m.none),
 	)
 	if all := len(t.Bugs) * len(t.Releases); m.cells < all {
-		d.Lacks = fmt.Sprintf("%d of %s have not run", all-m.cells, number(all, "cell"))
+		d.Lacks = fmt.Sprintf("%d of %s have not run", all-m.cells, quote.Count(all, "cell"))
 	}
 	d.Grid = gridOf(t, m.ids)
 	for _, id := range m.order {
@@ -111,13 +112,13 @@ func (m *matrixCases) whose(c matrix.Cell) []string {
 
 // cellSays returns a cell in one line.
 func cellSays(c matrix.Cell) string {
-	text := fmt.Sprintf("%s: %s in %d of %s", c.Release, c.Seen, c.Shown, number(c.Runs, "run"))
+	text := fmt.Sprintf("%s: %s in %d of %s", c.Release, c.Seen, c.Shown, quote.Count(c.Runs, "run"))
 	switch c.Seen {
 	case matrix.Shown:
 	case matrix.NoPoint:
 		text = c.Release + ": no such place"
 	default:
-		text = fmt.Sprintf("%s: %s in %s", c.Release, c.Seen, number(c.Runs, "run"))
+		text = fmt.Sprintf("%s: %s in %s", c.Release, c.Seen, quote.Count(c.Runs, "run"))
 	}
 	if c.Why != "" {
 		text += ": " + harness.ShortIDs(firstLine(c.Why))

@@ -14,6 +14,7 @@ import (
 	"github.com/shimquake/shimquake/harness/judge"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/wording"
+	"github.com/shimquake/shimquake/quote"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 	"github.com/shimquake/shimquake/sweep/triage"
@@ -117,7 +118,7 @@ func clustersOf(p plan.Plan, rep triage.Report) []Cluster {
 		if !c.Reproduced() {
 			state = Unreproduced
 		}
-		says := []string{fmt.Sprintf("when %s, in %s, at %s", c.When, number(c.Cases, "case"), number(c.Points, "point"))}
+		says := []string{"when " + c.When + ", " + places(c)}
 		title := words(c.Example(c.Left[0]))
 		for _, l := range c.Left[1:] {
 			if text := words(c.Example(l)); text != title && !slices.Contains(says, text) {
@@ -143,11 +144,16 @@ func clustersOf(p plan.Plan, rep triage.Report) []Cluster {
 	for _, k := range rep.Known {
 		out := Cluster{ID: k.ID, State: Known, Title: k.Title, Severity: severityOf(k.ID), Cases: idsOf(p, k.Cluster),
 			Replay: "shimquake run --containerd " + rep.Version + " " + k.ID}
-		out.Says = []string{fmt.Sprintf("in %s, at %s", number(k.Cases, "case"), number(k.Points, "point")) + k.By()}
+		out.Says = []string{places(k.Cluster) + k.By()}
 		all = append(all, out)
 	}
 	SortClusters(all)
 	return all
+}
+
+// places returns the number of a cluster's cases, and of their places.
+func places(c triage.Cluster) string {
+	return fmt.Sprintf("in %s, at %s", quote.Count(c.Cases, "case"), quote.Count(c.Points, "point"))
 }
 
 // severityOf returns the severity of a bug, or "" if the catalogue does not have it.
@@ -183,13 +189,6 @@ func words(f finding.Finding) string {
 		head = strings.ReplaceAll(string(f.Class), "-", " ")
 	}
 	return strings.TrimRight(fmt.Sprintf("%s: %s", head, wording.Reason(f)), ": ")
-}
-
-func number(n int, of string) string {
-	if n == 1 {
-		return "1 " + of
-	}
-	return fmt.Sprintf("%d %ss", n, of)
 }
 
 // maxWindows limits the functions that a cluster's lines name.

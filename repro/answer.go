@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/quote"
 	"github.com/shimquake/shimquake/repro/rank"
 	"github.com/shimquake/shimquake/repro/read"
 	"github.com/shimquake/shimquake/repro/search"
@@ -294,7 +295,7 @@ func (a Answer) guessText() string {
 		return "no line names the release of containerd; " + a.Release + " has the bug that fits best"
 	}
 	return fmt.Sprintf("no line names the release of containerd; %s (%s to %s) can log most of the quoted messages",
-		count(len(a.Bound), "tested release"), a.Bound[0], a.Bound[len(a.Bound)-1])
+		quote.Count(len(a.Bound), "tested release"), a.Bound[0], a.Bound[len(a.Bound)-1])
 }
 
 // lastBad returns the newest release that is known to have a bug. If of is not nil, it

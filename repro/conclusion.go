@@ -3,6 +3,8 @@ package repro
 import (
 	"fmt"
 	"strings"
+
+	"github.com/shimquake/shimquake/quote"
 )
 
 // Conclusion returns the result in one line. It is never empty.
@@ -54,5 +56,5 @@ func (a Answer) ofTrial(t Trial) string {
 	}
 	return fmt.Sprintf("same leak, but not the quoted log: %s on containerd %s logs %d of the %s; "+
 		"the cause may be another",
-		t.Bug, t.Release, len(t.Logged), count(len(t.Quoted), "quoted message"))
+		t.Bug, t.Release, len(t.Logged), quote.Count(len(t.Quoted), "quoted message"))
 }

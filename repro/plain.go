@@ -10,6 +10,7 @@ import (
 	"github.com/shimquake/shimquake/harness/plain"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/progress"
+	"github.com/shimquake/shimquake/quote"
 	"github.com/shimquake/shimquake/repro/rank"
 	"github.com/shimquake/shimquake/repro/read"
 	"github.com/shimquake/shimquake/sweep/engine"
@@ -125,9 +126,9 @@ func (a Answer) plainPart() Part {
 			text := x.Case
 			switch {
 			case len(x.Left) > 0:
-				text += ", and left something else: " + clip(strings.Join(firstOf(x.Left), "; "), 200)
+				text += ", and left something else: " + quote.Cut(strings.Join(firstOf(x.Left), "; "), 200)
 			case x.Why != "":
-				text += "; " + clip(x.Why, 200)
+				text += "; " + quote.Cut(x.Why, 200)
 			}
 			p.row(string(x.Outcome), text)
 		}
@@ -141,7 +142,7 @@ func (a Answer) plainPart() Part {
 		p.row("known:", strings.Join(like.Known, ", ")+" (shimquake show "+like.Known[0]+")")
 	}
 	if quoted := Quoted(*a.Report); len(quoted) > 0 {
-		p.row("log:", fmt.Sprintf("%d of the %s", len(like.Logged), count(len(quoted), "quoted message")))
+		p.row("log:", fmt.Sprintf("%d of the %s", len(like.Logged), quote.Count(len(quoted), "quoted message")))
 	}
 	p.row("see it:", fmt.Sprintf("sudo shimquake run --containerd %s %s", a.Release, like.Case))
 	return p

@@ -15,6 +15,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/wording"
 	"github.com/shimquake/shimquake/progress"
+	"github.com/shimquake/shimquake/quote"
 	"github.com/shimquake/shimquake/repro/rank"
 	"github.com/shimquake/shimquake/repro/read"
 	"github.com/shimquake/shimquake/repro/statement"
@@ -79,7 +80,7 @@ func (t Trier) Try(ctx context.Context, release string, runs int, r *read.Report
 		return nil, err
 	}
 	for _, b := range bugs {
-		fmt.Fprintf(t.Log, "running %s on containerd %s, %s ...\n", b.Cases[0].Name, release, count(runs, "time"))
+		fmt.Fprintf(t.Log, "running %s on containerd %s, %s ...\n", b.Cases[0].Name, release, quote.Count(runs, "time"))
 	}
 	of := "cases of known bugs"
 	if len(bugs) == 1 {

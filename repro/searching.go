@@ -8,6 +8,7 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/quote"
 	"github.com/shimquake/shimquake/repro/read"
 	"github.com/shimquake/shimquake/repro/search"
 )
@@ -82,13 +83,13 @@ func searchParts(a Answer) (all []Part) {
 		p.row("why:", a.Trials[a.Best].Bug+" logs none of the quoted messages; no other case showed the symptoms")
 	}
 	if s.Near > 0 && s.Found == nil {
-		p.row("near:", fmt.Sprintf("%s showed a part of the symptoms", count(s.Near, "case")))
+		p.row("near:", fmt.Sprintf("%s showed a part of the symptoms", quote.Count(s.Near, "case")))
 	}
 	for _, l := range s.Functions {
-		p.row("at:", fmt.Sprintf("%-60s %s", l.Place, count(l.Cases, "case")))
+		p.row("at:", fmt.Sprintf("%-60s %s", l.Place, quote.Count(l.Cases, "case")))
 	}
 	if len(s.Logging) > 0 {
-		p.row("first:", "where the report's messages are logged: "+clip(strings.Join(s.Logging, ", "), 300))
+		p.row("first:", "where the report's messages are logged: "+quote.Cut(strings.Join(s.Logging, ", "), 300))
 	}
 	if s.Found == nil && s.Ran < s.Planned {
 		p.row("not:", "the other cases did not run: search longer with --for 30m")
@@ -106,7 +107,7 @@ func foundPart(a Answer, f *search.Found) Part {
 		p.row("it left:", l)
 	}
 	if f.Extra > 0 {
-		p.row("also left:", count(f.Extra, "object")+" that the report does not mention")
+		p.row("also left:", quote.Count(f.Extra, "object")+" that the report does not mention")
 	}
 	if quoted := Quoted(*a.Report); len(quoted) > 0 {
 		p.row("log:", fmt.Sprintf("the case logged %d of the %d quoted warnings and errors", f.Logged,

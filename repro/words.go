@@ -19,7 +19,7 @@ func (a Answer) ReadText() string {
 	if r.Client != "" {
 		client = fmt.Sprintf("; %s runs the containers", r.Client)
 	}
-	b.Line("read: %s of %d understood%s", count(r.Understood, "line"), r.Lines, client)
+	b.Line("read: %s of %d understood%s", quote.Count(r.Understood, "line"), r.Lines, client)
 	if r.Cut > 0 {
 		b.Line("  not read: %d bytes, beyond the first %d MiB or in very long lines", r.Cut, read.MaxBytes>>20)
 	}
@@ -44,9 +44,9 @@ func (a Answer) ReadText() string {
 		if len(r.Other) < r.Others {
 			first = fmt.Sprintf(", the first %d of them", len(r.Other))
 		}
-		b.Line("  not understood: %s%s", count(r.Others, "line"), first)
+		b.Line("  not understood: %s%s", quote.Count(r.Others, "line"), first)
 		for _, l := range r.Other {
-			b.Line("    %5d  %s", l.N, clip(l.Text, 90))
+			b.Line("    %5d  %s", l.N, quote.Cut(l.Text, 90))
 		}
 	}
 	return b.String()
@@ -72,7 +72,7 @@ func group(all []read.Observation) (out []string) {
 			}
 			n++
 			lines = append(lines, p.Lines...)
-			if thing := cmp.Or(clip(p.Raw, 60), p.Text, short(p.ID)); thing != "" && len(things) < maxThings &&
+			if thing := cmp.Or(quote.Cut(p.Raw, 60), p.Text, short(p.ID)); thing != "" && len(things) < maxThings &&
 				!slices.Contains(things, thing) {
 				things = append(things, thing)
 			}
@@ -99,20 +99,6 @@ func linesText(lines []int) string {
 		return rank.Reason{Lines: lines[:maxThings]}.LinesText() + "..."
 	}
 	return rank.Reason{Lines: lines}.LinesText()
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
-func clip(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
 func short(id string) string {

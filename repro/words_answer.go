@@ -143,15 +143,15 @@ func (t Trial) String() string {
 	text += ": " + inRuns(t.Shown, t.Runs)
 	switch {
 	case t.Shown > 0 && t.Like == 0:
-		text += ", and left objects that the report does not mention: " + clip(strings.Join(firstOf(t.Left), "; "), 200)
+		text += ", and left objects that the report does not mention: " + quote.Cut(strings.Join(firstOf(t.Left), "; "), 200)
 	case t.Shown == t.Runs:
 	case t.Held == t.Runs:
 		text = strings.TrimSuffix(text, inRuns(t.Shown, t.Runs)) + inRuns(t.Held, t.Runs)
 	case t.Why != "":
-		text += "; " + clip(strings.ReplaceAll(t.Why, "\n", "; "), 200)
+		text += "; " + quote.Cut(strings.ReplaceAll(t.Why, "\n", "; "), 200)
 	}
 	if t.Like > 0 && len(t.Quoted) > 0 {
-		text += fmt.Sprintf("; logs %d of the %s", len(t.Logged), count(len(t.Quoted), "quoted message"))
+		text += fmt.Sprintf("; logs %d of the %s", len(t.Logged), quote.Count(len(t.Quoted), "quoted message"))
 	}
 	return text
 }
@@ -265,7 +265,7 @@ func (a Answer) fixText(b catalogue.Bug) string {
 		return fmt.Sprintf("%s according to the catalogue, but SHOWN on %s: %d of %d", text, fixed, a.Fixed.Shown,
 			a.Fixed.Runs)
 	}
-	return fmt.Sprintf("%s (run on %s: not sure: %s)", text, fixed, clip(a.Fixed.Why, 120))
+	return fmt.Sprintf("%s (run on %s: not sure: %s)", text, fixed, quote.Cut(a.Fixed.Why, 120))
 }
 
 // Help names the missing evidence, if no bug fits.

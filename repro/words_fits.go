@@ -83,7 +83,7 @@ func (a Answer) nearest() string {
 func reasonText(r rank.Reason) string {
 	what := r.What.Words()
 	if r.Is != "" {
-		what = strings.TrimPrefix(what+" ["+clip(r.Is, 70)+"]", " ")
+		what = strings.TrimPrefix(what+" ["+quote.Cut(r.Is, 70)+"]", " ")
 	}
 	if r.What == "" {
 		what = r.Is

@@ -9,6 +9,7 @@ import (
 
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/inventory"
+	"github.com/shimquake/shimquake/quote"
 )
 
 // task returns the facts of containerd's task with that id.
@@ -99,9 +100,5 @@ func commandLine(p inventory.Process) string {
 		return p.Comm
 	}
 	const most = 120 // in bytes
-	line := strings.Join(p.Argv, " ")
-	if len(line) > most {
-		line = strings.ToValidUTF8(line[:most], "") + "..."
-	}
-	return line
+	return quote.Cut(strings.Join(p.Argv, " "), most)
 }

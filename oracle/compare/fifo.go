@@ -18,16 +18,10 @@ func (d diff) fifos() (out []finding.Finding) {
 // fifoOwner returns the container id in a pipe's name, such as ID-stdout (pkg/cio of
 // containerd).
 func fifoOwner(name string) string {
-	id, stream, ok := cutLast(path.Base(name), "-")
-	if !ok || !strings.HasPrefix(stream, "std") {
+	name = path.Base(name)
+	at := strings.LastIndexByte(name, '-')
+	if at < 0 || !strings.HasPrefix(name[at+1:], "std") {
 		return ""
 	}
-	return id
-}
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
+	return name[:at]
 }

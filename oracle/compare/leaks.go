@@ -57,7 +57,7 @@ func (d diff) processes() []finding.Finding {
 		f := finding.Finding{Invariant: finding.Leak, Subject: finding.Subject{PID: p.PID, Start: p.Start, Path: p.Exe}}
 		if p.Shim != nil {
 			f.Class, f.Facts = finding.ClassShim, d.shim(p)
-			f.Subject.Namespace, f.Subject.ID, f.Subject.Name = p.Shim.Namespace, p.Shim.ID, shimName(p.Argv)
+			f.Subject.Namespace, f.Subject.ID, f.Subject.Name = p.Shim.Namespace, p.Shim.ID, program(p)
 		} else {
 			ns, id := d.after.Owner(p)
 			f.Class, f.Facts = finding.ClassProcess, d.process(p, id)

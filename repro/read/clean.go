@@ -25,7 +25,7 @@ type line struct {
 
 var (
 	ansi  = regexp.MustCompile(`\x1b(\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[()][A-Z0-9])`)
-	quote = regexp.MustCompile(`^(\s{0,3}>\s?)+`)
+	mark  = regexp.MustCompile(`^(\s{0,3}>\s?)+`)
 	fence = regexp.MustCompile("^\\s*(```|~~~)")
 	// A prompt and the typed command.
 	prompt = regexp.MustCompile(
@@ -110,7 +110,7 @@ func clean(n int, text string) (line, bool) {
 		}
 		return r
 	}, text)
-	text = strings.TrimRight(quote.ReplaceAllString(text, ""), " ")
+	text = strings.TrimRight(mark.ReplaceAllString(text, ""), " ")
 	if strings.TrimSpace(text) == "" || fence.MatchString(text) {
 		return line{}, false
 	}

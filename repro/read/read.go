@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/quote"
 )
 
 // Limits on the parts of a report that are kept.
@@ -98,11 +99,7 @@ func (r *reader) line(l line) {
 // rest keeps a line that was not understood, unless it mentions something known.
 func (r *reader) rest(l line) {
 	if len(r.Other) < maxOther && !r.done[r.at] {
-		text := l.text
-		if len(text) > longestOther {
-			text = strings.ToValidUTF8(text[:longestOther], "") + "..."
-		}
-		r.Other = append(r.Other, Line{N: l.n, Text: text})
+		r.Other = append(r.Other, Line{N: l.n, Text: quote.Cut(l.text, longestOther)})
 	}
 }
 
