@@ -63,7 +63,7 @@ func enumerate(length int, kills bool) []harness.Case {
 	e := enumerator{length: length, kills: kills, rows: covering()}
 	for _, k := range kinds {
 		task := model.Process{State: k.from, Released: k.early}
-		e.walk(prefix{kind: k, config: model.Config{Task: task}})
+		e.walk(prefix{kind: k, steps: steps{config: model.Config{Task: task}}})
 	}
 	return e.cases
 }
@@ -141,14 +141,44 @@ type enumerator struct {
 	cases  []harness.Case
 }
 
+// steps are the first steps of a script.
+type steps struct {
+	config  model.Config  // the expected state after them
+	counted script.Script // the steps that count
+	all     script.Script // all steps
+	refused int           // the number of steps that containerd refuses
+}
+
+// add returns the steps with one more that counts. It adds a `wait` for each process that
+// the step ends.
+func (s steps) add(step script.Step, response harness.Response, next model.Config) steps {
+	if response != harness.Done {
+		s.refused++
+	}
+	var ended []script.Object
+	s.config, ended = next.Settled(0)
+	s.counted = append(slices.Clone(s.counted), step)
+	s.all = append(slices.Clone(s.all), step)
+	for _, o := range ended {
+		s.all = append(s.all, script.Step{Verb: "wait", Of: []script.Object{o}})
+	}
+	return s
+}
+
+// objectOf returns the object of a step. A step without one is about the whole script's
+// task.
+func objectOf(step script.Step) script.Object {
+	if len(step.Of) > 0 {
+		return step.Of[0]
+	}
+	return task
+}
+
 // prefix is the beginning of a script.
 type prefix struct {
 	kind
-	config  model.Config  // the state after all steps.
-	counted script.Script // the steps that count.
-	all     script.Script // all steps.
-	last    int           // the index in all of the last step that counts.
-	refused int           // the number of refused steps
+	steps
+	last int // the index in all of the last step that counts.
 	// starts is set if a step starts an exec for the first time.
 	starts bool
 	// twice is set if a step starts a running exec.
@@ -216,10 +246,7 @@ func (e *enumerator) workload(p prefix) (w harness.Workload) {
 // then returns the prefix with one more step that counts. It returns false if the step
 // changes nothing, or if the model does not know its response.
 func (p prefix) then(step script.Step) (prefix, bool) {
-	of := task
-	if len(step.Of) > 0 {
-		of = step.Of[0]
-	}
+	of := objectOf(step)
 	if step.Verb == "end" && (p.config.State(of) != model.Running || p.early) {
 		return p, false // the client does this without a call, so containerd cannot refuse it
 	}
@@ -232,22 +259,11 @@ func (p prefix) then(step script.Step) (prefix, bool) {
 	}
 	p.deletesCreated = p.deletesCreated || step.Verb == "delete" && of == task && p.config.State(task) == model.Created
 	response, next := p.config.Do(p.call(step, of))
-	switch {
-	case response == "":
-		return p, false
-	case response != harness.Done:
-		p.refused++
-	case next == p.config && step.Verb != "restart":
+	if response == "" || response == harness.Done && next == p.config && step.Verb != "restart" {
 		return p, false
 	}
-	var ended []script.Object
-	p.config, ended = next.Settled(0)
-	p.counted = append(slices.Clone(p.counted), step)
 	p.last = len(p.all)
-	p.all = append(slices.Clone(p.all), step)
-	for _, o := range ended {
-		p.all = append(p.all, script.Step{Verb: "wait", Of: []script.Object{o}})
-	}
+	p.steps = p.add(step, response, next)
 	return p, true
 }
 

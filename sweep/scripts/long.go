@@ -33,7 +33,8 @@ func Long(killed string) *rapid.Generator[harness.Workload] {
 	all := covering()
 	return rapid.Custom(func(t *rapid.T) harness.Workload {
 		k := rapid.SampledFrom(kinds).Draw(t, "kind")
-		p := prefix{kind: k, killed: killed, config: model.Config{Task: model.Process{State: k.from, Released: k.early}}}
+		p := prefix{kind: k, killed: killed}
+		p.config.Task = model.Process{State: k.from, Released: k.early}
 		for range longest {
 			next := p.following()
 			if len(next) == 0 {

@@ -20,16 +20,12 @@ func All(length int) []harness.Case { return slices.Concat(Enumerate(length), Po
 // begin with a running container. The length does not include the three steps before
 // that, nor the `wait` after the end of the container.
 func Pods(length int) []harness.Case {
-	return podPrefix{config: model.Config{Pod: model.Ready, Task: model.Process{State: model.Running}}}.cases(length)
+	running := model.Config{Pod: model.Ready, Task: model.Process{State: model.Running}}
+	return podPrefix{steps{config: running}}.cases(length)
 }
 
 // podPrefix is the beginning of a script of a pod.
-type podPrefix struct {
-	config  model.Config  // the expected state after these steps
-	counted script.Script // the steps that count
-	all     script.Script // all steps
-	refused int           // the number of steps that containerd refuses
-}
+type podPrefix struct{ steps }
 
 // cases returns the cases of all scripts of a length with this prefix.
 func (p podPrefix) cases(length int) (all []harness.Case) {
@@ -48,11 +44,7 @@ func (p podPrefix) cases(length int) (all []harness.Case) {
 // does not know the step's response. A step that succeeds and changes nothing may only
 // come first, or directly after an equal step.
 func (p podPrefix) then(step script.Step) (podPrefix, bool) {
-	of := task
-	if len(step.Of) > 0 {
-		of = step.Of[0]
-	}
-	verb := step.Verb
+	of, verb := objectOf(step), step.Verb
 	switch {
 	case verb == "end" && p.config.Task.State != model.Running:
 		return p, false // the client does this without a call, so containerd cannot refuse it
@@ -64,17 +56,7 @@ func (p podPrefix) then(step script.Step) (podPrefix, bool) {
 	if last := len(p.counted) - 1; idle && last >= 0 && step.String() != p.counted[last].String() {
 		return p, false
 	}
-	if response != harness.Done {
-		p.refused++
-	}
-	var ended []script.Object
-	p.config, ended = next.Settled(0)
-	p.counted = append(slices.Clone(p.counted), step)
-	p.all = append(slices.Clone(p.all), step)
-	for _, o := range ended {
-		p.all = append(p.all, script.Step{Verb: "wait", Of: []script.Object{o}})
-	}
-	return p, true
+	return podPrefix{p.add(step, response, next)}, true
 }
 
 func (p podPrefix) makeCase() harness.Case {
