@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/mod/semver"
 
@@ -35,7 +36,7 @@ func releaseRow(ctx context.Context, good, bad string, pre bool) (revisions, err
 		r.doubtful = append(r.doubtful, !c.Known)
 		lines[semver.MajorMinor(c.Version)] = true
 	}
-	r.oldIsBad = all[0].Version == "v"+trimV(bad)
+	r.oldIsBad = all[0].Version == "v"+strings.TrimPrefix(bad, "v")
 	if len(lines) > 1 {
 		r.note = fmt.Sprintf("the range contains %d branches of releases, and is sorted by version: "+
 			"a change that is on several branches has a first release on each of them", len(lines))
@@ -43,13 +44,6 @@ func releaseRow(ctx context.Context, good, bad string, pre bool) (revisions, err
 	r.ready = func(_ context.Context, rev int) (string, error) { return r.names[rev], nil }
 	r.close = func() error { return nil }
 	return r, nil
-}
-
-func trimV(version string) string {
-	if version != "" && version[0] == 'v' {
-		return version[1:]
-	}
-	return version
 }
 
 // commitRow returns the commits from good to bad in a git checkout.

@@ -89,12 +89,10 @@ func (j *judging) kept(k harness.Kept) error {
 // status prints the counts and returns the exit status as an error.
 func (j *judging) status() error {
 	if !j.json {
-		fmt.Fprintf(j.out, "%d held, %d violated, %d invalid; %d differ from the verdict of the run\n",
-			j.tally[harness.Held], j.tally[harness.Violated], j.tally[harness.Invalid], j.other)
+		fmt.Fprintf(j.out, "%s; %d differ from the verdict of the run\n", countOf(j.tally), j.other)
 	}
-	all := j.tally[harness.Held] + j.tally[harness.Violated] + j.tally[harness.Invalid]
 	switch {
-	case all == 0:
+	case len(j.tally) == 0:
 		return statusError{statusInvalid, errors.New(
 			"no history was judged, because the input has none: name a history, a folder of evidence or a sweep")}
 	case j.changed && j.other > 0:

@@ -41,7 +41,8 @@ func eachKept(ctx context.Context, word string, stdin io.Reader, do func(from st
 	if journal.Has(word) {
 		return journal.EachHistory(word, func(_ journal.Result, k harness.Kept) error { return visit("", k) })
 	}
-	if all := filepath.Join(word, harness.HistoriesFile); exists(all) {
+	all := filepath.Join(word, harness.HistoriesFile)
+	if _, err := os.Lstat(all); err == nil {
 		return zippedFile(all, visit)
 	}
 	return keptFolder(ctx, word, visit)
@@ -78,11 +79,6 @@ func keptFolder(ctx context.Context, word string, visit func(from string, k harn
 		}
 	}
 	return errors.Join(err, dir.Close())
-}
-
-func exists(name string) bool {
-	_, err := os.Lstat(name)
-	return err == nil
 }
 
 // zippedFile visits the histories of a matrix or a repro.
