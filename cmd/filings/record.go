@@ -11,10 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/catalogue/filing"
+	"github.com/shimquake/shimquake/child"
 	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/plain"
@@ -93,12 +92,12 @@ func record(ctx context.Context, f filing.Filing) (r filing.Recorded, err error)
 		r.Left = append(r.Left, shown(is))
 	}
 	r.Left = slices.Compact(r.Left)
-	return r, read(&r, v.Evidence, plain[0].Evidence, f)
+	return r, read(ctx, &r, v.Evidence, plain[0].Evidence, f)
 }
 
 // read notes the log lines and errors that are in the evidence of a run, and not in
 // that of the run without a fault.
-func read(r *filing.Recorded, evidence, without string, f filing.Filing) error {
+func read(ctx context.Context, r *filing.Recorded, evidence, without string, f filing.Filing) error {
 	said, err := signature.LogsIn(evidence)
 	if err != nil {
 		return err
@@ -134,7 +133,7 @@ func read(r *filing.Recorded, evidence, without string, f filing.Filing) error {
 		_, ofCRI, _ := strings.Cut(string(text), criSection)
 		r.Config = shown(criSection + ofCRI)
 	}
-	if r.Machine, err = machine(evidence); err != nil {
+	if r.Machine, err = machine(ctx, evidence); err != nil {
 		return err
 	}
 	r.Stack, err = stack(evidence, f.Stuck)
@@ -156,7 +155,7 @@ func plainCase(api harness.API) harness.Case {
 const maxLines = 12
 
 // machine has the lines about the machine that an issue needs.
-func machine(evidence string) (lines []string, err error) {
+func machine(ctx context.Context, evidence string) (lines []string, err error) {
 	text, err := os.ReadFile(filepath.Join(evidence, "machine.txt"))
 	if err != nil {
 		return nil, err
@@ -166,38 +165,13 @@ func machine(evidence string) (lines []string, err error) {
 			lines = append(lines, strings.TrimSpace(line))
 		}
 	}
-	node, err := kernelName()
+	const node = `. /etc/os-release; echo "uname -srvm: $(uname -srvm)"; echo "distribution: $PRETTY_NAME"`
+	said, err := child.Command(ctx, "sh", "-c", node).Output()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read the names of the kernel and of the distribution: %w", err)
 	}
-	return append(lines, node, "distribution: "+distribution(), "runc: "+containerd.RuncVersion), nil
-}
-
-// kernelName returns the output of uname(1) without the name of the host.
-func kernelName() (string, error) {
-	var u unix.Utsname
-	if err := unix.Uname(&u); err != nil {
-		return "", fmt.Errorf("read the name of the kernel: %w", err)
-	}
-	var words []string
-	for _, field := range [][]byte{u.Sysname[:], u.Release[:], u.Version[:], u.Machine[:]} {
-		words = append(words, unix.ByteSliceToString(field))
-	}
-	return "uname -srvm: " + strings.Join(words, " "), nil
-}
-
-// distribution returns the name of the distribution by os-release(5).
-func distribution() string {
-	text, err := os.ReadFile("/etc/os-release")
-	if err != nil {
-		return "unknown"
-	}
-	for line := range strings.Lines(string(text)) {
-		if name, is := strings.CutPrefix(line, "PRETTY_NAME="); is {
-			return strings.Trim(strings.TrimSpace(name), `"`)
-		}
-	}
-	return "unknown"
+	lines = append(lines, strings.Split(strings.TrimSpace(string(said)), "\n")...)
+	return append(lines, "runc: "+containerd.RuncVersion), nil
 }
 
 // stack returns the first goroutine whose stack has a function. The argument names the
