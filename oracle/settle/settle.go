@@ -74,7 +74,8 @@ type looker struct {
 
 func (look looker) settle(ctx context.Context, before inventory.Inventory, mark Marker) (
 	inventory.Inventory, []finding.Finding, error) {
-	pause, quiet, collected := firstPause, 0, false
+	pause, collected := firstPause, false
+	quiet := 0 // how many inventories in a row had only known residues
 	for {
 		inv, err := look.take(ctx)
 		var left []finding.Finding
@@ -89,7 +90,10 @@ func (look looker) settle(ctx context.Context, before inventory.Inventory, mark 
 			if len(left) == 0 {
 				return inv, nil, nil
 			}
-			if quiet = nextQuiet(left, quiet); quiet == residueLooks {
+			if quiet++; len(finding.Violations(left)) > 0 {
+				quiet = 0
+			}
+			if quiet == residueLooks {
 				return inv, left, nil
 			}
 			quiet, err = look.awaitChange(ctx, before, inv, left, mark, &pause, quiet)
@@ -105,14 +109,6 @@ func (look looker) settle(ctx context.Context, before inventory.Inventory, mark 
 		}
 		return look.last(ctx, before, mark)
 	}
-}
-
-// nextQuiet returns the number of inventories in a row with known residues only.
-func nextQuiet(left []finding.Finding, quiet int) int {
-	if len(finding.Violations(left)) > 0 {
-		return 0
-	}
-	return quiet + 1
 }
 
 // awaitChange takes inventories of the classes with violations, with growing pauses,
@@ -175,41 +171,27 @@ func awaitsCollection(left []finding.Finding) bool {
 	return slices.ContainsFunc(left, func(f finding.Finding) bool { return f.Facts[fact.Kind] == fact.ASnapshotDir })
 }
 
-// last takes the inventory at the deadline, with a little extra time.
+// last takes the inventory at the deadline, with a little extra time. If a collection may
+// remove a leftover, it makes containerd collect its garbage, and takes another one.
 func (look looker) last(ctx context.Context, before inventory.Inventory, mark Marker) (
 	inventory.Inventory, []finding.Finding, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finalLook)
+	ctx = context.WithoutCancel(ctx)
+	final, cancel := context.WithTimeout(ctx, finalLook)
 	defer cancel()
-	inv, err := look.take(ctx)
+	inv, err := look.take(final)
 	if err == nil && awaitsCollection(compare.Leaks(before, inv)) {
-		return look.collected(ctx, before, mark, inv)
+		bound, cancel := context.WithTimeout(ctx, collection)
+		defer cancel()
+		failed := look.collect(bound)
+		final, cancel = context.WithTimeout(ctx, finalLook)
+		defer cancel()
+		if failed == nil {
+			inv, err = look.take(final)
+		}
+		inv.Uncollected = callerr.Of(failed)
 	}
-	return look.done(ctx, before, mark, inv, err)
-}
-
-// collected makes containerd collect its garbage at the deadline, and takes another
-// inventory.
-func (look looker) collected(ctx context.Context, before inventory.Inventory, mark Marker, inv inventory.Inventory) (
-	inventory.Inventory, []finding.Finding, error) {
-	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), collection)
-	defer cancel()
-	failed := look.collect(bound)
-	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), finalLook)
-	defer end()
-	var err error
-	if failed == nil {
-		inv, err = look.take(ctx)
-	}
-	inv.Uncollected = callerr.Of(failed)
-	return look.done(ctx, before, mark, inv, err)
-}
-
-// done returns the last inventory and its leftovers.
-func (look looker) done(ctx context.Context, before inventory.Inventory, mark Marker, inv inventory.Inventory,
-	err error) (
-	inventory.Inventory, []finding.Finding, error) {
 	if err == nil {
-		err = look.again(ctx, before, &inv)
+		err = look.again(final, before, &inv)
 	}
 	if err != nil {
 		return inv, nil, fmt.Errorf("settle: %w", err)
