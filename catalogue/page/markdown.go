@@ -23,7 +23,7 @@ func Markdown(x catalogue.Bug) string {
 		text := s.text
 		switch s.label {
 		case upstream:
-			text = links(x, text)
+			text = threads(x, func(t catalogue.Thread) string { return fmt.Sprintf("[%s](%s)", t.Name, t.URL()) })
 		case severity:
 			text = fmt.Sprintf("[%s](README.md#severities)", text)
 		case findings:
@@ -44,18 +44,6 @@ func Markdown(x catalogue.Bug) string {
 
 // linkFindings matches the word before the list of findings, for a link to their facts.
 var linkFindings = regexp.MustCompile(`\bfindings?\b`)
-
-// links returns a bug's threads with links to them, or none if there are no threads.
-func links(x catalogue.Bug, none string) string {
-	if len(x.Threads) == 0 {
-		return none
-	}
-	parts := make([]string, len(x.Threads))
-	for i, t := range x.Threads {
-		parts[i] = fmt.Sprintf("%s [%s](%s)", relation(x, t), t.Name, t.URL())
-	}
-	return strings.Join(parts, ", ")
-}
 
 // Index returns the page that lists all bugs, the worst first.
 func Index(bugs []catalogue.Bug) string {

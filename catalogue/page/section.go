@@ -29,7 +29,7 @@ func sections(x catalogue.Bug) (all []section) {
 	add("releases", catalogue.ReleasesText(x.Releases))
 	add(severity, string(x.Severity))
 	add("kind", fmt.Sprintf("%s: %s", x.Kind, x.Kind.Means()))
-	add(upstream, threads(x))
+	add(upstream, threads(x, func(t catalogue.Thread) string { return t.Name }))
 	add("evidence", evidence(x))
 	add("attempts", x.Tried)
 	add(findings, found(x))
@@ -124,13 +124,14 @@ func inWords(m finding.Match) string { return wording.Match(m) + " (" + code(m) 
 
 func code(m finding.Match) string { return "`" + m.String() + "`" }
 
-func threads(x catalogue.Bug) string {
+// threads returns a bug's threads, with a name for each.
+func threads(x catalogue.Bug, name func(catalogue.Thread) string) string {
 	if len(x.Threads) == 0 {
 		return "no issue known"
 	}
 	out := make([]string, len(x.Threads))
 	for i, t := range x.Threads {
-		out[i] = relation(x, t) + " " + t.Name
+		out[i] = relation(x, t) + " " + name(t)
 	}
 	return strings.Join(out, ", ")
 }
