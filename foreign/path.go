@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -37,6 +38,11 @@ func OpenFile(path string, flag int, perm fs.FileMode) (f *os.File, err error) {
 // WriteFile is [Dir.Write] by a path whose folder is trusted.
 func WriteFile(path string, data []byte, perm fs.FileMode) error {
 	return in(path, func(d *Dir, name string) error { return d.Write(name, data, perm) })
+}
+
+// Replace is [Dir.Replace] by a path whose folder is trusted.
+func Replace(path string, perm fs.FileMode, write func(io.Writer) error) error {
+	return in(path, func(d *Dir, name string) error { return d.Replace(name, perm, write) })
 }
 
 // in calls do with the folder of a path and the name in it.

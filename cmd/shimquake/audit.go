@@ -6,13 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/shimquake/shimquake/audit"
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/quote"
 )
 
@@ -135,13 +134,13 @@ func (a *auditing) once(ctx context.Context) (*audit.Report, error) {
 		return nil, err
 	}
 	if a.prometheus != "" {
-		if err := replaceFile(a.prometheus, 0o644, r.Metrics); err != nil {
+		if err := foreign.Replace(a.prometheus, 0o644, r.Metrics); err != nil {
 			return nil, fmt.Errorf("write metrics: %w", err)
 		}
 	}
 	if a.bundle != "" {
 		evidence := func(w io.Writer) error { return r.Evidence(ctx, w, a.options, a.workloads) }
-		if err := replaceFile(a.bundle, 0o600, evidence); err != nil {
+		if err := foreign.Replace(a.bundle, 0o600, evidence); err != nil {
 			return nil, fmt.Errorf("write the bundle: %w", err)
 		}
 	}
@@ -200,22 +199,4 @@ func (a *auditing) news(r *audit.Report) {
 		}
 	}
 	a.reported = now
-}
-
-// replaceFile writes a temporary file and renames it to name, so that a reader never sees
-// a partly written file.
-func replaceFile(name string, mode os.FileMode, write func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	if err := errors.Join(write(f), f.Chmod(mode), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
 }

@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -123,26 +121,6 @@ func TestWatchTellsNews(t *testing.T) {
 		if strings.Count(text, want) != times {
 			t.Errorf("%q is not there %d times:\n%s", want, times, text)
 		}
-	}
-}
-
-func TestReplaceFile(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "x.prom")
-	r := &audit.Report{}
-	for range 2 {
-		if err := replaceFile(name, 0o644, r.Metrics); err != nil {
-			t.Fatal(err)
-		}
-	}
-	entries, err := os.ReadDir(filepath.Dir(name))
-	if err != nil || len(entries) != 1 {
-		t.Errorf("%v, %v", entries, err)
-	}
-	if info, err := os.Stat(name); err != nil || info.Mode() != 0o644 || info.Size() == 0 {
-		t.Errorf("%v, %v", info, err)
-	}
-	if err := replaceFile(filepath.Join(name, "y"), 0o644, r.Metrics); err == nil {
-		t.Error("written below a file")
 	}
 }
 
