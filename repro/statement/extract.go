@@ -108,7 +108,7 @@ var levels = map[string]string{
 
 func inCall(call *ast.CallExpr) (Statement, bool) {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok {
+	if !ok || len(call.Args) == 0 {
 		return Statement{}, false
 	}
 	on, name := identOf(sel.X), sel.Sel.Name
@@ -120,26 +120,22 @@ func inCall(call *ast.CallExpr) (Statement, bool) {
 	case on == "errors" && (name == "Wrap" || name == "Wrapf"):
 		s, ok := made(call.Args, 1)
 		s.Format += ": %w"
-		if len(call.Args) > 0 && s.Code == "" {
+		if s.Code == "" {
 			s.Code = codeOf(call.Args[0])
 		}
 		return s, ok
 	case on == "status" && (name == "Error" || name == "Errorf"):
 		s, ok := made(call.Args, 1)
-		if len(call.Args) > 0 {
-			s.Code = selectedOf(call.Args[0], "codes")
-		}
+		s.Code = selectedOf(call.Args[0], "codes")
 		return s, ok
 	case name == "ToGRPCf": // errdefs until 2.0, errgrpc after
 		s, ok := made(call.Args, 1)
 		s.Format += ": %w"
-		if len(call.Args) > 0 {
-			s.Code = codeOf(call.Args[0])
-		}
+		s.Code = codeOf(call.Args[0])
 		return s, ok
 	}
 	level, known := levels[strings.TrimSuffix(strings.TrimSuffix(name, "f"), "ln")]
-	if !known || on == "fmt" || on == "t" || on == "b" || len(call.Args) == 0 {
+	if !known || on == "fmt" || on == "t" || on == "b" {
 		return Statement{}, false
 	}
 	s, ok := made(call.Args, 0)
