@@ -1,11 +1,13 @@
 package triage
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/fixes"
 	"github.com/shimquake/shimquake/oracle/compare"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/journal"
@@ -92,8 +94,11 @@ func (all causes) opened(f finding.Finding) bool {
 	return all.says(f, func(c Cause) bool { return c.Fix == "" && c.Gone })
 }
 
-// baselineID stands for the findings that another sweep shows, too.
-const baselineID = "baseline"
+// The ids of findings that belong to no single bug.
+const (
+	baselineID = "baseline" // another sweep shows them, too
+	togetherID = fixes.All  // they are gone with all fixes together, and with no single one
+)
 
 // Known is a known finding in a sweep.
 type Known struct {
@@ -113,9 +118,15 @@ type explainer struct {
 }
 
 // explainerFor leaves out bugs with a fix that the containerd of a plan cannot have. They
-// have no places, so without the fix they would explain too much.
+// have no places, so without the fix they would explain too much. Bugs with a fix are in
+// the order of the fixes.
 func explainerFor(known []catalogue.Excuse, p plan.Plan) (of explainer) {
-	for _, k := range known {
+	order := func(k catalogue.Excuse) int {
+		return slices.IndexFunc(fixes.List(), func(f fixes.Fix) bool { return slices.Contains(f.Closes, k.ID) })
+	}
+	for _, k := range slices.SortedStableFunc(slices.Values(known), func(a, b catalogue.Excuse) int {
+		return cmp.Compare(order(a), order(b))
+	}) {
 		fix := catalogue.FixOf(k.ID, p.Version)
 		if k.Applies(p.Version) && (len(k.Where) > 0 || fix != "" && !strings.HasPrefix(p.Containerd, "bin:")) {
 			of.all, of.fixes = append(of.all, k), append(of.fixes, fix)
@@ -203,7 +214,8 @@ func bySpec(all []Cause) map[int]causes {
 func split(p plan.Plan, known []catalogue.Excuse, results []journal.Result, causes []Cause) ([]occurrence, []Known) {
 	of, by := explainerFor(known, p), bySpec(causes)
 	explained, closed := make([][]occurrence, len(of.all)), make([]int, len(of.all))
-	baseline := Known{ID: baselineID}
+	baseline := Known{ID: baselineID, Title: "the other sweep shows it, too"}
+	together := Known{ID: togetherID, Title: "it is gone with all fixes together", Fix: fixes.All}
 	var fresh []occurrence
 	for _, r := range results {
 		mine := by[r.I]
@@ -213,9 +225,7 @@ func split(p plan.Plan, known []catalogue.Excuse, results []journal.Result, caus
 		rest := left(r.Found, func(f finding.Finding) bool {
 			return mine.says(f, func(c Cause) bool { return c.Baseline != "" && !c.Gone })
 		})
-		if len(rest) < len(r.Found) {
-			baseline.occurrences = append(baseline.occurrences, occurrence{spec: r.I, left: signatures(r.Found)})
-		}
+		baseline.add(r, r.Found, rest)
 		// On a busy machine a restart may take longer, so that the fault fires on another
 		// path than planned.
 		for i, direct := range of.explains(r, p.Specs[r.I], mine, true) {
@@ -229,8 +239,13 @@ func split(p plan.Plan, known []catalogue.Excuse, results []journal.Result, caus
 				return slices.Contains(direct, f) || slices.Contains(with, f)
 			})
 		}
-		fresh = append(fresh, occurrences(r.I, rest)...)
+		still := left(rest, func(f finding.Finding) bool {
+			return mine.says(f, func(c Cause) bool { return c.Fix == fixes.All && c.Gone })
+		})
+		together.add(r, rest, still)
+		fresh = append(fresh, occurrences(r.I, still)...)
 	}
+	together.Closed = len(together.occurrences)
 	var seen []Known
 	for i, k := range of.all {
 		if len(explained[i]) > 0 {
@@ -238,14 +253,36 @@ func split(p plan.Plan, known []catalogue.Excuse, results []journal.Result, caus
 				Cluster: Cluster{Name: k.ID, occurrences: explained[i]}})
 		}
 	}
-	if len(baseline.occurrences) > 0 {
-		baseline.Title = "the other sweep shows it, too"
-		seen = append(seen, baseline)
+	for _, k := range []Known{together, baseline} {
+		if len(k.occurrences) > 0 {
+			seen = append(seen, k)
+		}
 	}
 	for i := range seen {
 		seen[i].sum(p)
 	}
 	return fresh, seen
+}
+
+// add adds a result if it explains findings that were left before, and are not any more.
+func (k *Known) add(r journal.Result, before, after []finding.Finding) {
+	if len(after) < len(before) {
+		k.occurrences = append(k.occurrences, occurrence{spec: r.I, left: signatures(before)})
+	}
+}
+
+// StillWithAFix returns the cases with a new finding that ran with a fix and did not lose
+// it.
+func StillWithAFix(p plan.Plan, known []catalogue.Excuse, results []journal.Result, causes []Cause) (specs []int) {
+	fresh, _ := split(p, known, results, causes)
+	for _, o := range fresh {
+		if slices.ContainsFunc(causes, func(c Cause) bool {
+			return c.Fix != "" && c.Spec == o.spec && slices.Contains(o.left, c.Left)
+		}) && !slices.Contains(specs, o.spec) {
+			specs = append(specs, o.spec)
+		}
+	}
+	return specs
 }
 
 // Baseline compares the findings of two sweeps. A finding is gone if no case of the other

@@ -76,8 +76,9 @@ func explainedBy(known []catalogue.Excuse, workload, found string, faults ...pla
 	m := finding.MustMatches(found)[0]
 	f := finding.Finding{Class: m.Class, Facts: m.Facts}
 	r, s := journal.Result{Found: []finding.Finding{f}}, plan.Spec{Workload: workload, Faults: faults}
-	for i := range explainerFor(known, plan.Plan{Version: "v2.4.2"}).explains(r, s, nil, false) {
-		id = known[i].ID
+	of := explainerFor(known, plan.Plan{Version: "v2.4.2"})
+	for i := range of.explains(r, s, nil, false) {
+		id = of.all[i].ID
 	}
 	return id
 }
