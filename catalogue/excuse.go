@@ -141,14 +141,14 @@ func ByChance(known []Excuse, release string, workload []string, found []finding
 
 // isFixed reports whether a fix closes the bug.
 func isFixed(id string) bool {
-	return slices.ContainsFunc(fixes.List(), func(f fixes.Fix) bool { return slices.Contains(f.Closes, id) })
+	return Excuse{ID: id}.ClosedBy(fixes.All)
 }
 
-// ClosedBy reports whether the fix of this name closes the bug.
+// ClosedBy reports whether the fix of this name closes the bug, or with [fixes.All] any
+// fix.
 func (e Excuse) ClosedBy(fix string) bool {
-	return slices.ContainsFunc(fixes.List(), func(f fixes.Fix) bool {
-		return f.Name == fix && slices.Contains(f.Closes, e.ID)
-	})
+	all, err := fixes.Named(fix, "")
+	return err == nil && slices.ContainsFunc(all, func(f fixes.Fix) bool { return slices.Contains(f.Closes, e.ID) })
 }
 
 // FixOf returns the name of the fix that closes the bug and applies to a containerd's

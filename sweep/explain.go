@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/fixes"
@@ -29,8 +30,8 @@ const (
 
 // Explain runs the violated cases of a sweep on other containerds, and returns all
 // results with these further runs. A changed containerd is compared with its base
-// release. Then each case with a finding that a fix may close runs with this fix. prepare
-// builds a containerd.
+// release. Then each case with a finding that a fix may close runs with this fix, and at
+// last with all fixes. prepare builds a containerd.
 func (s Schedule) Explain(ctx context.Context, known []catalogue.Excuse, results []journal.Result,
 	prepare func(context.Context, string) error) ([]journal.Result, error) {
 	p := s.Head.Plan
@@ -66,9 +67,12 @@ func (s Schedule) Explain(ctx context.Context, known []catalogue.Excuse, results
 			}
 		}
 		if !again {
-			return results, nil
+			break
 		}
 	}
+	// One case may meet two bugs in turn, so that no fix alone closes its finding.
+	return s.explain(ctx, p.Containerd+"+"+fixes.All,
+		triage.StillWithAFix(p, known, results, Causes(s.Head, results)), results, prepare)
 }
 
 // explain runs cases on another containerd, and again on both until each finding is
@@ -112,14 +116,13 @@ func comparison(p plan.Plan, on string) compare.Comparison {
 	return c
 }
 
-// fixIn returns the fix that a containerd has beyond the plan's, or "".
+// fixIn returns the fix that a containerd has beyond the plan's, [fixes.All] or "".
 func fixIn(p plan.Plan, on string) string {
-	for _, f := range fixes.List() {
-		if on == p.Containerd+"+"+f.Name {
-			return f.Name
-		}
+	name, ok := strings.CutPrefix(on, p.Containerd+"+")
+	if _, err := fixes.Named(name, ""); !ok || err != nil {
+		return ""
 	}
-	return ""
+	return name
 }
 
 // Causes says of each finding of a sweep whether its further runs show it.
@@ -133,6 +136,9 @@ func Causes(h journal.Head, results []journal.Result) (all []triage.Cause) {
 			continue
 		}
 		fix := fixIn(h.Plan, name)
+		if fix != "" {
+			all = append(all, notFired(results, name, fix)...)
+		}
 		for _, row := range comparison(h.Plan, name).Rows(results) {
 			unsure := row.Kind == compare.Unsure
 			for _, c := range row.Cases {
@@ -140,6 +146,24 @@ func Causes(h journal.Head, results []journal.Result) (all []triage.Cause) {
 					all = append(all, triage.Cause{Spec: c.Spec, Left: left, Fix: fix, Unsure: unsure && fix != "",
 						Gone: row.Kind == compare.Closed || unsure && fix == ""})
 				}
+			}
+		}
+	}
+	return all
+}
+
+// notFired returns causes for the cases in which the fault fires only without the fix.
+func notFired(results []journal.Result, on, fix string) (all []triage.Cause) {
+	fired := map[int]bool{}
+	for _, r := range results {
+		if r.On == on {
+			fired[r.I] = fired[r.I] || r.Outcome != harness.Invalid
+		}
+	}
+	for _, r := range journal.Own(results) {
+		if does, ran := fired[r.I]; ran && !does {
+			for _, left := range triage.ClosedBy(fix, r.Found) {
+				all = append(all, triage.Cause{Spec: r.I, Left: left[0], Fix: fix, Unsure: true})
 			}
 		}
 	}

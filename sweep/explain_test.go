@@ -18,6 +18,8 @@ import (
 	"github.com/shimquake/shimquake/sweep/triage"
 )
 
+var errNotFired = errors.New("the fault does not fire")
+
 // A finding is known if it is gone with the fix of a bug, and new if it is still there.
 // It is also new if the base release of a changed containerd does not show it. A journal
 // that is read back gives the same report.
@@ -35,6 +37,10 @@ func TestExplain(t *testing.T) {
 			"0 new, 1 known by a fix, gone in 1"},
 		"still there with the fix": {"v2.4.2", func(string, int) bool { return true }, nil,
 			"1 new, 0 known by a fix, gone in 0"},
+		"the fault fires only without the fix": {"v2.4.2", func(on string, _ int) bool { return on == "v2.4.2" },
+			errNotFired, "0 new, 1 known by a fix, gone in 0"},
+		"gone with all fixes": {"v2.4.2", func(on string, _ int) bool { return !strings.Contains(on, fixes.All) }, nil,
+			"0 new, 1 known by a fix, gone in 1"},
 		"seen once, and no more": {"v2.4.2", func(on string, run int) bool { return on == "v2.4.2" && run == 1 }, nil,
 			"0 new, 1 known by a fix, gone in 0"},
 		"the fix does not apply": {"v2.4.2", func(string, int) bool { return true },
@@ -54,6 +60,9 @@ func TestExplain(t *testing.T) {
 				if runs[c.Containerd]++; tt.shows(c.Containerd, runs[c.Containerd]) {
 					return harness.Verdict{Outcome: harness.Violated, Findings: left}
 				}
+				if errors.Is(tt.refuse, errNotFired) && c.Containerd != tt.subject {
+					return harness.Verdict{Outcome: harness.Invalid}
+				}
 				return harness.Verdict{Outcome: harness.Held}
 			}}, 1)
 			s := Schedule{Engine: e, Head: h, Journal: j}
@@ -62,7 +71,7 @@ func TestExplain(t *testing.T) {
 				t.Fatal(err)
 			}
 			all, err := s.Explain(t.Context(), catalogue.Excuses(), results, func(_ context.Context, on string) error {
-				if strings.Contains(on, fix) {
+				if strings.Contains(on, fix) && !errors.Is(tt.refuse, errNotFired) {
 					return tt.refuse
 				}
 				return nil

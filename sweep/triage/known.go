@@ -96,8 +96,8 @@ func (all causes) opened(f finding.Finding) bool {
 
 // The ids of findings that belong to no single bug.
 const (
-	baselineID = "baseline" // another sweep shows them, too
-	togetherID = fixes.All  // they are gone with all fixes together, and with no single one
+	baselineID = "baseline"             // another sweep shows them, too
+	togetherID = "several-bugs-in-turn" // they are gone with all fixes, and with no single one
 )
 
 // Known is a known finding in a sweep.

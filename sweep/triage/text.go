@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/shimquake/shimquake/fixes"
 	"github.com/shimquake/shimquake/quote"
 )
 
@@ -131,6 +132,9 @@ func (k Known) word() string {
 func (k Known) By() string {
 	if k.Fix == "" {
 		return ""
+	}
+	if k.Fix == fixes.All {
+		return fmt.Sprintf("; all fixes together: gone with them in %d", k.Closed)
 	}
 	return fmt.Sprintf("; fix %s: gone with it in %d", k.Fix, k.Closed)
 }
