@@ -83,7 +83,7 @@ type caseText struct {
 	// LaterUS is how much later than the other run this run reached the fault's place, in
 	// µs.
 	LaterUS int64 `json:"later,omitempty"`
-	// Lead is a sentence about the most important difference between the two runs.
+	// Lead says of a leaked shim when it ended in the run without the fault.
 	Lead string `json:"lead,omitempty"`
 }
 
