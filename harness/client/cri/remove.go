@@ -43,9 +43,15 @@ func (c *Client) remove(ctx context.Context) error {
 
 // stopSandbox stops a sandbox and its containers.
 func (c *Client) stopSandbox(ctx context.Context, id string) error {
+	var ran []*harness.Instance
 	for _, i := range c.instances {
-		if i.WithPod && i.ID != "" && i.Waited.IsZero() {
+		mine := i.ID != "" && id == c.sandboxID()
+		late := mine && i.Started.IsZero() && c.startedLate(ctx, i)
+		if (i.WithPod || late) && i.ID != "" && i.Waited.IsZero() {
 			c.Record.Sent(i.ID, int(unix.SIGKILL))
+		}
+		if late || mine && i.WithPod && !i.Started.IsZero() {
+			ran = append(ran, i)
 		}
 	}
 	err := ignoreNotFound(c.call(ctx, "StopPodSandbox", "", func(ctx context.Context, rt api.RuntimeServiceClient) error {
@@ -56,14 +62,19 @@ func (c *Client) stopSandbox(ctx context.Context, id string) error {
 		return err
 	}
 	c.done("StopPodSandbox", id)
-	for _, i := range c.instances {
-		// A container that never ran is left out: CRI reports it as exited, but it had no task.
-		if i.WithPod && id == c.sandboxID() && !i.Started.IsZero() {
-			c.done("StopPodSandbox", i.ID)
-			_, _ = c.requestStatus(ctx, i) // the next call of the client reports an error
-		}
+	for _, i := range ran { // CRI reports any other container as exited, too, but it had no task
+		c.done("StopPodSandbox", i.ID)
+		_, _ = c.requestStatus(ctx, i) // the next call of the client reports an error
 	}
 	return nil
+}
+
+// startedLate reports whether a container runs, or has exited, although the client got no
+// response to StartContainer.
+func (c *Client) startedLate(ctx context.Context, i *harness.Instance) bool {
+	is, err := c.notedStatus(ctx, i)
+	return err == nil &&
+		(is.State == api.ContainerState_CONTAINER_RUNNING || is.State == api.ContainerState_CONTAINER_EXITED)
 }
 
 // removeSandbox stops a sandbox, removes all containers except the spared ones, and then
