@@ -154,7 +154,8 @@ func (c Comparison) group(all map[int]*runs) []Row {
 	add := func(on string, i int, mine, other journal.Result) {
 		spec := c.Plan.Specs[i]
 		for _, left := range of(mine.Found) {
-			r := Row{Left: left, When: triage.When(spec), Place: spec.Last().Place(), On: on}
+			r := Row{Left: left, On: on}
+			r.When, r.Place = where(spec)
 			k := Case{Spec: i, A: rate.Odds{Runs: 1}, B: rate.Odds{Runs: 1}}
 			*k.of(on) = rate.Odds{Shown: 1, Runs: 1}
 			if i >= c.Shared {
@@ -201,12 +202,21 @@ func (c Comparison) group(all map[int]*runs) []Row {
 	return out
 }
 
+// where returns the effect and the place of a case's faults. A case of the catalogue has
+// its name in place of them.
+func where(spec plan.Spec) (when, place string) {
+	if name := spec.CaseName(); name != "" {
+		return "its faults fire", "case " + name
+	}
+	return triage.When(spec), spec.Last().Place()
+}
+
 // hasLike reports whether A shows one of a row's findings at another point of the row's
 // function.
 func (c Comparison) hasLike(all map[int]*runs, r Row) bool {
 	for i, of := range all {
-		spec := c.Plan.Specs[i]
-		if triage.When(spec) == r.When && spec.Last().Place() == r.Place &&
+		when, place := where(c.Plan.Specs[i])
+		if when == r.When && place == r.Place &&
 			slices.ContainsFunc(of.a, func(res journal.Result) bool { return shows(r.Left, res.Found) }) {
 			return true
 		}
