@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -20,7 +21,7 @@ type sweepProgress struct {
 }
 
 func newSweepProgress(ctx context.Context, s sweep.Schedule) *sweepProgress {
-	w := progress.Begin(ctx, "sweep of "+s.Head.Plan.Version, s.Head.Planned()-s.Head.Done(s.Done), "cases")
+	w := progress.Begin(ctx, "sweep of "+cmp.Or(s.On, s.Head.Plan.Version), s.Head.Planned()-s.Head.Done(s.Done), "cases")
 	return &sweepProgress{w, map[string]bool{}, map[harness.Outcome]int{}}
 }
 
