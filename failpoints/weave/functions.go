@@ -14,11 +14,13 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"golang.org/x/mod/module"
 )
 
 // Functions has a digest for each function of a module, by "FOLDER.FUNCTION". The digest
-// covers the tokens of its source without comments. "FOLDER." is the digest of a
-// package's other declarations.
+// covers the tokens of its source without comments. "FOLDER.import FILE NAME" is the
+// digest of an import, and "FOLDER." of a package's other declarations.
 type Functions map[string]string
 
 // Key returns the key of a statement's function.
@@ -76,8 +78,13 @@ func addFunctions(sums map[string]hash.Hash, folder, name string, src []byte) er
 		}
 		key := folder + "."
 		if len(decls) > 0 && fset.Position(decls[0].Pos()).Offset <= file.Offset(pos) {
-			if fn, ok := decls[0].(*ast.FuncDecl); ok {
-				key += functionName(fn)
+			switch d := decls[0].(type) {
+			case *ast.FuncDecl:
+				key += functionName(d)
+			case *ast.GenDecl:
+				if d.Tok == token.IMPORT {
+					continue
+				}
 			}
 		}
 		if tok == token.SEMICOLON {
@@ -87,6 +94,21 @@ func addFunctions(sums map[string]hash.Hash, folder, name string, src []byte) er
 			sums[key] = sha256.New()
 		}
 		fmt.Fprintf(sums[key], "%s %s\n", tok, lit)
+	}
+	for _, is := range parsed.Imports {
+		full, _, _ := module.SplitPathVersion(strings.Trim(is.Path.Value, `"`))
+		local := path.Base(full)
+		if is.Name != nil {
+			local = is.Name.Name
+		}
+		key := folder + ".import " + filepath.Base(name) + " " + local
+		if local == "_" || local == "." { // it acts on the whole package
+			key = folder + "."
+		}
+		if sums[key] == nil {
+			sums[key] = sha256.New()
+		}
+		fmt.Fprint(sums[key], is.Path.Value)
 	}
 	return nil
 }

@@ -28,11 +28,11 @@ func functionsIn(t *testing.T, src string) Functions {
 }
 
 func TestFunctions(t *testing.T) {
-	const src = "package core\n\n// F is it.\nfunc F() int {\n\treturn 1 // one\n}\n\n" +
+	const src = "package core\n\nimport \"a/status\"\n\n// F is it.\nfunc F() int {\n\treturn 1 // one\n}\n\n" +
 		"type T struct{ a int }\n\nfunc (t *T) G(x int) { t.a = x; go func() { F() }() }\n"
 	was := functionsIn(t, src)
 	keys := slices.Sorted(maps.Keys(was))
-	if !slices.Equal(keys, []string{"core.", "core.F", "core.T.G"}) {
+	if !slices.Equal(keys, []string{"core.", "core.F", "core.T.G", "core.import a.go status"}) {
 		t.Fatalf("the functions are %q", keys)
 	}
 	for name, tt := range map[string]struct {
@@ -46,6 +46,9 @@ func TestFunctions(t *testing.T) {
 		"a literal":       {"{ F() }", "{ F(); F() }", []string{"core.T.G"}},
 		"a type":          {"{ a int }", "{ a, b int }", []string{"core."}},
 		"a new function":  {"type T", "func H() {}\n\ntype T", []string{"core.H"}},
+		"a new import":    {"import", "import \"b/codes\"\n\nimport", []string{"core.import a.go codes"}},
+		"a blank import":  {"import", "import _ \"b/codes\"\n\nimport", []string{"core."}},
+		"another import":  {"a/status", "b/status/v2", []string{"core.import a.go status"}},
 		"another package": {"package core", "package other", []string{"core."}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -190,7 +190,7 @@ func TestDifference(t *testing.T) {
 		Statements: []weave.Statement{statement("containerd", "core/runtime/v2", "runtime.binary.Start"),
 			statement("shim", "pkg/shim", "shim.run"), statement("shim", "pkg/shim", "shim.serve")},
 		Functions: weave.Functions{"core/runtime/v2.": "1", "core/runtime/v2.binary.Start": "1", "pkg/shim.": "1",
-			"pkg/shim.run": "1", "pkg/shim.serve": "1", "client.Task.Delete": "1"},
+			"pkg/shim.run": "1", "pkg/shim.serve": "1", "client.Task.Delete": "1", "pkg/shim.import shim.go log": "1"},
 	}
 	for name, tt := range map[string]struct {
 		changed    string
@@ -200,6 +200,8 @@ func TestDifference(t *testing.T) {
 		"nothing":                      {"", nil, false},
 		"a function":                   {"pkg/shim.run", []string{"shim shim.run"}, false},
 		"a new function beside others": {"pkg/shim.fresh", nil, false},
+		"a new import":                 {"pkg/shim.import shim.go status", nil, false},
+		"another import of that name":  {"pkg/shim.import shim.go log", nil, true},
 		"a type":                       {"pkg/shim.", []string{"shim shim.run", "shim shim.serve"}, false},
 		"a function without probes":    {"client.Task.Delete", nil, true},
 		"another package":              {"core/mount.", nil, true},
