@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -15,26 +14,34 @@ import (
 
 // turn is a case that runs on both sides in turn.
 type turn struct {
-	spec, times int
+	spec int
 	// The turn ends when the runs on this side show these findings. There are none if
 	// several rows need the case.
 	on   string
 	left []triage.Signature
 }
 
-// next returns the further runs that the rows need.
-func next(rows []Row) []turn {
-	by := map[int]turn{}
+// next returns the further runs that the rows need. The runs of one case overlap, because
+// a case may wait for a time limit.
+func next(rows []Row) (all []turn) {
+	type runs struct {
+		turn
+		times int
+	}
+	by := map[int]runs{}
 	for _, r := range rows {
 		for _, k := range r.next {
-			t := turn{k.Spec, r.times, other(r.On), r.Left}
+			t := runs{turn{k.Spec, other(r.On), r.Left}, r.times}
 			if has, ok := by[k.Spec]; ok {
-				t = turn{k.Spec, max(has.times, r.times), t.on, nil}
+				t = runs{turn{k.Spec, t.on, nil}, max(has.times, r.times)}
 			}
 			by[k.Spec] = t
 		}
 	}
-	return slices.SortedFunc(maps.Values(by), func(x, y turn) int { return cmp.Compare(x.spec, y.spec) })
+	for _, spec := range slices.Sorted(maps.Keys(by)) {
+		all = append(all, slices.Repeat([]turn{by[spec].turn}, by[spec].times)...)
+	}
+	return all
 }
 
 // Run runs the cases of rows that differ, on both sides in turn, until each row is
@@ -69,15 +76,13 @@ func (c Comparison) Run(ctx context.Context, e *engine.Engine, results []journal
 // turn runs a case in turn, first on the side that has not shown the findings.
 func (c Comparison) turn(t *engine.Task, of turn) (ran []journal.Result, err error) {
 	name := map[string]string{"A": c.A, "B": c.B}
-	for range of.times {
-		for _, on := range []string{of.on, other(of.on)} {
-			r, err := c.run(t, of.spec, name[on])
-			if err != nil {
-				return nil, err
-			}
-			if ran = append(ran, r); r.Outcome == harness.Invalid || on == of.on && shows(of.left, r.Found) {
-				return ran, nil
-			}
+	for _, on := range []string{of.on, other(of.on)} {
+		r, err := c.run(t, of.spec, name[on])
+		if err != nil {
+			return nil, err
+		}
+		if ran = append(ran, r); r.Outcome == harness.Invalid || shows(of.left, r.Found) {
+			break
 		}
 	}
 	return ran, nil
