@@ -152,12 +152,13 @@ func Causes(h journal.Head, results []journal.Result) (all []triage.Cause) {
 	return all
 }
 
-// notFired returns causes for the cases in which the fault fires only without the fix.
+// notFired returns causes for the cases in which the fault fires only without the fix. A
+// run that is invalid for another reason does not say so.
 func notFired(results []journal.Result, on, fix string) (all []triage.Cause) {
 	fired := map[int]bool{}
 	for _, r := range results {
 		if r.On == on {
-			fired[r.I] = fired[r.I] || r.Outcome != harness.Invalid
+			fired[r.I] = fired[r.I] || !slices.Equal(r.Problems, []harness.ProblemKind{harness.ByMiss})
 		}
 	}
 	for _, r := range journal.Own(results) {

@@ -18,7 +18,10 @@ import (
 	"github.com/shimquake/shimquake/sweep/triage"
 )
 
-var errNotFired = errors.New("the fault does not fire")
+var (
+	errNotFired = errors.New("the fault does not fire")
+	errStall    = errors.New("the machine stands still")
+)
 
 // A finding is known if it is gone with the fix of a bug, and new if it is still there.
 // It is also new if the base release of a changed containerd does not show it. A journal
@@ -39,6 +42,8 @@ func TestExplain(t *testing.T) {
 			"1 new, 0 known by a fix, gone in 0"},
 		"the fault fires only without the fix": {"v2.4.2", func(on string, _ int) bool { return on == "v2.4.2" },
 			errNotFired, "0 new, 1 known by a fix, gone in 0"},
+		"the machine stands still in each run with the fix": {"v2.4.2",
+			func(on string, _ int) bool { return on == "v2.4.2" }, errStall, "1 new, 0 known by a fix, gone in 0"},
 		"gone with all fixes": {"v2.4.2", func(on string, _ int) bool { return !strings.Contains(on, fixes.All) }, nil,
 			"0 new, 1 known by a fix, gone in 1"},
 		"seen once, and no more": {"v2.4.2", func(on string, run int) bool { return on == "v2.4.2" && run == 1 }, nil,
@@ -60,8 +65,9 @@ func TestExplain(t *testing.T) {
 				if runs[c.Containerd]++; tt.shows(c.Containerd, runs[c.Containerd]) {
 					return harness.Verdict{Outcome: harness.Violated, Findings: left}
 				}
-				if errors.Is(tt.refuse, errNotFired) && c.Containerd != tt.subject {
-					return harness.Verdict{Outcome: harness.Invalid}
+				kind := map[error]harness.ProblemKind{errNotFired: harness.ByMiss, errStall: harness.ByStall}[tt.refuse]
+				if kind != "" && c.Containerd != tt.subject {
+					return harness.Verdict{Outcome: harness.Invalid, Problems: []harness.Problem{{Kind: kind}}}
 				}
 				return harness.Verdict{Outcome: harness.Held}
 			}}, 1)
@@ -71,8 +77,8 @@ func TestExplain(t *testing.T) {
 				t.Fatal(err)
 			}
 			all, err := s.Explain(t.Context(), catalogue.Excuses(), results, func(_ context.Context, on string) error {
-				if strings.Contains(on, fix) && !errors.Is(tt.refuse, errNotFired) {
-					return tt.refuse
+				if patch := (*containerd.PatchError)(nil); strings.Contains(on, fix) && errors.As(tt.refuse, &patch) {
+					return patch
 				}
 				return nil
 			})

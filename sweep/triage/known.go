@@ -267,7 +267,8 @@ func split(p plan.Plan, known []catalogue.Excuse, results []journal.Result, caus
 // add adds a result if it explains findings that were left before, and are not any more.
 func (k *Known) add(r journal.Result, before, after []finding.Finding) {
 	if len(after) < len(before) {
-		k.occurrences = append(k.occurrences, occurrence{spec: r.I, left: signatures(before)})
+		gone := slices.DeleteFunc(slices.Clone(before), func(f finding.Finding) bool { return slices.Contains(after, f) })
+		k.occurrences = append(k.occurrences, occurrence{spec: r.I, left: signatures(gone)})
 	}
 }
 
