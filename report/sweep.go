@@ -142,8 +142,12 @@ func clustersOf(p plan.Plan, rep triage.Report) []Cluster {
 			Title: "left more often than by chance: residue " + c.String()})
 	}
 	for _, k := range rep.Known {
-		out := Cluster{ID: k.ID, State: Known, Title: k.Title, Severity: severityOf(k.ID), Cases: idsOf(p, k.Cluster),
-			Replay: "shimquake run --containerd " + rep.Version + " " + k.ID}
+		out := Cluster{ID: k.ID, State: Known, Title: k.Title, Severity: severityOf(k.ID), Cases: idsOf(p, k.Cluster)}
+		if c, err := p.Specs[k.Simplest(p)[0]].Case(rep.Version); out.Severity == "" && err == nil { // no bug of its own
+			out.Replay = replay(c)
+		} else {
+			out.Replay = "shimquake run --containerd " + rep.Version + " " + k.ID
+		}
 		out.Says = []string{places(k.Cluster) + k.By()}
 		all = append(all, out)
 	}
