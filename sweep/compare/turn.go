@@ -51,26 +51,34 @@ func (c Comparison) Run(ctx context.Context, e *engine.Engine, results []journal
 	add func(*journal.Result) error) ([]journal.Result, error) {
 	w := progress.Begin(ctx, "further runs of findings that differ", 0, "cases")
 	defer w.End()
-	for {
-		todo := next(c.Rows(results))
-		if len(todo) == 0 {
-			return results, nil
+	running := map[int]int{} // by case
+	todo, known := []turn(nil), -1
+	more := func() (turn, bool) {
+		if known != len(results) {
+			todo, known = next(c.Rows(results)), len(results)
 		}
 		w.SetRemaining(len(todo))
-		err := engine.Each(ctx, e, slices.Values(todo), c.turn, func(_ *engine.Task, ran []journal.Result) error {
-			w.Step("")
-			for _, r := range ran {
-				if err := add(&r); err != nil {
-					return err
-				}
-				results = append(results, r)
+		begun := maps.Clone(running)
+		for _, t := range todo {
+			if begun[t.spec]--; begun[t.spec] < 0 {
+				running[t.spec]++
+				return t, true
 			}
-			return nil
-		})
-		if err != nil {
-			return results, err
 		}
+		return turn{}, false
 	}
+	err := engine.Follow(ctx, e, more, c.turn, func(_ *engine.Task, ran []journal.Result) error {
+		w.Step("")
+		running[ran[0].I]--
+		for _, r := range ran {
+			if err := add(&r); err != nil {
+				return err
+			}
+			results = append(results, r)
+		}
+		return nil
+	})
+	return results, err
 }
 
 // turn runs a case in turn, first on the side that has not shown the findings.

@@ -111,29 +111,46 @@ func (t *Task) close() (err error) {
 // returns ErrInterrupted, and done was called for the finished items.
 func Each[T, R any](ctx context.Context, e *Engine, items iter.Seq[T], work func(*Task, T) (R, error),
 	done func(*Task, R) error) error {
-	running, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
 	next, end := iter.Pull(items)
 	defer end()
-	var mu sync.Mutex // of the items and of done
-	more := func() (T, bool) {
+	return Follow(ctx, e, next, work, done)
+}
+
+// Follow is Each for items that the results decide. If next has no item now, Follow calls
+// it again after the next result. It ends when there is no item and no task runs.
+func Follow[T, R any](ctx context.Context, e *Engine, next func() (T, bool), work func(*Task, T) (R, error),
+	done func(*Task, R) error) error {
+	running, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var mu sync.Mutex // of next and done
+	result := sync.NewCond(&mu)
+	tasks := 0
+	more := func() (item T, ok bool) {
 		mu.Lock()
 		defer mu.Unlock()
-		if running.Err() != nil {
-			var none T
-			return none, false
+		for running.Err() == nil {
+			if item, ok = next(); ok {
+				tasks++
+				return item, true
+			}
+			if tasks == 0 {
+				break
+			}
+			result.Wait()
 		}
-		return next()
+		return item, false
 	}
 	one := func(item T) (err error) {
 		t := &Task{ctx: running, engine: e, evidence: map[string]bool{}}
 		defer func() { err = errors.Join(err, t.close()) }()
 		r, err := work(t, item)
+		mu.Lock()
+		defer mu.Unlock()
+		defer result.Broadcast()
+		tasks--
 		if err != nil {
 			return err
 		}
-		mu.Lock()
-		defer mu.Unlock()
 		return done(t, r)
 	}
 	var workers sync.WaitGroup

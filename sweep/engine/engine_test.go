@@ -63,6 +63,33 @@ func TestItemsDependOnResults(t *testing.T) {
 	}
 }
 
+// The items that a result adds run concurrently, although the goroutines had no item
+// before.
+func TestAResultAddsItems(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began, left, ran := time.Now(), 1, 0
+		next := func() (int, bool) {
+			if left == 0 {
+				return 0, false
+			}
+			left--
+			return left, true
+		}
+		err := Follow(t.Context(), New(runs(nil), 3), next, func(_ *Task, i int) (int, error) {
+			<-time.After(time.Second) // synctest advances the clock
+			return i, nil
+		}, func(*Task, int) error {
+			if ran++; ran == 1 {
+				left = 3
+			}
+			return nil
+		})
+		if took := time.Since(began); err != nil || ran != 4 || took != 2*time.Second {
+			t.Errorf("%d items in %s: %v", ran, took, err)
+		}
+	})
+}
+
 func TestAnErrorEndsTheOthers(t *testing.T) {
 	failed := errors.New("failed")
 	e := New(runs(func(ctx context.Context, _ harness.Case) harness.Verdict {
