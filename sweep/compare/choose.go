@@ -8,6 +8,8 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints/weave"
 	"github.com/shimquake/shimquake/sweep/journal"
+	"github.com/shimquake/shimquake/sweep/plan"
+	"github.com/shimquake/shimquake/sweep/triage"
 )
 
 // Difference is how the sources of two containerds differ.
@@ -16,7 +18,7 @@ type Difference struct {
 	// other declarations that do: "containerd runtime.binary.Start".
 	Functions []string `json:"functions"`
 	// Unwoven are the other functions and packages that differ. A run does not tell
-	// whether it reaches them, so every case runs.
+	// whether it reaches them, so every case may.
 	Unwoven []string `json:"unwoven,omitempty"`
 }
 
@@ -26,11 +28,14 @@ type Source struct {
 	Functions  weave.Functions
 }
 
+// withoutProbes stands for all functions if one containerd has no probes (bin:).
+const withoutProbes = "a containerd without probes"
+
 // DifferenceOf compares two sources. A function that only one of them has counts with its
 // callers, whose source differs, too.
 func DifferenceOf(a, b Source) Difference {
 	if len(a.Functions) == 0 || len(b.Functions) == 0 {
-		return Difference{Unwoven: []string{"a containerd without probes"}}
+		return Difference{Unwoven: []string{withoutProbes}}
 	}
 	differs := func(key string) bool { return a.Functions[key] != b.Functions[key] }
 	probed, woven := map[string]bool{}, map[string]bool{}
@@ -57,9 +62,12 @@ func DifferenceOf(a, b Source) Difference {
 	return d
 }
 
-// Choose returns the indexes of the cases to run. The run of such a case on A reached a
-// function that differs. Cases without a run and cases of the catalogue run, too, and a
-// share of the others, which the seed draws. With all, Choose returns every case.
+// Choose returns the indexes of the cases to run. Cases with a fault in a function that
+// differs run, and so do cases without a run and cases of the catalogue. Of the other
+// cases that reached such a function, one of each class runs. A class has the same
+// workload, the same effect at the same time, and the same findings on A. A share of all
+// others runs. The seed draws both. With all, or if one containerd has no probes, Choose
+// returns every case.
 func (d Difference) Choose(a journal.Head, results []journal.Result, all bool, share float64, seed uint64) (
 	chosen []int, sampled int) {
 	ran := map[int]journal.Result{}
@@ -67,15 +75,19 @@ func (d Difference) Choose(a journal.Head, results []journal.Result, all bool, s
 		ran[r.I] = r
 	}
 	random := rand.New(rand.NewPCG(seed, seed))
-	for i, s := range a.Plan.Specs {
+	classes := map[string]bool{}
+	for _, i := range random.Perm(len(a.Plan.Specs)) {
+		drawn := random.Float64() < share // for each case, so that a seed draws the same cases
+		s, r := a.Plan.Specs[i], ran[i]
 		if !a.Shard.Has(i) {
 			continue
 		}
-		r, ok := ran[i]
-		reached := slices.ContainsFunc(d.Functions, func(f string) bool { return a.Reached(r, f) })
-		drawn := random.Float64() < share // for each case, so that a seed draws the same cases
+		reaches := func(f string) bool { return a.Reached(r, f) }
+		class := fmt.Sprint(s.Workload, s.Last().Path, triage.Kind(s, r))
 		switch {
-		case all || len(d.Unwoven) > 0 || !ok || reached || len(r.Met) == 0 || s.CaseName() != "":
+		case all || slices.Contains(d.Unwoven, withoutProbes) || len(r.Met) == 0 || s.CaseName() != "" || d.hasFaultOf(s):
+		case !classes[class] && (len(d.Unwoven) > 0 || slices.ContainsFunc(d.Functions, reaches)):
+			classes[class] = true
 		case drawn:
 			sampled++
 		default:
@@ -83,14 +95,20 @@ func (d Difference) Choose(a journal.Head, results []journal.Result, all bool, s
 		}
 		chosen = append(chosen, i)
 	}
+	slices.Sort(chosen)
 	return chosen, sampled
+}
+
+// hasFaultOf reports whether a case has a fault in a function that differs.
+func (d Difference) hasFaultOf(s plan.Spec) bool {
+	return slices.ContainsFunc(s.Faults, func(f plan.Fault) bool { return slices.Contains(d.Functions, f.Place()) })
 }
 
 // String describes the difference in a line.
 func (d Difference) String() string {
 	text := fmt.Sprintf("functions with probes that differ: %d", len(d.Functions))
 	if n := len(d.Unwoven); n > 0 {
-		text += fmt.Sprintf("; without probes: %d (%s), so every case runs", n,
+		text += fmt.Sprintf("; without probes: %d (%s), which any case may reach", n,
 			strings.Join(d.Unwoven[:min(n, 3)], ", "))
 	}
 	return text

@@ -224,28 +224,41 @@ func TestDifference(t *testing.T) {
 
 func TestChoose(t *testing.T) {
 	h := journal.Head{Plan: planOf(slices.Repeat([]string{"runtime.binary.Start:a"}, 1000)...),
-		Functions: []string{"containerd runtime.binary.Start", "shim shim.run"}}
+		Functions: []string{"containerd runtime.binary.Start", "shim shim.run", "shim shim.other"}}
+	h.Plan.Specs[1].Faults[0].Point.Who, h.Plan.Specs[1].Faults[0].Point.What = "shim", "shim.run"
+	h.Plan.Specs[2].Workload = "case any"
+	for i := 10; i < 15; i++ { // one class
+		h.Plan.Specs[i].Workload = "restart"
+	}
 	var results []journal.Result
 	for i := range h.Plan.Specs[1:] { // the last case has no result
 		reached := []string{"containerd runtime.binary.Start"}
-		if i < 10 {
+		if i > 2 && i < 15 {
 			reached = append(reached, "shim shim.run")
 		}
-		results = append(results, journal.Result{I: i, Met: h.Mark(reached)})
+		results = append(results, journal.Result{I: i, Met: h.Mark(reached), Outcome: harness.Held})
+	}
+	results[3].Outcome = harness.Violated // a class of its own
+	results[3].Found = []finding.Finding{{Invariant: finding.Leak}}
+	choose := func(d Difference, all bool, share float64, seed uint64) ([]int, int) {
+		return d.Choose(h, results, all, share, seed)
 	}
 	d := Difference{Functions: []string{"shim shim.run"}}
-	chosen, sampled := d.Choose(h, results, false, 0, 1)
-	if len(chosen) != 11 || sampled != 0 || chosen[10] != 999 {
-		t.Errorf("chose %v, and %d by chance", chosen, sampled)
+	chosen, sampled := choose(d, false, 0, 1)
+	other, _ := choose(d, false, 0, 2)
+	if want := []int{1, 2, 3}; len(chosen) != 6 || !slices.Equal(chosen[:3], want) || chosen[3] > 9 ||
+		chosen[4] < 10 || chosen[4] > 14 || chosen[5] != 999 || sampled != 0 || slices.Equal(chosen, other) {
+		t.Errorf("chose %v, with another seed %v; %d by chance", chosen, other, sampled)
 	}
-	some, sampled := d.Choose(h, results, false, 0.02, 7)
-	again, _ := d.Choose(h, results, false, 0.02, 7)
-	if sampled < 5 || sampled > 50 || len(some) != 11+sampled || !slices.Equal(some, again) {
+	some, sampled := choose(d, false, 0.02, 7)
+	again, _ := choose(d, false, 0.02, 7)
+	if sampled < 5 || sampled > 50 || len(some) != 6+sampled || !slices.Equal(some, again) {
 		t.Errorf("%d by chance of %d", sampled, len(some))
 	}
-	for _, all := range []Difference{d, {Unwoven: []string{"client."}}} {
-		if chosen, _ := all.Choose(h, results, len(all.Unwoven) == 0, 0, 1); len(chosen) != 1000 {
-			t.Errorf("%d of all", len(chosen))
-		}
+	if every, _ := choose(d, true, 0, 1); len(every) != 1000 {
+		t.Errorf("%d of all", len(every))
+	}
+	if classes, _ := choose(Difference{Unwoven: []string{"client."}}, false, 0, 1); len(classes) != 6 {
+		t.Errorf("chose %v if any case may reach it", classes)
 	}
 }

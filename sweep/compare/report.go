@@ -18,8 +18,8 @@ type Report struct {
 	B string `json:"b"`
 	Difference
 	// Planned is the number of cases of the plan. Ran is the number of cases that ran on
-	// both sides. Sampled is the number of cases among them that reach no difference, and
-	// were drawn with Seed. Lost is the number of cases that are invalid on one side only.
+	// both sides. Sampled is the number of cases among them that are of the random share,
+	// which Seed draws. Lost is the number of cases that are invalid on one side only.
 	Planned int    `json:"planned"`
 	Ran     int    `json:"ran"`
 	Sampled int    `json:"sampled"`
@@ -74,8 +74,8 @@ func (r Report) Summary() string {
 func (r Report) Lines() []string {
 	all := []string{
 		r.Difference.String(),
-		fmt.Sprintf("%d of %d planned cases ran on both, %d of them drawn with seed %d", r.Ran, r.Planned, r.Sampled,
-			r.Seed),
+		fmt.Sprintf("%d of %d planned cases ran on both, %d of them of the random share, seed %d", r.Ran, r.Planned,
+			r.Sampled, r.Seed),
 		fmt.Sprintf("what held on both sides in one run of one case may show in up to %.0f %% of its runs", 100*missed),
 	}
 	if r.Lost > 0 {
