@@ -28,8 +28,7 @@ type History struct {
 	CPU time.Duration `json:"cpuNs"`
 	// Stalls are the times in which the harness or the processes of the world stood still.
 	Stalls []Stall `json:"stalls,omitempty"`
-	// Again says why an earlier run of the case was invalid. The case was then run again
-	// alone.
+	// Again says why the run before this one was invalid.
 	Again string `json:"again,omitempty"`
 	// LeftOut lists the settings that the harness leaves out of containerd's configuration
 	// on this machine, with reasons.

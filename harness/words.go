@@ -25,7 +25,7 @@ func (v Verdict) String() string {
 		b.Line("  came:  %s", stageWords[v.History.Reached])
 	}
 	if v.History != nil && v.History.Again != "" {
-		b.Block("  again: ", "run again alone, because the first run was invalid: "+v.History.Again)
+		b.Block("  again: ", "run again, because an earlier run was invalid: "+v.History.Again)
 	}
 	for _, f := range v.Firings {
 		b.Line("  fault: %s: %s", f.Text, f.Proof)

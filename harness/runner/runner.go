@@ -54,7 +54,6 @@ type Runner struct {
 	Sabotage func(context.Context, Scene) error
 
 	judged     func() // called for each judged history, by a test
-	alone      sync.RWMutex
 	mu         sync.Mutex
 	prepared   map[string]*subject
 	references map[tried]*reference
@@ -78,25 +77,24 @@ func (r *Runner) Trace(ctx context.Context, c harness.Case) (harness.Trace, erro
 	return harness.Trace{Hits: passes, Verdict: v}, err
 }
 
-// run runs a case. If the machine stood still too long for its time limits, the case is
-// invalid, and run runs it again alone.
+// maxStalled is the number of runs of a case while the machine stands still too long for
+// its time limits.
+const maxStalled = 3
+
+// run runs a case, and again if it is invalid because the machine stood still.
 func (r *Runner) run(ctx context.Context, c harness.Case, trace bool) harness.Verdict {
-	r.yield(r.alone.RLock)
-	v := r.once(ctx, c, trace, "")
-	r.alone.RUnlock()
-	if !v.HasProblem(harness.ByStall) || v.Outcome != harness.Invalid || ctx.Err() != nil {
-		return v
+	why := ""
+	for runs := 1; ; runs++ {
+		v := r.once(ctx, c, trace, why)
+		stalled := v.HasProblem(harness.ByStall) && v.Outcome == harness.Invalid
+		if !stalled || runs == maxStalled || ctx.Err() != nil {
+			return v
+		}
+		why = v.ProblemsText()
+		if err := discard(v.Evidence); err != nil {
+			why += "; " + err.Error()
+		}
 	}
-	r.yield(r.alone.Lock)
-	defer r.alone.Unlock()
-	if ctx.Err() != nil {
-		return v
-	}
-	why := v.ProblemsText()
-	if err := discard(v.Evidence); err != nil {
-		why += "; " + err.Error()
-	}
-	return r.once(ctx, c, trace, why)
 }
 
 // yield waits. Another case may run meanwhile.

@@ -15,15 +15,12 @@ import (
 )
 
 // A process of the world leaks, and gets almost no processor. The run is invalid, and the
-// case runs again alone.
-func TestAStalledCaseRunsAgainAlone(t *testing.T) {
+// case runs again.
+func TestAStalledCaseRunsAgain(t *testing.T) {
 	runs := 0
 	r := &Runner{Residues: catalogue.Residues(), Evidence: t.TempDir()}
 	r.Sabotage = func(ctx context.Context, s Scene) error {
 		if runs++; runs > 1 {
-			if r.alone.TryRLock() {
-				t.Error("the second run is not alone")
-			}
 			return nil
 		}
 		p, err := s.World.Start(ctx, world.Params{
