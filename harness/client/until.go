@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// The client waits longer after each failed attempt. kubelet and dockerd wait even
+// The client waits twice as long after each failed attempt. kubelet and dockerd wait even
 // longer, but only the retries matter here.
 const (
 	firstRetry = 5 * time.Millisecond
-	lastRetry  = 50 * time.Millisecond
+	lastRetry  = time.Second
 )
 
 // Until retries attempt until it succeeds or ctx ends. If ctx ends, Until returns the

@@ -101,8 +101,8 @@ func (c *Client) TryNames(ctx context.Context) {
 }
 
 // tryContainers checks whether the names of the removed containers are free. It needs a
-// pod for that, so it only runs if a removal failed and was repeated, and if containerd
-// was not restarted since.
+// pod for that. So it only runs if a removal failed and was repeated with success, and if
+// containerd was not restarted since.
 func (c *Client) tryContainers(ctx context.Context) {
 	p := c.another(c.instances...)
 	if err := p.runSandbox(ctx); err != nil {

@@ -24,7 +24,7 @@ type Client struct {
 	steps     script.Script
 	instances []*harness.Instance
 	logs      map[*harness.Instance]*slowLog
-	// removedAgain is set if an attempt to remove everything failed and was repeated.
+	// removedAgain is set if everything was removed, but not with the first attempt.
 	removedAgain bool
 	// late tells known pods and containers from objects that a timed-out call creates late.
 	// All clients of the case share it.
@@ -128,11 +128,12 @@ func (c *Client) Run(ctx context.Context) error {
 	ctx, cancel = context.WithTimeout(ctx, c.Case.Workload.TimeLimit)
 	defer cancel()
 	c.NoteGone(ctx, c.instances)
+	attempts := 0
 	err := client.Until(ctx, func(ctx context.Context) error {
-		err := c.remove(ctx)
-		c.removedAgain = c.removedAgain || err != nil
-		return err
+		attempts++
+		return c.remove(ctx)
 	})
+	c.removedAgain = err == nil && attempts > 1
 	c.closeLogs()
 	c.State(ctx, "deleted")
 	return err
