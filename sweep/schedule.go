@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/finding"
@@ -79,22 +80,29 @@ type job struct {
 	spec plan.Spec
 }
 
-// todo returns the cases without a result, spread over the plan.
+// todo returns the cases without a result, spread over the plan. Cases that waited long
+// on another containerd are in the first half, because they would end last.
 func (s *Schedule) todo() (todo []int) {
-	done := make(map[int]bool, len(s.Done))
+	done, long := map[int]bool{}, map[int]bool{}
 	for _, r := range s.Done {
 		done[r.I] = done[r.I] || r.On == s.On
+		long[r.I] = long[r.I] || time.Duration(r.Millis)*time.Millisecond > waitsLong
 	}
 	order := map[int]uint64{}
 	for i, spec := range s.Head.Plan.Specs {
 		if s.Head.Shard.Has(i) && !done[i] && (s.On == "" || slices.Contains(s.Cases, i)) {
-			order[i] = spec.Order()
+			if order[i] = spec.Order(); long[i] {
+				order[i] /= 2
+			}
 			todo = append(todo, i)
 		}
 	}
 	slices.SortStableFunc(todo, func(a, b int) int { return cmp.Compare(order[a], order[b]) })
 	return todo
 }
+
+// waitsLong is the duration above which a case has waited for a time limit.
+const waitsLong = 20 * time.Second
 
 // one runs a case until its fault has fired, at most Spec.MaxRuns times. It does not
 // repeat a random case, because others follow.
