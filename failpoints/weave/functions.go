@@ -13,6 +13,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/module"
@@ -20,7 +21,8 @@ import (
 
 // Functions has a digest for each function of a module, by "FOLDER.FUNCTION". The digest
 // covers the tokens of its source without comments. "FOLDER.import FILE NAME" is the
-// digest of an import, and "FOLDER." of a package's other declarations.
+// digest of an import. "FOLDER.const NAME" is that of a constant that does not depend on
+// the others of its declaration. "FOLDER." is that of a package's other declarations.
 type Functions map[string]string
 
 // Key returns the key of a statement's function.
@@ -85,6 +87,15 @@ func addFunctions(sums map[string]hash.Hash, folder, name string, src []byte) er
 				if d.Tok == token.IMPORT {
 					continue
 				}
+				if areIndependent(d) {
+					i := slices.IndexFunc(d.Specs, func(s ast.Spec) bool {
+						return fset.Position(s.Pos()).Offset <= file.Offset(pos) && file.Offset(pos) < fset.Position(s.End()).Offset
+					})
+					if i < 0 { // the keyword or a parenthesis
+						continue
+					}
+					key += "const " + d.Specs[i].(*ast.ValueSpec).Names[0].Name
+				}
 			}
 		}
 		if tok == token.SEMICOLON {
@@ -111,4 +122,18 @@ func addFunctions(sums map[string]hash.Hash, folder, name string, src []byte) er
 		fmt.Fprint(sums[key], is.Path.Value)
 	}
 	return nil
+}
+
+// areIndependent reports whether a declaration has constants each of which has a value of
+// its own.
+func areIndependent(d *ast.GenDecl) bool {
+	return d.Tok == token.CONST && !slices.ContainsFunc(d.Specs, func(s ast.Spec) bool {
+		depends := len(s.(*ast.ValueSpec).Values) == 0
+		ast.Inspect(s, func(n ast.Node) bool {
+			id, is := n.(*ast.Ident)
+			depends = depends || is && id.Name == "iota"
+			return true
+		})
+		return depends
+	})
 }

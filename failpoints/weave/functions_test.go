@@ -46,6 +46,8 @@ func TestFunctions(t *testing.T) {
 		"a literal":       {"{ F() }", "{ F(); F() }", []string{"core.T.G"}},
 		"a type":          {"{ a int }", "{ a, b int }", []string{"core."}},
 		"a new function":  {"type T", "func H() {}\n\ntype T", []string{"core.H"}},
+		"a new constant":  {"type T", "const (\n\tK = 1\n\tL = 2\n)\n\ntype T", []string{"core.const K", "core.const L"}},
+		"more of iota":    {"type T", "const (\n\tK = iota\n\tL\n)\n\ntype T", []string{"core."}},
 		"a new import":    {"import", "import \"b/codes\"\n\nimport", []string{"core.import a.go codes"}},
 		"a blank import":  {"import", "import _ \"b/codes\"\n\nimport", []string{"core."}},
 		"another import":  {"a/status", "b/status/v2", []string{"core.import a.go status"}},
