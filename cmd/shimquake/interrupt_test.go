@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -51,6 +52,7 @@ func deaf(t *testing.T) (*exec.Cmd, *bufio.Reader) {
 
 // The first signal comes twice at once, as from timeout(1): to the command and its group.
 func TestASecondSignalEndsIt(t *testing.T) {
+	signal.Notify(make(chan os.Signal, 1), unix.SIGHUP) // else the program ignores it under `nohup`
 	for sig, twin := range map[unix.Signal]unix.Signal{ // two of one kind could arrive as one
 		unix.SIGINT: unix.SIGTERM, unix.SIGTERM: unix.SIGHUP, unix.SIGHUP: unix.SIGINT,
 	} {
