@@ -14,7 +14,7 @@ func answered(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	d := report.Data{Title: "Repro", Made: began, Cases: report.All([]report.Case{{ID: "case-1", Verdict: leaked("x")}}),
-		Answers: []report.Answer{
+		Answers: []report.Part{
 			{Head: "REPRODUCED: bug-7", Rows: []report.Row{{Name: "workaround:", Text: "wait"}}}, {Head: "also tried:"},
 		},
 		Clusters: []report.Cluster{{ID: "bug-7", State: report.Known, Title: "a shim is left", Cases: []string{"case-1"}}}}

@@ -4,11 +4,14 @@
 package report
 
 import (
+	"fmt"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/quote"
 )
 
 // Data is the content of a report.
@@ -22,7 +25,7 @@ type Data struct {
 	Evidence string
 	// Answers has the results of a command that answers a question, the most important
 	// first.
-	Answers []Answer
+	Answers []Part
 	// Says are sentences about the whole run, such as the number of cases that did not run.
 	Says []string
 	// Lacks is why the run is incomplete, such as planned cases that did not run, or "".
@@ -40,16 +43,40 @@ type Data struct {
 	Without map[string]harness.Verdict
 }
 
-// Answer is a headline with details.
-type Answer struct {
+// Part is a headline with details.
+type Part struct {
 	Head string `json:"head"`
 	Rows []Row  `json:"rows,omitempty"`
+	// Text is a case in YAML, which only a terminal shows.
+	Text string `json:"-"`
 }
 
-// Row is a line in Answer.Rows, with a name.
+// Row is a line in Part.Rows, with a name.
 type Row struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
+}
+
+// Add adds a row.
+func (p *Part) Add(name, text string) { p.Rows = append(p.Rows, Row{name, text}) }
+
+// String returns the part for a terminal.
+func (p Part) String() string {
+	var b quote.Text
+	b.Line("%s", p.Head)
+	for _, r := range p.Rows {
+		if r.Name == "" {
+			b.Line("  %s", r.Text)
+			continue
+		}
+		b.Block(fmt.Sprintf("  %-11s ", r.Name), r.Text)
+	}
+	if p.Text != "" {
+		b.Line("")
+		b.Block("", strings.TrimSpace(p.Text))
+		b.Line("")
+	}
+	return b.String()
 }
 
 // Grid is a table of expected and actual results, with one row for each bug. Compares is

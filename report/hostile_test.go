@@ -91,7 +91,7 @@ func summaryOf(t *testing.T, text string) string {
 	dir := t.TempDir()
 	v := harness.Verdict{Name: text, Outcome: harness.Invalid, Problems: []harness.Problem{{Text: text}}}
 	d := report.Data{Title: text, Made: time.Unix(0, 0), Lacks: text, Says: []string{text},
-		Answers: []report.Answer{{Head: text, Rows: []report.Row{{Name: text, Text: text}}}},
+		Answers: []report.Part{{Head: text, Rows: []report.Row{{Name: text, Text: text}}}},
 		Cases:   report.All([]report.Case{{ID: "case-1", Verdict: v}})}
 	var all []byte
 	for _, clusters := range [][]report.Cluster{nil, {{ID: text, Title: text, State: report.New}, {ID: text, Title: text,

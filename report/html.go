@@ -247,7 +247,7 @@ type head struct {
 	Title    string                  `json:"title"`
 	Command  string                  `json:"command"`
 	Made     string                  `json:"made"`
-	Answers  []Answer                `json:"answers,omitempty"`
+	Answers  []Part                  `json:"answers,omitempty"`
 	Says     []string                `json:"says"`
 	Lacks    string                  `json:"lacks,omitempty"`
 	Grid     *Grid                   `json:"grid,omitempty"`

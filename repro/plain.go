@@ -11,6 +11,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/quote"
+	"github.com/shimquake/shimquake/report"
 	"github.com/shimquake/shimquake/repro/rank"
 	"github.com/shimquake/shimquake/repro/read"
 	"github.com/shimquake/shimquake/sweep/engine"
@@ -118,10 +119,10 @@ func (a Answer) plainLike() *Plain {
 }
 
 // plainPart returns the findings of the runs without a fault.
-func (a Answer) plainPart() Part {
+func (a Answer) plainPart() report.Part {
 	like := a.plainLike()
 	if like == nil {
-		p := Part{Head: fmt.Sprintf("without a fault, %s leaves none of the reported objects:", a.Release)}
+		p := report.Part{Head: fmt.Sprintf("without a fault, %s leaves none of the reported objects:", a.Release)}
 		for _, x := range a.Plain {
 			text := x.Case
 			switch {
@@ -130,20 +131,21 @@ func (a Answer) plainPart() Part {
 			case x.Why != "":
 				text += "; " + quote.Cut(x.Why, 200)
 			}
-			p.row(string(x.Outcome), text)
+			p.Add(string(x.Outcome), text)
 		}
 		return p
 	}
-	p := Part{Head: fmt.Sprintf("SHOWN WITHOUT A FAULT on %s: %s leaves the reported objects", a.Release, like.Case)}
+	p := report.Part{Head: fmt.Sprintf("SHOWN WITHOUT A FAULT on %s: %s leaves the reported objects", a.Release,
+		like.Case)}
 	for _, l := range firstOf(like.Left) {
-		p.row("it left:", l)
+		p.Add("it left:", l)
 	}
 	if len(like.Known) > 0 {
-		p.row("known:", strings.Join(like.Known, ", ")+" (shimquake show "+like.Known[0]+")")
+		p.Add("known:", strings.Join(like.Known, ", ")+" (shimquake show "+like.Known[0]+")")
 	}
 	if quoted := Quoted(*a.Report); len(quoted) > 0 {
-		p.row("log:", fmt.Sprintf("%d of the %s", len(like.Logged), quote.Count(len(quoted), "quoted message")))
+		p.Add("log:", fmt.Sprintf("%d of the %s", len(like.Logged), quote.Count(len(quoted), "quoted message")))
 	}
-	p.row("see it:", fmt.Sprintf("sudo shimquake run --containerd %s %s", a.Release, like.Case))
+	p.Add("see it:", fmt.Sprintf("sudo shimquake run --containerd %s %s", a.Release, like.Case))
 	return p
 }

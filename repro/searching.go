@@ -9,6 +9,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/quote"
+	"github.com/shimquake/shimquake/report"
 	"github.com/shimquake/shimquake/repro/read"
 	"github.com/shimquake/shimquake/repro/search"
 )
@@ -61,10 +62,10 @@ func asSearch(r *runner.Runner) (back func()) {
 }
 
 // searchParts returns the found case, and a summary of the search.
-func searchParts(a Answer) (all []Part) {
+func searchParts(a Answer) (all []report.Part) {
 	s := a.Search
 	if s.Why != "" {
-		return []Part{{Head: "NOT SEARCHED: " + s.Why}}
+		return []report.Part{{Head: "NOT SEARCHED: " + s.Why}}
 	}
 	targets := make([]string, len(s.Targets))
 	for i, t := range s.Targets {
@@ -74,49 +75,49 @@ func searchParts(a Answer) (all []Part) {
 	case s.Found != nil:
 		all = append(all, foundPart(a, s.Found))
 	case a.Best < 0:
-		all = append(all, Part{Head: fmt.Sprintf("NOT FOUND: no case of %s showed the reported symptoms", a.Release)})
+		all = append(all, report.Part{Head: fmt.Sprintf("NOT FOUND: no case of %s showed the reported symptoms", a.Release)})
 	}
-	p := Part{Head: fmt.Sprintf("searched: %d of %d cases of %s (the fault fired in %d)", s.Ran, s.Planned,
+	p := report.Part{Head: fmt.Sprintf("searched: %d of %d cases of %s (the fault fired in %d)", s.Ran, s.Planned,
 		a.Release, s.Fired)}
-	p.row("for:", strings.Join(targets, "; "))
+	p.Add("for:", strings.Join(targets, "; "))
 	if a.Best >= 0 && s.Found == nil {
-		p.row("why:", a.Trials[a.Best].Bug+" logs none of the quoted messages; no other case showed the symptoms")
+		p.Add("why:", a.Trials[a.Best].Bug+" logs none of the quoted messages; no other case showed the symptoms")
 	}
 	if s.Near > 0 && s.Found == nil {
-		p.row("near:", fmt.Sprintf("%s showed a part of the symptoms", quote.Count(s.Near, "case")))
+		p.Add("near:", fmt.Sprintf("%s showed a part of the symptoms", quote.Count(s.Near, "case")))
 	}
 	for _, l := range s.Functions {
-		p.row("at:", fmt.Sprintf("%-60s %s", l.Place, quote.Count(l.Cases, "case")))
+		p.Add("at:", fmt.Sprintf("%-60s %s", l.Place, quote.Count(l.Cases, "case")))
 	}
 	if len(s.Logging) > 0 {
-		p.row("first:", "where the report's messages are logged: "+quote.Cut(strings.Join(s.Logging, ", "), 300))
+		p.Add("first:", "where the report's messages are logged: "+quote.Cut(strings.Join(s.Logging, ", "), 300))
 	}
 	if s.Found == nil && s.Ran < s.Planned {
-		p.row("not:", "the other cases did not run: search longer with --for 30m")
+		p.Add("not:", "the other cases did not run: search longer with --for 30m")
 	}
 	return append(all, p)
 }
 
-func foundPart(a Answer, f *search.Found) Part {
-	p := Part{Head: "FOUND: a case that is not in the catalogue", Text: f.Case}
+func foundPart(a Answer, f *search.Found) report.Part {
+	p := report.Part{Head: "FOUND: a case that is not in the catalogue", Text: f.Case}
 	if f.Known != "" {
 		p.Head = fmt.Sprintf("FOUND: a case of the known bug %s; see shimquake show %s", f.Known, f.Known)
 	}
-	p.row("fault:", f.Spec.String())
+	p.Add("fault:", f.Spec.String())
 	for _, l := range firstOf(texts(f.Findings)) {
-		p.row("it left:", l)
+		p.Add("it left:", l)
 	}
 	if f.Extra > 0 {
-		p.row("also left:", quote.Count(f.Extra, "object")+" that the report does not mention")
+		p.Add("also left:", quote.Count(f.Extra, "object")+" that the report does not mention")
 	}
 	if quoted := Quoted(*a.Report); len(quoted) > 0 {
-		p.row("log:", fmt.Sprintf("the case logged %d of the %d quoted warnings and errors", f.Logged,
+		p.Add("log:", fmt.Sprintf("the case logged %d of the %d quoted warnings and errors", f.Logged,
 			len(quoted)))
 	}
 	if s := f.Shown; s != nil {
-		p.row("again:", fmt.Sprintf("%d of %d replays", s.Same, s.Replays))
-		p.row("see it:", fmt.Sprintf("sudo shimquake run --containerd %s %s", a.Release, s.File))
-		p.row("kept:", cmp.Or(s.Evidence, "none"))
+		p.Add("again:", fmt.Sprintf("%d of %d replays", s.Same, s.Replays))
+		p.Add("see it:", fmt.Sprintf("sudo shimquake run --containerd %s %s", a.Release, s.File))
+		p.Add("kept:", cmp.Or(s.Evidence, "none"))
 	}
 	return p
 }

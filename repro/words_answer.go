@@ -9,56 +9,27 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/quote"
+	"github.com/shimquake/shimquake/report"
 	"github.com/shimquake/shimquake/repro/rank"
 	"github.com/shimquake/shimquake/repro/read"
 )
 
-// Part is a part of the result: a headline and its details.
-type Part struct {
-	Head string
-	Rows []Row
-	// Text is a case in YAML.
-	Text string
-}
-
-// Row is a named line of a part.
-type Row struct{ Name, Text string }
-
-func (p *Part) row(name, text string) { p.Rows = append(p.Rows, Row{name, text}) }
-
-func (p *Part) bug(b catalogue.Bug) {
-	p.row("it is:", b.Title)
-	p.row("trigger:", strings.TrimSpace(b.Trigger))
+// addBug adds the title and the trigger of a bug.
+func addBug(p *report.Part, b catalogue.Bug) {
+	p.Add("it is:", b.Title)
+	p.Add("trigger:", strings.TrimSpace(b.Trigger))
 }
 
 // releases adds the releases with and without a bug, and the workaround.
-func (a Answer) releases(p *Part, b catalogue.Bug) {
-	p.row("fixed in:", a.fixText(b))
-	p.row("bad up to:", b.Releases.String())
-	p.row("workaround:", cmp.Or(strings.TrimSpace(b.Until), "none is known"))
-}
-
-func (p Part) String() string {
-	var b quote.Text
-	b.Line("%s", p.Head)
-	for _, r := range p.Rows {
-		if r.Name == "" {
-			b.Line("  %s", r.Text)
-			continue
-		}
-		b.Block(fmt.Sprintf("  %-11s ", r.Name), r.Text)
-	}
-	if p.Text != "" {
-		b.Line("")
-		b.Block("", strings.TrimSpace(p.Text))
-		b.Line("")
-	}
-	return b.String()
+func (a Answer) releases(p *report.Part, b catalogue.Bug) {
+	p.Add("fixed in:", a.fixText(b))
+	p.Add("bad up to:", b.Releases.String())
+	p.Add("workaround:", cmp.Or(strings.TrimSpace(b.Until), "none is known"))
 }
 
 // Parts returns the parts of the result, the most important first: the reproduced or
 // found case, its fix, and the next steps.
-func (a Answer) Parts() (all []Part) {
+func (a Answer) Parts() (all []report.Part) {
 	if a.Best >= 0 {
 		all = append(all, a.reproduced(a.Trials[a.Best]))
 	}
@@ -77,7 +48,7 @@ func (a Answer) Parts() (all []Part) {
 		all = append(all, a.plainPart())
 	}
 	if a.Best < 0 && len(a.Trials) > 0 && !a.found() && len(a.Unable) == 0 && a.plainLike() == nil {
-		all = append(all, Part{Head: fmt.Sprintf("NOT REPRODUCED on %s: no bug that fits", a.Release)})
+		all = append(all, report.Part{Head: fmt.Sprintf("NOT REPRODUCED on %s: no bug that fits", a.Release)})
 	}
 	if p := a.tried(); len(p.Rows) > 0 {
 		all = append(all, p)
@@ -95,7 +66,7 @@ func (a Answer) Parts() (all []Part) {
 func (a Answer) String() string {
 	var b strings.Builder
 	parts := a.Parts()
-	if i := slices.IndexFunc(parts, func(p Part) bool { return p.Head == triedHead }); i > 0 {
+	if i := slices.IndexFunc(parts, func(p report.Part) bool { return p.Head == triedHead }); i > 0 {
 		parts = slices.Concat(parts[i:i+1], parts[:i], parts[i+1:])
 	}
 	for _, p := range parts {
@@ -111,11 +82,11 @@ func (a Answer) String() string {
 const triedHead = "also tried:"
 
 // tried returns the bugs that were run, without the best trial.
-func (a Answer) tried() Part {
-	p := Part{Head: triedHead}
+func (a Answer) tried() report.Part {
+	p := report.Part{Head: triedHead}
 	for i, t := range a.Trials {
 		if i != a.Best {
-			p.row(t.outcome(), t.String())
+			p.Add(t.outcome(), t.String())
 		}
 	}
 	return p
@@ -163,35 +134,35 @@ func inRuns(n, of int) string {
 	return fmt.Sprintf("in %d of %d runs", n, of)
 }
 
-func (a Answer) reproduced(t Trial) Part {
+func (a Answer) reproduced(t Trial) report.Part {
 	bug := a.bugs[t.Bug]
 	what := "REPRODUCED"
 	if len(t.Missing()) > 0 {
 		what = "SAME LEAK, BUT NOT THE QUOTED LOG"
 	}
-	p := Part{Head: fmt.Sprintf("%s: %s on containerd %s, %s", what, t.Bug, t.Release, inRuns(t.Like, t.Runs))}
-	p.bug(bug)
+	p := report.Part{Head: fmt.Sprintf("%s: %s on containerd %s, %s", what, t.Bug, t.Release, inRuns(t.Like, t.Runs))}
+	addBug(&p, bug)
 	for _, left := range firstOf(t.Left) {
-		p.row("it left:", left)
+		p.Add("it left:", left)
 	}
 	if len(t.Quoted) > 0 {
-		p.row("log:", fmt.Sprintf("the runs logged %d of the %d quoted warnings and errors",
+		p.Add("log:", fmt.Sprintf("the runs logged %d of the %d quoted warnings and errors",
 			len(t.Logged), len(t.Quoted)))
 	}
 	if missing := t.Missing(); len(missing) > 0 {
-		p.row("not logged:", linesText(missing)+" of the report")
+		p.Add("not logged:", linesText(missing)+" of the report")
 	}
 	if same := a.alike(); len(same) > 0 {
-		p.row("or else:", strings.Join(same, ", ")+": same remains, and the report does not tell them apart")
+		p.Add("or else:", strings.Join(same, ", ")+": same remains, and the report does not tell them apart")
 	}
 	if as := a.untried(); len(as) > 0 {
-		p.row("or else:", strings.Join(as, ", ")+": known remains fit as well; not run")
+		p.Add("or else:", strings.Join(as, ", ")+": known remains fit as well; not run")
 	}
 	a.releases(&p, bug)
-	p.row("see it:", fmt.Sprintf("sudo shimquake run --containerd %s %s", t.Release, t.Case))
-	p.row("read:", "shimquake show "+bug.ID+threads(bug))
+	p.Add("see it:", fmt.Sprintf("sudo shimquake run --containerd %s %s", t.Release, t.Case))
+	p.Add("read:", "shimquake show "+bug.ID+threads(bug))
 	if t.Evidence != "" {
-		p.row("kept:", t.Evidence)
+		p.Add("kept:", t.Evidence)
 	}
 	return p
 }
@@ -203,13 +174,13 @@ func firstOf(all []string) []string {
 }
 
 // unable returns the part for a bug without a case.
-func (a Answer) unable(id string) Part {
+func (a Answer) unable(id string) report.Part {
 	bug := a.bugs[id]
-	p := Part{Head: fmt.Sprintf("NOT RUN: %s fits, but there is no case to run", id)}
-	p.bug(bug)
-	p.row("no case:", strings.TrimSpace(bug.Tried))
+	p := report.Part{Head: fmt.Sprintf("NOT RUN: %s fits, but there is no case to run", id)}
+	addBug(&p, bug)
+	p.Add("no case:", strings.TrimSpace(bug.Tried))
 	a.releases(&p, bug)
-	p.row("read:", "shimquake show "+bug.ID+threads(bug))
+	p.Add("read:", "shimquake show "+bug.ID+threads(bug))
 	return p
 }
 
@@ -280,7 +251,7 @@ func (a Answer) Help() string {
 }
 
 // help names the missing evidence.
-func (a Answer) help() (p Part) {
+func (a Answer) help() (p report.Part) {
 	if a.Report == nil {
 		return p
 	}
@@ -306,7 +277,7 @@ func (a Answer) help() (p Part) {
 	}
 	p.Head = "to get further, add the output of these commands to the report:"
 	for _, command := range ask {
-		p.row("", command)
+		p.Add("", command)
 	}
 	return p
 }

@@ -70,14 +70,7 @@ func (r *reproReport) write(ctx context.Context, e *engine.Engine, word string, 
 		return err
 	}
 	d := report.Data{Title: "Repro of " + filepath.Base(word), Command: typedCommand(), Made: time.Now(),
-		Without: without}
-	for _, p := range a.Parts() {
-		out := report.Answer{Head: p.Head}
-		for _, row := range p.Rows {
-			out.Rows = append(out.Rows, report.Row(row))
-		}
-		d.Answers = append(d.Answers, out)
-	}
+		Without: without, Answers: a.Parts()}
 	cases, err := r.read()
 	if err != nil {
 		return err
