@@ -93,18 +93,22 @@ func remove(in *os.File, name string) (isFull bool, err error) {
 
 // openFolder opens a folder that is on the same mount.
 func openFolder(in *os.File, name string) (*os.File, error) {
-	how := unix.OpenHow{
+	fd, err := Openat2(int(in.Fd()), name, unix.OpenHow{
 		Flags:   unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_XDEV | unix.RESOLVE_NO_SYMLINKS,
+	})
+	if err != nil {
+		return nil, err
 	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// Openat2 calls openat2(2) until no signal and no rename disturbs it.
+func Openat2(dir int, name string, how unix.OpenHow) (fd int, err error) {
 	for {
-		fd, err := unix.Openat2(int(in.Fd()), name, &how)
-		if errors.Is(err, unix.EINTR) || errors.Is(err, unix.EAGAIN) { // EAGAIN: a rename raced with the lookup
-			continue
+		fd, err = unix.Openat2(dir, name, &how)
+		if !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.EAGAIN) { // EAGAIN: a rename raced with the lookup
+			return fd, err
 		}
-		if err != nil {
-			return nil, err
-		}
-		return os.NewFile(uintptr(fd), name), nil
 	}
 }

@@ -1,7 +1,6 @@
 package scan
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -9,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/foreign"
 )
 
 // Owner is the user whose files a Tree opens.
@@ -121,7 +122,9 @@ func (w *walk) step() error {
 		w.pop(1)
 		return nil
 	}
-	fd, err := openPart(w.fds[len(w.fds)-1], part)
+	fd, err := foreign.Openat2(w.fds[len(w.fds)-1], part, unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS,
+	})
 	w.names = append(w.names, part)
 	if err != nil {
 		return &fs.PathError{Op: "open", Path: w.path(), Err: err}
@@ -146,16 +149,6 @@ func (w *walk) step() error {
 	w.pop(up)
 	w.todo = append(parts(string(target[:n])), w.todo...)
 	return nil
-}
-
-func openPart(dir int, part string) (int, error) {
-	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS}
-	for {
-		fd, err := unix.Openat2(dir, part, &how)
-		if !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.EAGAIN) { // EAGAIN: a rename raced with the lookup
-			return fd, err
-		}
-	}
 }
 
 // path returns the file that the walk has reached.

@@ -50,16 +50,11 @@ func (t *Tree) Open(name string, flags uint64) (*os.File, error) {
 		return t.openOwned(name, flags)
 	}
 	how := unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
-	for {
-		fd, err := unix.Openat2(t.fd, name, &how)
-		if errors.Is(err, unix.EINTR) || errors.Is(err, unix.EAGAIN) { // EAGAIN: a rename raced with the lookup
-			continue
-		}
-		if err != nil {
-			return nil, &fs.PathError{Op: "openat2", Path: name, Err: err}
-		}
-		return os.NewFile(uintptr(fd), name), nil
+	fd, err := foreign.Openat2(t.fd, name, how)
+	if err != nil {
+		return nil, &fs.PathError{Op: "openat2", Path: name, Err: err}
 	}
+	return os.NewFile(uintptr(fd), name), nil
 }
 
 // List reads a directory. A missing directory is an empty one. A directory of more than
