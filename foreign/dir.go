@@ -31,11 +31,7 @@ type Dir struct {
 // OpenDir opens a folder. Links in its own path are followed: the path is trusted, the
 // entries of the folder are not.
 func OpenDir(path string) (*Dir, error) {
-	f, err := os.OpenFile(path, unix.O_PATH|unix.O_DIRECTORY, 0) // os.OpenRoot would wait for a FIFO
-	if err != nil {
-		return nil, err
-	}
-	h, err := handleOf(f, path)
+	h, err := handleAt(path, unix.O_DIRECTORY) // os.OpenRoot would wait for a FIFO
 	if err != nil {
 		return nil, err
 	}

@@ -27,6 +27,15 @@ func (d *Dir) handle(name string) (*handle, error) {
 	return handleOf(f, d.Path(name))
 }
 
+// handleAt returns a handle of the entry to which a trusted path leads.
+func handleAt(path string, flag int) (*handle, error) {
+	f, err := os.OpenFile(path, unix.O_PATH|flag, 0)
+	if err != nil {
+		return nil, err
+	}
+	return handleOf(f, path)
+}
+
 // handleOf returns the handle of a file that was opened with O_PATH.
 func handleOf(f *os.File, path string) (*handle, error) {
 	info, err := f.Stat()

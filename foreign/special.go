@@ -21,11 +21,7 @@ func (d *Dir) MakeFIFO(name string, perm fs.FileMode) error {
 
 // OpenLinkedFIFO opens the FIFO to which a link of /proc/PID/fd leads, for reading.
 func OpenLinkedFIFO(link string) (*os.File, error) {
-	f, err := os.OpenFile(link, unix.O_PATH, 0)
-	if err != nil {
-		return nil, err
-	}
-	h, err := handleOf(f, link)
+	h, err := handleAt(link, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -5,8 +5,6 @@ import (
 	"io"
 	"os"
 	"strings"
-
-	"golang.org/x/sys/unix"
 )
 
 // OpenTyped opens a file that the operator named, for reading. Links are followed,
@@ -21,11 +19,7 @@ func OpenTyped(path string, most int64) (io.ReadCloser, error) {
 			return os.Open(path)
 		}
 	}
-	f, err := os.OpenFile(path, unix.O_PATH, 0)
-	if err != nil {
-		return nil, err
-	}
-	h, err := handleOf(f, path)
+	h, err := handleAt(path, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -15,10 +15,14 @@ import (
 
 // Write writes a file in place of whatever has its name: see [Dir.Replace].
 func (d *Dir) Write(name string, data []byte, perm fs.FileMode) error {
-	return d.Replace(name, perm, func(to io.Writer) error {
+	return d.Replace(name, perm, writing(data))
+}
+
+func writing(data []byte) func(io.Writer) error {
+	return func(to io.Writer) error {
 		_, err := to.Write(data)
 		return err
-	})
+	}
 }
 
 // Replace writes a new file, and renames it to its name when it is whole: a reader finds
@@ -31,11 +35,7 @@ func (d *Dir) Replace(name string, perm fs.FileMode, write func(io.Writer) error
 // WriteState is Write of a file that must survive a power cut. The content is on the disk
 // before the file gets its name, and the name is on it before WriteState returns.
 func (d *Dir) WriteState(name string, data []byte, perm fs.FileMode) error {
-	err := d.replace(name, perm, func(to io.Writer) error {
-		_, err := to.Write(data)
-		return err
-	}, (*os.File).Sync)
-	if err != nil {
+	if err := d.replace(name, perm, writing(data), (*os.File).Sync); err != nil {
 		return err
 	}
 	dir, err := d.root.OpenFile(filepath.Dir(name), unix.O_RDONLY|unix.O_DIRECTORY, 0)
