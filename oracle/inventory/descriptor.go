@@ -1,9 +1,8 @@
 package inventory
 
 import (
-	"bufio"
+	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,7 +69,9 @@ func descriptors(dir string) ([]link, error) {
 		l := link{target: string(buf[:n])}
 		switch {
 		case l.target == inotifyLink:
-			l.watches, err = watches(filepath.Join(dir, "fdinfo", name))
+			var info []byte
+			info, err = os.ReadFile(filepath.Join(dir, "fdinfo", name))
+			l.watches = bytes.Count(info, []byte("\ninotify ")) // a line for each watch (proc_pid_fdinfo(5))
 		case strings.HasPrefix(l.target, "socket:"):
 			l.protocol, err = protocol(filepath.Join(dir, "fd", name))
 		}
@@ -85,15 +86,6 @@ func descriptors(dir string) ([]link, error) {
 	return out, nil
 }
 
-func watches(file string) (int, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close() //nolint:errcheck // read-only
-	return parseWatches(f)
-}
-
 // protocol returns the name of a socket's protocol, an attribute of its descriptor's link
 // (sockfs_xattr_get in net/socket.c). MPTCP, with which Go listens if the kernel has it,
 // counts as TCP.
@@ -104,20 +96,6 @@ func protocol(file string) (string, error) {
 		return "", &os.PathError{Op: "getxattr system.sockprotoname", Path: file, Err: err}
 	}
 	return strings.TrimSuffix(strings.TrimPrefix(unix.ByteSliceToString(buf[:n]), "MP"), "v6"), nil
-}
-
-// parseWatches counts the watches in the fdinfo of an inotify instance, which has a line
-// for each (proc_pid_fdinfo(5)):
-//
-//	inotify wd:2 ino:7ef82a sdev:800001 mask:800afff ignored_mask:0 ...
-func parseWatches(r io.Reader) (int, error) {
-	n, lines := 0, bufio.NewScanner(r)
-	for lines.Scan() {
-		if strings.HasPrefix(lines.Text(), "inotify ") {
-			n++
-		}
-	}
-	return n, lines.Err()
 }
 
 // descriptor returns the target of a descriptor's link (proc_pid_fd(5)). It is a path, or

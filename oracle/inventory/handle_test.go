@@ -4,7 +4,6 @@ import (
 	"net"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -38,25 +37,6 @@ func TestDescriptor(t *testing.T) {
 			t.Errorf("%q: %+v, want %+v", target, got, want)
 		}
 	}
-}
-
-func TestParseWatches(t *testing.T) {
-	const text = "pos:\t0\nflags:\t00\nmnt_id:\t15\nino:\t62\n" +
-		"inotify wd:2 ino:7ef82a sdev:800001 mask:800afff ignored_mask:0 fhandle-bytes:8 fhandle-type:1 f_handle:2af87e\n" +
-		"inotify wd:1 ino:192627 sdev:800001 mask:800afff ignored_mask:0\n"
-	if n, err := parseWatches(strings.NewReader(text)); n != 2 || err != nil {
-		t.Errorf("%d watches, %v", n, err)
-	}
-}
-
-func FuzzParseWatches(f *testing.F) {
-	f.Add("pos:\t0\ninotify wd:1 ino:1\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		n, err := parseWatches(strings.NewReader(text))
-		if lines := strings.Count(text, "\n") + 1; err == nil && n > lines {
-			t.Errorf("%d watches in %d lines", n, lines)
-		}
-	})
 }
 
 // This process opens one descriptor of each kind, and the count rises by one.
