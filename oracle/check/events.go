@@ -2,6 +2,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -311,7 +312,7 @@ func (c *containerEvents) missing(gaps []event.Gap) []finding.Finding {
 	}{
 		{event.TopicCreate, l.Begun, l.Created}, {event.TopicStart, l.Begun, l.Started},
 		{event.TopicExit, l.ExitedFrom, l.Exited},
-		{event.TopicDelete, first(l.ExitedFrom, l.Begun), l.Deleted},
+		{event.TopicDelete, cmp.Or(l.ExitedFrom, l.Begun), l.Deleted},
 	} {
 		is := fact.Missing
 		if !l.SentBy[must.topic].IsZero() { // an earlier gap does not excuse an event that the shim must have sent again
@@ -329,21 +330,8 @@ func (c *containerEvents) missing(gaps []event.Gap) []finding.Finding {
 	return out
 }
 
-// first returns the first time that is not zero.
-func first(a, b time.Time) time.Time {
-	if a.IsZero() {
-		return b
-	}
-	return a
-}
-
 func (c *containerEvents) has(topic string) bool {
-	for _, e := range c.events {
-		if e.Topic == topic && e.Exec == "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.events, func(e event.Task) bool { return e.Topic == topic && e.Exec == "" })
 }
 
 func overlaps(gaps []event.Gap, from, to time.Time) bool {

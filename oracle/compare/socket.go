@@ -33,13 +33,9 @@ func (d diff) sockets() []finding.Finding {
 }
 
 func (d diff) socketHolder(s inventory.Socket) (inventory.Process, bool) {
-	i := slices.IndexFunc(d.after.Processes, func(p inventory.Process) bool {
-		return slices.Contains(p.SocketInodes, s.Inode)
+	return inventory.First(d.after.Processes, func(p inventory.Process) bool {
+		return s.Inode != 0 && slices.Contains(p.SocketInodes, s.Inode)
 	})
-	if i < 0 || s.Inode == 0 {
-		return inventory.Process{}, false
-	}
-	return d.after.Processes[i], true
 }
 
 func (d diff) socketBundle(s inventory.Socket) (inventory.Bundle, bool) {
