@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,12 +48,7 @@ func (b *builder) processes() {
 	for _, p := range b.left() {
 		b.shimOf(p.PID, p.ID, b.h.Done)
 	}
-	pids := make([]int, 0, len(b.shims))
-	for pid := range b.shims {
-		pids = append(pids, pid)
-	}
-	slices.Sort(pids)
-	for _, pid := range pids {
+	for _, pid := range slices.Sorted(maps.Keys(b.shims)) {
 		b.life(pid, b.shims[pid])
 	}
 }
@@ -109,13 +106,7 @@ func (b *builder) containers() {
 		}
 		lane := b.lane(Container, name)
 		p := in.Payload
-		to := p.ExitedAt
-		if to.IsZero() {
-			to = in.Waited
-		}
-		if to.IsZero() {
-			to = b.h.Done
-		}
+		to := cmp.Or(p.ExitedAt, in.Waited, b.h.Done)
 		bar := Item{Text: in.Name + " runs", Mark: Runs, More: "by the payload's own record"}
 		if bar.Took = to.Sub(p.StartedAt); bar.Took > 0 {
 			b.add(lane, p.StartedAt, bar)
@@ -180,13 +171,11 @@ func (b *builder) findings() {
 		if b.h.After != nil && f.Invariant == finding.Leak {
 			at = b.h.After.At
 		}
-		if at.IsZero() {
-			at = b.end
-		}
 		mark := Wrong
 		if f.Invariant == finding.Leak {
 			mark = Left
 		}
+		at = cmp.Or(at, b.zero.Add(b.h.Took)) // the client was not done
 		b.add(b.lane(Found, "findings"), at, Item{Text: wording.Subject(f), Mark: mark, More: wording.Of(f)})
 	}
 }

@@ -132,7 +132,6 @@ type builder struct {
 	items []Item
 	names map[string]string // short names for long ids
 	shims map[int]*life
-	end   time.Time // of the run's last inventory
 
 	sandboxes int // the number of sandboxes in names
 }
@@ -153,7 +152,6 @@ func newBuilder(v harness.Verdict) *builder {
 			}
 		}
 	}
-	b.end = b.zero.Add(b.h.Took)
 	return b
 }
 
