@@ -203,9 +203,7 @@ func oneOf[T ~string](what string, is T, known []T) error {
 	for i, k := range known {
 		names[i] = string(k)
 	}
-	return &spelling.UnknownError{
-		What: what, Name: string(is), Nearest: spelling.Nearest(string(is), names), Known: names,
-	}
+	return spelling.Unknown(what, string(is), names)
 }
 
 // Name returns the upstream issue of this bug, "containerd#8981", or its id without one.

@@ -48,12 +48,7 @@ func listCommand() *cobra.Command {
 					return err
 				}
 			default:
-				return &spelling.UnknownError{
-					What:    "list",
-					Name:    args[0],
-					Nearest: spelling.Nearest(args[0], what),
-					Known:   what,
-				}
+				return spelling.Unknown("list", args[0], what)
 			}
 			return w.Flush()
 		},

@@ -150,10 +150,5 @@ func unknownCommand(c *cobra.Command, words []string) error {
 	for _, sub := range c.Commands() {
 		known = append(known, sub.Name())
 	}
-	return &spelling.UnknownError{
-		What:    "command",
-		Name:    words[0],
-		Nearest: spelling.Nearest(words[0], known),
-		Known:   known,
-	}
+	return spelling.Unknown("command", words[0], known)
 }
