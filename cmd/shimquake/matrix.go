@@ -155,7 +155,8 @@ func (f *matrixFlags) bugs(words []string) (bugs []catalogue.Bug, err error) {
 
 // write writes the report's files.
 func (f *matrixFlags) write(ctx context.Context, e *engine.Engine, t matrix.Table) error {
-	without, err := runWithout(ctx, e, violatedCells(t), f.out)
+	_, violated := cellsSeen(t, matrix.Shown, matrix.Other)
+	without, err := runWithout(ctx, e, violated, f.out)
 	if err != nil {
 		return err
 	}

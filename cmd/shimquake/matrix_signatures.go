@@ -34,18 +34,7 @@ func (f *matrixFlags) record(ctx context.Context, t matrix.Table, e *engine.Engi
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %w", f.signatures, err)
 	}
-	cells := map[string][]matrix.Cell{} // By the name of the run without the fault.
-	cases := map[string]harness.Case{}
-	for _, b := range t.Bugs {
-		for _, release := range t.Releases {
-			cell := t.Cells[matrix.Key{Bug: b.ID, Release: release}]
-			c, ok := caseOfCell(b, cell)
-			if ok && cell.Seen == matrix.Shown {
-				name := report.WithoutName(c)
-				cells[name], cases[name] = append(cells[name], cell), c
-			}
-		}
-	}
+	cells, cases := cellsSeen(t, matrix.Shown)
 	w := progress.Begin(ctx, "runs without the faults, for the signatures", len(cells), "cases")
 	defer w.End()
 	names := slices.Sorted(maps.Keys(cells))
@@ -82,13 +71,22 @@ func (f *matrixFlags) record(ctx context.Context, t matrix.Table, e *engine.Engi
 	return foreign.WriteFile(f.signatures, written.Bytes(), 0o644)
 }
 
-// caseOfCell returns the bug's case that ran in a cell, on the cell's release.
-func caseOfCell(b catalogue.Bug, cell matrix.Cell) (harness.Case, bool) {
-	for _, c := range b.Cases {
-		if c.Name == cell.Case {
-			c.Containerd = cell.Release
-			return c, true
+// cellsSeen returns the cells with one of some results, and a case of these cells, both
+// by the name of the run without the fault.
+func cellsSeen(t matrix.Table, seen ...matrix.Seen) (map[string][]matrix.Cell, map[string]harness.Case) {
+	cells, cases := map[string][]matrix.Cell{}, map[string]harness.Case{}
+	for _, b := range t.Bugs {
+		for _, release := range t.Releases {
+			cell := t.Cells[matrix.Key{Bug: b.ID, Release: release}]
+			i := slices.IndexFunc(b.Cases, func(c harness.Case) bool { return c.Name == cell.Case })
+			if i < 0 || !slices.Contains(seen, cell.Seen) {
+				continue
+			}
+			c := b.Cases[i]
+			c.Containerd = release
+			name := report.WithoutName(c)
+			cells[name], cases[name] = append(cells[name], cell), c
 		}
 	}
-	return harness.Case{}, false
+	return cells, cases
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/shimquake/shimquake/report"
 	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/journal"
-	"github.com/shimquake/shimquake/sweep/matrix"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
@@ -70,19 +69,4 @@ func violatedWorkloads(p plan.Plan, results []journal.Result) (map[string]harnes
 		todo[s.Workload] = c
 	}
 	return todo, nil
-}
-
-// violatedCells returns the violated cases of a matrix, by the names of their runs
-// without the fault.
-func violatedCells(t matrix.Table) map[string]harness.Case {
-	todo := map[string]harness.Case{}
-	for _, b := range t.Bugs {
-		for _, release := range t.Releases {
-			cell := t.Cells[matrix.Key{Bug: b.ID, Release: release}]
-			if c, ok := caseOfCell(b, cell); ok && (cell.Seen == matrix.Shown || cell.Seen == matrix.Other) {
-				todo[report.WithoutName(c)] = c
-			}
-		}
-	}
-	return todo
 }
