@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -69,7 +68,7 @@ Exit status: 0 no suspects, 1 suspects, 2 the audit failed or is incomplete.`,
 			if err != nil {
 				return statusError{statusNotAudited, err}
 			}
-			if err := a.print(r); err != nil {
+			if err := printResult(a.out, a.json, r); err != nil {
 				return statusError{statusNotAudited, err}
 			}
 			return auditStatus(r)
@@ -147,14 +146,6 @@ func (a *auditing) once(ctx context.Context) (*audit.Report, error) {
 	return r, nil
 }
 
-func (a *auditing) print(r *audit.Report) error {
-	if a.json {
-		return json.NewEncoder(a.out).Encode(r)
-	}
-	_, err := fmt.Fprint(a.out, r)
-	return err
-}
-
 // keepWatch audits until it is interrupted. It reports a failed audit, and continues.
 func (a *auditing) keepWatch(ctx context.Context) error {
 	a.reported = map[string]bool{}
@@ -168,7 +159,7 @@ func (a *auditing) keepWatch(ctx context.Context) error {
 		case err != nil:
 			fmt.Fprintf(a.log, "%s the audit failed, and is tried again: %v\n", time.Now().Format(time.TimeOnly), err)
 		case a.json:
-			if err := a.print(r); err != nil {
+			if err := printResult(a.out, true, r); err != nil {
 				return err
 			}
 		default:

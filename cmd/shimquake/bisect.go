@@ -177,7 +177,7 @@ func (f *bisectFlags) run(ctx context.Context, word string, out io.Writer) (err 
 	}
 	t.reported.End()
 	found := t.answer(answer, time.Since(begun))
-	if err := found.print(out, f.json); err != nil || f.json {
+	if err := printResult(out, f.json, found); err != nil || f.json {
 		return err
 	}
 	return tellNext(out, afterBisect(found, word, f.source)...)
@@ -188,8 +188,8 @@ func (f *bisectFlags) evidence() string { return filepath.Join(f.out, "evidence"
 // forGit gives an error a status that stops git bisect run. Errors that are results keep
 // their status.
 func forGit(err error) error {
-	var se statusError
-	if err == nil || errors.As(err, &se) && (se.status == statusViolated || se.status == gitSkip) {
+	se, ok := errors.AsType[statusError](err)
+	if err == nil || ok && (se.status == statusViolated || se.status == gitSkip) {
 		return err
 	}
 	return statusError{gitAbort, err}

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -41,14 +39,6 @@ func (t *trials) answer(a bisect.Result, took time.Duration) bisectAnswer {
 		out.Runs += trial.Tally.Runs()
 	}
 	return out
-}
-
-func (a bisectAnswer) print(out io.Writer, asJSON bool) error {
-	if asJSON {
-		return json.NewEncoder(out).Encode(a)
-	}
-	_, err := io.WriteString(out, a.String())
-	return err
 }
 
 // String returns the result for people.

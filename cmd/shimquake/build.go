@@ -50,8 +50,7 @@ func buildCommand() *cobra.Command {
 // prepareError gives an error during the preparation its exit status. A mistake of the
 // user is usage. A failed build, or a machine that lacks something, is invalid.
 func prepareError(err error) error {
-	var unknown *spelling.UnknownError
-	if errors.As(err, &unknown) {
+	if errors.As(err, new(*spelling.UnknownError)) {
 		return err
 	}
 	if runner.IsUnsupported(err) || errors.Is(err, containerd.ErrFetch) || errors.Is(err, world.ErrInitGone) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -167,18 +166,10 @@ func (f *compareFlags) print(ctx context.Context, h journal.Head, results []jour
 	if err != nil {
 		return statusError{statusInvalid, err}
 	}
-	if f.json {
-		err = json.NewEncoder(out).Encode(r)
-	} else {
-		_, err = fmt.Fprint(out, r)
-	}
-	if err == nil && f.markdown != "" {
+	if err = printResult(out, f.json, r); err == nil && f.markdown != "" {
 		err = foreign.WriteFile(f.markdown, []byte(r.Markdown()), 0o644)
 	}
-	if status := r.Status(); err == nil && status != statusHeld {
-		err = statusError{status: status}
-	}
-	return err
+	return withStatus(r.Status(), err)
 }
 
 // compareError gives an interrupt its status.

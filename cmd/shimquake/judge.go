@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -72,11 +71,8 @@ func (j *judging) kept(k harness.Kept) error {
 	if same && j.changed {
 		return nil
 	}
-	if j.json {
-		return json.NewEncoder(j.out).Encode(v)
-	}
-	err := printVerdict(j.out, v)
-	if err == nil && !same {
+	err := printVerdict(j.out, j.json, v)
+	if err == nil && !same && !j.json {
 		_, err = fmt.Fprintf(
 			j.out,
 			"  was:   %s\n",

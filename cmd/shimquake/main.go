@@ -41,6 +41,14 @@ func (e statusError) Error() string {
 
 func (e statusError) Unwrap() error { return e.err }
 
+// withStatus returns an error, or else the exit status as an error.
+func withStatus(status int, err error) error {
+	if err == nil && status != statusHeld {
+		return statusError{status: status}
+	}
+	return err
+}
+
 func main() {
 	// Worlds and evidence must not depend on the umask of the user.
 	unix.Umask(0o022)
@@ -58,8 +66,7 @@ func main() {
 		return
 	}
 	status := statusUsage // The errors of cobra itself.
-	var se statusError
-	if errors.As(err, &se) {
+	if se, ok := errors.AsType[statusError](err); ok {
 		status = se.status
 	}
 	if err.Error() != "" {

@@ -123,10 +123,7 @@ func (f *matrixFlags) run(ctx context.Context, words []string, out io.Writer) er
 		return statusError{statusInvalid, fmt.Errorf("%w after %d of %d cells; the same command continues with %s",
 			engine.ErrInterrupted, len(t.Cells), m.Cells(), f.out)}
 	}
-	if status := t.Status(); status != statusHeld {
-		return statusError{status: status}
-	}
-	return nil
+	return withStatus(t.Status(), nil)
 }
 
 func (f *matrixFlags) bugs(words []string) (bugs []catalogue.Bug, err error) {

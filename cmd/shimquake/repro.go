@@ -194,8 +194,7 @@ func reproError(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return statusError{statusInvalid, errors.New("interrupted before there was a result")}
 	}
-	var trace *plan.TraceError
-	if errors.As(err, &trace) {
+	if errors.As(err, new(*plan.TraceError)) {
 		return statusError{statusInvalid, err}
 	}
 	return prepareError(err)
@@ -203,15 +202,8 @@ func reproError(err error) error {
 
 // print prints the result and returns its exit status as an error.
 func (f *reproFlags) print(out io.Writer, a repro.Answer, next ...step) (err error) {
-	if f.json {
-		err = json.NewEncoder(out).Encode(a)
-	} else {
-		if _, err = fmt.Fprint(out, a); err == nil {
-			err = tellNext(out, next...)
-		}
+	if err = printResult(out, f.json, a); err == nil && !f.json {
+		err = tellNext(out, next...)
 	}
-	if status := a.Status(); err == nil && status != statusHeld {
-		err = statusError{status: status}
-	}
-	return err
+	return withStatus(a.Status(), err)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -212,7 +211,7 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, words []string
 			if !f.json && said.before(v) {
 				return nil
 			}
-			return progress.Interrupt(ctx, func() error { return f.print(out, v) })
+			return progress.Interrupt(ctx, func() error { return printVerdict(out, f.json, v) })
 		})
 	if errors.Is(err, engine.ErrInterrupted) { // the status says it
 		err = nil
@@ -286,13 +285,6 @@ func (f *runFlags) begin(ctx context.Context, r *runner.Runner, cases []harness.
 	}
 	rep.Writer, err = report.Begin(rep.dir, d)
 	return rep, err
-}
-
-func (f *runFlags) print(out io.Writer, v harness.Verdict) error {
-	if f.json {
-		return json.NewEncoder(out).Encode(v)
-	}
-	return printVerdict(out, v)
 }
 
 // countOf returns the number of each outcome.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -243,9 +244,7 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 		s.Done = results
 		results, err = s.Explain(ctx, catalogue.Excuses(), results, r.Prepare)
 	}
-	if cerr := s.Journal.Close(); err == nil {
-		err = cerr
-	}
+	err = cmp.Or(err, s.Journal.Close())
 	switch {
 	case errors.Is(err, engine.ErrInterrupted):
 		return statusError{statusInvalid, fmt.Errorf("%w after %d cases; continue with: shimquake sweep --resume %s", err,
@@ -329,7 +328,8 @@ func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, e *engine.Eng
 		}
 	}
 	if h.Shard.Whole() {
-		if err := f.minimiser(e).ShowAll(ctx, h.Plan, &rep); err != nil {
+		m := sweep.Minimiser{Engine: e, Out: f.out, Replays: f.replay}
+		if err := m.ShowAll(ctx, h.Plan, &rep); err != nil {
 			return statusError{statusInvalid, fmt.Errorf("%w; the cases are done: shimquake sweep --resume %s", err, f.out)}
 		}
 	}
@@ -380,10 +380,6 @@ func (f *sweepFlags) write(ctx context.Context, e *engine.Engine, h journal.Head
 	return writeReport(ctx, f.out, d, len(results))
 }
 
-func (f *sweepFlags) minimiser(e *engine.Engine) sweep.Minimiser {
-	return sweep.Minimiser{Engine: e, Out: f.out, Replays: f.replay}
-}
-
 // print prints a report, and returns its exit status as an error.
 func (f *sweepFlags) print(rep triage.Report, out io.Writer, next ...step) (err error) {
 	if f.json {
@@ -393,8 +389,5 @@ func (f *sweepFlags) print(rep triage.Report, out io.Writer, next ...step) (err 
 			err = tellNext(out, next...)
 		}
 	}
-	if status := rep.Status(); err == nil && status != statusHeld {
-		err = statusError{status: status}
-	}
-	return err
+	return withStatus(rep.Status(), err)
 }

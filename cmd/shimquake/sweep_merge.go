@@ -42,8 +42,7 @@ Exit status: that of the whole sweep; 2 folders that are not shards of one plan,
 // mergeError gives an error of a merge its exit status: invalid for a lost shard, and
 // usage for all other errors.
 func mergeError(err error) error {
-	var lost *journal.LostError
-	if errors.As(err, &lost) {
+	if errors.As(err, new(*journal.LostError)) {
 		return statusError{statusInvalid, err}
 	}
 	return err

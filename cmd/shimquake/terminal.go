@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -15,9 +17,21 @@ import (
 // people. All writes to os.Stderr must use it.
 var stderr = quote.NewTerminal(os.Stderr) //nolint:forbidigo // the one place
 
+// printResult prints a result as one JSON object, or else as text.
+func printResult(out io.Writer, asJSON bool, result any) error {
+	if asJSON {
+		return json.NewEncoder(out).Encode(result)
+	}
+	_, err := fmt.Fprint(out, result)
+	return err
+}
+
 // printVerdict prints a verdict. Its first word has the colour of the outcome if out is a
 // terminal and NO_COLOR is not set (no-color.org).
-func printVerdict(out io.Writer, v harness.Verdict) error {
+func printVerdict(out io.Writer, asJSON bool, v harness.Verdict) error {
+	if asJSON {
+		return printResult(out, true, v)
+	}
 	text := v.String()
 	colour := map[harness.Outcome]string{harness.Held: "32", harness.Violated: "1;31", harness.Invalid: "33"}[v.Outcome]
 	rest, ok := strings.CutPrefix(text, string(v.Outcome))

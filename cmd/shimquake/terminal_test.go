@@ -11,7 +11,7 @@ import (
 
 func TestNoColourButOnATerminal(t *testing.T) {
 	var b bytes.Buffer
-	if err := printVerdict(quote.NewTerminal(&b), harness.Verdict{Outcome: harness.Violated}); err != nil {
+	if err := printVerdict(quote.NewTerminal(&b), false, harness.Verdict{Outcome: harness.Violated}); err != nil {
 		t.Error(err)
 	}
 	if !strings.HasPrefix(b.String(), "violated ") || strings.Contains(b.String(), "\x1b") {

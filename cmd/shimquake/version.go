@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -64,11 +63,7 @@ func versionCommand() *cobra.Command {
 		Short: "Print the version, the commit and the Go version",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if asJSON {
-				return json.NewEncoder(cmd.OutOrStdout()).Encode(newAbout())
-			}
-			_, err := fmt.Fprint(cmd.OutOrStdout(), newAbout())
-			return err
+			return printResult(cmd.OutOrStdout(), asJSON, newAbout())
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
