@@ -79,10 +79,8 @@ const (
 	Residue     Kind = "residue"
 )
 
-var kinds = []Kind{Defect, Race, Unconfirmed, Residue}
-
-// Kinds returns all kinds.
-func Kinds() []Kind { return slices.Clone(kinds) }
+// Kinds are all kinds.
+var Kinds = []Kind{Defect, Race, Unconfirmed, Residue}
 
 // Means explains a kind to a person.
 func (k Kind) Means() string {
@@ -105,10 +103,8 @@ const (
 	Low      Severity = "low"
 )
 
-var severities = []Severity{Critical, High, Medium, Low}
-
-// Severities returns all severities, the worst first.
-func Severities() []Severity { return slices.Clone(severities) }
+// Severities are all severities, the worst first.
+var Severities = []Severity{Critical, High, Medium, Low}
 
 // Symptoms are the effects that users see, by the tool that shows them.
 type Symptoms struct {

@@ -49,7 +49,7 @@ func CompareSeverity(a, b Severity) int {
 	if (a == "") != (b == "") {
 		return cmp.Compare(len(b), len(a))
 	}
-	return cmp.Compare(slices.Index(severities, a), slices.Index(severities, b))
+	return cmp.Compare(slices.Index(Severities, a), slices.Index(Severities, b))
 }
 
 // place returns the position of a bug among the bugs of its severity.

@@ -145,14 +145,14 @@ func (p bugParser) problems(b Bug) (errs []error) {
 			add(free.key, fmt.Errorf("%d words: the limit is %d", n, maxWords))
 		}
 	}
-	add("kind", oneOf("kind", b.Kind, kinds))
-	add("severity", oneOf("severity", b.Severity, severities))
+	add("kind", spelling.OneOf("kind", b.Kind, Kinds))
+	add("severity", spelling.OneOf("severity", b.Severity, Severities))
 	add("releases", b.Releases.Check())
 	if len(b.Verified.By) == 0 {
 		add("verified", fmt.Errorf("by is empty: name the evidence, of the kinds %v", ways))
 	}
 	for i, w := range b.Verified.By {
-		add(fmt.Sprintf("verified.by[%d]", i), oneOf("way", w, ways))
+		add(fmt.Sprintf("verified.by[%d]", i), spelling.OneOf("way", w, ways))
 	}
 	errs = append(errs, p.shown(b)...)
 	return append(errs, p.sweep(b)...)
@@ -193,17 +193,6 @@ func (p bugParser) sweep(b Bug) (errs []error) {
 		errs = append(errs, p.at("sweep."+e.key, e.err))
 	}
 	return errs
-}
-
-func oneOf[T ~string](what string, is T, known []T) error {
-	if slices.Contains(known, is) {
-		return nil
-	}
-	names := make([]string, len(known))
-	for i, k := range known {
-		names[i] = string(k)
-	}
-	return spelling.Unknown(what, string(is), names)
 }
 
 // Name returns the upstream issue of this bug, "containerd#8981", or its id without one.

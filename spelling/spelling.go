@@ -3,6 +3,7 @@ package spelling
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,6 +39,18 @@ func (e *UnknownError) Error() string {
 // name that is.
 func Unknown(what, name string, known []string) error {
 	return &UnknownError{What: what, Name: name, Nearest: Nearest(name, known), Known: known}
+}
+
+// OneOf returns an *UnknownError if a name is not in known.
+func OneOf[T ~string](what string, name T, known []T) error {
+	if slices.Contains(known, name) {
+		return nil
+	}
+	names := make([]string, len(known))
+	for i, k := range known {
+		names[i] = string(k)
+	}
+	return Unknown(what, string(name), names)
 }
 
 // Nearest returns the name in known with the smallest edit distance to name. It returns

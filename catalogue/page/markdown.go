@@ -53,11 +53,11 @@ func Index(bugs []catalogue.Bug) string {
 		"## The five that matter most\n\n")
 	b.WriteString(Table(bugs[:min(first, len(bugs))], ""))
 	b.WriteString("\n## Kinds\n\n| kind | meaning |\n|---|---|\n")
-	for _, k := range catalogue.Kinds() {
+	for _, k := range catalogue.Kinds {
 		fmt.Fprintf(&b, "| %s | %s |\n", k, k.Means())
 	}
 	b.WriteString("\n## Severities\n\n| severity | meaning |\n|---|---|\n")
-	for _, s := range catalogue.Severities() {
+	for _, s := range catalogue.Severities {
 		fmt.Fprintf(&b, "| %s | %s |\n", s, s.Means())
 	}
 	var last catalogue.Severity

@@ -59,8 +59,8 @@ var needed = map[Class][]fact.Key{
 }
 
 func (m Match) check() error {
-	if !slices.Contains(Classes, m.Class) {
-		return fmt.Errorf("match %q: %w", m, spelling.Unknown("class", string(m.Class), texts(Classes)))
+	if err := spelling.OneOf("class", m.Class, Classes); err != nil {
+		return fmt.Errorf("match %q: %w", m, err)
 	}
 	if details := m.Facts.Details(); len(details) > 0 {
 		return fmt.Errorf("match %q: the fact %s differs from case to case: remove it", m, details[0])
@@ -75,14 +75,6 @@ func (m Match) check() error {
 		}
 	}
 	return nil
-}
-
-func texts[T ~string](all []T) []string {
-	out := make([]string, len(all))
-	for i, x := range all {
-		out[i] = string(x)
-	}
-	return out
 }
 
 // Matches reports whether a finding matches. A match about a container's init does not
