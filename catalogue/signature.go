@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -127,16 +128,11 @@ func WriteSignatures(w io.Writer, all []Signature) error {
 	for _, s := range all {
 		last[[2]string{s.Bug, s.Release}] = s
 	}
-	all = all[:0:0]
-	for _, s := range last {
-		all = append(all, s)
-	}
-	slices.SortFunc(all, func(a, b Signature) int {
-		return cmp.Or(cmp.Compare(a.Bug, b.Bug), semver.Compare(a.Release, b.Release))
-	})
 	lines := json.NewEncoder(w)
 	lines.SetEscapeHTML(false)
-	for _, s := range all {
+	for _, s := range slices.SortedFunc(maps.Values(last), func(a, b Signature) int {
+		return cmp.Or(cmp.Compare(a.Bug, b.Bug), semver.Compare(a.Release, b.Release))
+	}) {
 		s.Keys = append([]string{}, s.Keys...) // not null
 		if err := lines.Encode(s); err != nil {
 			return fmt.Errorf("write the signatures of bugs: %w", err)

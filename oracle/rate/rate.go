@@ -6,6 +6,7 @@ package rate
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -60,12 +61,7 @@ func Sum(all []Count) []Count {
 		s := by[of]
 		by[of] = Count{ID: c.ID, Left: s.Left + c.Left, Of: s.Of + c.Of, Most: max(s.Most, c.Most), End: c.End}
 	}
-	out := make([]Count, 0, len(by))
-	for _, c := range by {
-		out = append(out, c)
-	}
-	slices.SortFunc(out, func(a, b Count) int {
+	return slices.SortedFunc(maps.Values(by), func(a, b Count) int {
 		return cmp.Or(strings.Compare(a.ID, b.ID), strings.Compare(a.End, b.End))
 	})
-	return out
 }
