@@ -65,7 +65,6 @@ var ofShim = []string{"cmd/containerd-shim-runc-v2/", "pkg/shim/", "pkg/sys/reap
 
 // programs returns the binaries that a patch changes.
 func programs(patch string) (names []string) {
-	found := map[string]bool{}
 	for line := range strings.Lines(patch) {
 		file, is := strings.CutPrefix(line, "+++ b/")
 		if !is {
@@ -77,14 +76,10 @@ func programs(patch string) (names []string) {
 				name = shimProgram
 			}
 		}
-		found[name] = true
+		names = append(names, name)
 	}
-	for _, name := range []string{"containerd", shimProgram} {
-		if found[name] {
-			names = append(names, name)
-		}
-	}
-	return names
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // configuration returns CRI's part of the configuration of the recorded run.
