@@ -46,19 +46,19 @@ func Compare(h journal.Head, rep compare.Report, dirs ...string) Data {
 	}
 	d.Cases = func(yield func(Case, error) bool) {
 		seen := map[string]bool{} // the first run on each side
-		eachHistory(dirs, func(dir string, r journal.Result, k harness.Kept) bool {
+		eachHistory(dirs, func(dir string, r journal.Result, k harness.Kept) (c Case, ok bool) {
 			id := sideID(r.I, r.On)
 			if !listed[id] || seen[id] {
-				return true
+				return c, false
 			}
 			seen[id] = true
-			c := sweptCase(dir, h.Plan.Specs[r.I], r, k)
+			c = sweptCase(dir, h.Plan.Specs[r.I], r, k)
 			c.ID, c.Without, c.Workload = id, "", "A: "+c.Workload
 			if r.On != "" {
 				c.Workload = "B" + c.Workload[1:]
 			}
-			return yield(c, nil)
-		}, func(err error) bool { return yield(Case{}, err) })
+			return c, true
+		})(yield)
 	}
 	return d
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -135,8 +136,6 @@ func (c resultsCluster) finding(cases map[string]resultsCase) Finding {
 			break
 		}
 	}
-	if f.Replay == "" {
-		f.Replay = c.Replay
-	}
+	f.Replay = cmp.Or(f.Replay, c.Replay)
 	return f
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	_ "embed" // the page and its library
 	"encoding/base64"
@@ -97,10 +98,6 @@ type timelineText struct {
 	FaultUS *int64 `json:"fault,omitempty"`
 }
 
-func newPage(d Data) *page {
-	return &page{data: d, without: map[string]Timeline{}, counts: map[harness.Outcome]int{}}
-}
-
 // maxLog limits the size of containerd's log in the evidence, in bytes. A run keeps at
 // most this much.
 const maxLog = 65 << 20
@@ -158,7 +155,7 @@ func (h *page) textOf(c Case, with Timeline) caseText {
 	}
 	for _, x := range v.Truths {
 		t.Exits = append(t.Exits, [2]string{harness.ShortIDs(x.Of()),
-			fmt.Sprintf("%d (%s); reported: %s", x.Status, x.Source, orNobody(v.ReportedOf(x)))})
+			fmt.Sprintf("%d (%s); reported: %s", x.Status, x.Source, cmp.Or(v.ReportedOf(x), "by no observer"))})
 	}
 	if v.History == nil {
 		return t
@@ -169,20 +166,13 @@ func (h *page) textOf(c Case, with Timeline) caseText {
 		with.Items = slices.DeleteFunc(with.Items, func(i Item) bool { return i.Mark == Minor })
 	}
 	if without, ok := h.without[c.Without]; ok && v.Outcome != harness.Held {
-		without = cloned(without)
+		without.Items = slices.Clone(without.Items) // the differences are marked in it
 		t.LaterUS = MarkDifferences(&with, &without).Microseconds()
 		t.Lead = MainDifference(&with, &without)
 		t.Without = encode(without)
 	}
 	t.With = encode(with)
 	return t
-}
-
-func orNobody(text string) string {
-	if text == "" {
-		return "by no observer"
-	}
-	return text
 }
 
 func encode(t Timeline) *timelineText {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,27 +34,30 @@ func Sweep(h journal.Head, rep triage.Report, without map[string]harness.Verdict
 		rep.Planned, rep.Executed, rep.Fired))
 	d.Lacks = rep.Lacks()
 	d.Clusters = clustersOf(h.Plan, rep)
-	d.Cases = func(yield func(Case, error) bool) {
-		eachHistory(dirs, func(dir string, r journal.Result, k harness.Kept) bool {
-			return r.On != "" || yield(sweptCase(dir, h.Plan.Specs[r.I], r, k), nil)
-		}, func(err error) bool { return yield(Case{}, err) })
-	}
+	d.Cases = eachHistory(dirs, func(dir string, r journal.Result, k harness.Kept) (c Case, ok bool) {
+		if r.On == "" {
+			return sweptCase(dir, h.Plan.Specs[r.I], r, k), true
+		}
+		return c, false
+	})
 	return d
 }
 
-// eachHistory calls visit with each result of the journals in these folders, and failed
-// with each error, until one of them returns false.
-func eachHistory(dirs []string, visit func(dir string, r journal.Result, k harness.Kept) bool,
-	failed func(error) bool) {
-	for _, dir := range dirs {
-		err := journal.EachHistory(dir, func(r journal.Result, k harness.Kept) error {
-			if !visit(dir, r, k) {
-				return errStop
+// eachHistory returns the cases that caseOf makes of the results in the journals of some
+// folders. caseOf returns false to leave out a result.
+func eachHistory(dirs []string, caseOf func(dir string, r journal.Result, k harness.Kept) (Case, bool)) (
+	all iter.Seq2[Case, error]) {
+	return func(yield func(Case, error) bool) {
+		for _, dir := range dirs {
+			err := journal.EachHistory(dir, func(r journal.Result, k harness.Kept) error {
+				if c, ok := caseOf(dir, r, k); ok && !yield(c, nil) {
+					return errStop
+				}
+				return nil
+			})
+			if errors.Is(err, errStop) || err != nil && !yield(Case{}, err) {
+				return
 			}
-			return nil
-		})
-		if errors.Is(err, errStop) || err != nil && !failed(err) {
-			return
 		}
 	}
 }

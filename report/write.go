@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -62,7 +61,8 @@ func Begin(dir string, d Data) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write a report: %w", err)
 	}
-	w := &Writer{dir: dir, files: files, data: d, html: newPage(d), in: map[string][]Cluster{}}
+	h := &page{data: d, without: map[string]Timeline{}, counts: map[harness.Outcome]int{}}
+	w := &Writer{dir: dir, files: files, data: d, html: h, in: map[string][]Cluster{}}
 	for _, c := range d.Clusters {
 		for _, id := range c.Cases {
 			w.in[id] = append(w.in[id], c)
@@ -160,26 +160,14 @@ func (w *Writer) End() error {
 		{JUnitFile, func(to io.Writer) error { return w.junit.write(to, w.data) }},
 		{SummaryFile, func(to io.Writer) error { return w.summary.write(to, w.data, n) }},
 	} {
-		err = errors.Join(err, w.create(f.name, f.write))
+		if werr := w.files.Replace(f.name, 0o644, f.write); werr != nil {
+			err = errors.Join(err, fmt.Errorf("write a report: %w", werr))
+		}
 	}
 	return errors.Join(err, w.close())
 }
 
 func (w *Writer) close() error { return errors.Join(w.file.Close(), w.files.Close()) }
 
-// create writes a file in the report's folder.
-func (w *Writer) create(name string, write func(io.Writer) error) error {
-	if err := w.files.Replace(name, 0o644, write); err != nil {
-		return fmt.Errorf("write a report: %w", err)
-	}
-	return nil
-}
-
 // stamp returns a time in the form that the files have.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-
-// cloned returns a copy of a timeline, so that its items can be marked.
-func cloned(t Timeline) Timeline {
-	t.Items = slices.Clone(t.Items)
-	return t
-}
