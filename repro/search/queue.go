@@ -55,15 +55,10 @@ func (q *queue) next() (int, bool) {
 	if len(q.left) == 0 {
 		return 0, false
 	}
-	at := 0
-	for k, i := range q.left {
-		best := q.left[at]
-		if cmp.Or(cmp.Compare(q.score(i), q.score(best)), plan.Simpler(q.plan.Specs[best], q.plan.Specs[i])) > 0 {
-			at = k
-		}
-	}
-	i := q.left[at]
-	q.left = slices.Delete(q.left, at, at+1)
+	i := slices.MaxFunc(q.left, func(a, b int) int {
+		return cmp.Or(cmp.Compare(q.score(a), q.score(b)), plan.Simpler(q.plan.Specs[b], q.plan.Specs[a]))
+	})
+	q.left = slices.DeleteFunc(q.left, func(other int) bool { return other == i })
 	function, _ := places(q.plan.Specs[i])
 	q.looks[function]++
 	q.learned[function]-- // other cases of the function wait for the result of this one

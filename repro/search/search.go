@@ -89,14 +89,13 @@ func (s Search) Run(ctx context.Context) (Result, error) {
 		return res, nil
 	}
 	p, err := s.trace(ctx, options(s.Release, s.Report, res.Targets))
-	var empty *plan.EmptyError
 	var failed *plan.TraceError
 	switch {
 	case errors.As(err, &failed):
 		res.Why = fmt.Sprintf("the workload %s does not run on %s on this machine: %s", failed.Workload, s.Release,
 			failed.Verdict.ProblemsText())
 		return res, nil
-	case errors.As(err, &empty):
+	case errors.As(err, new(*plan.EmptyError)):
 		res.Why = err.Error()
 		return res, nil
 	case err != nil:
@@ -109,11 +108,8 @@ func (s Search) Run(ctx context.Context) (Result, error) {
 	res.Planned = len(p.Specs)
 	best, err := s.sweep(ctx, p, q, time.Now().Add(s.For), &res)
 	res.Functions = q.looked()
-	if err != nil {
+	if err != nil || best == nil {
 		return res, err
-	}
-	if best == nil {
-		return res, nil
 	}
 	return res, s.show(ctx, p, best, &res)
 }
@@ -126,9 +122,8 @@ const traceTries = 3
 // the release may have a known bug there.
 func (s Search) trace(ctx context.Context, o plan.Options) (p plan.Plan, err error) {
 	o.AsItIs = true
-	var failed *plan.TraceError
 	for range traceTries {
-		if p, err = plan.Make(ctx, s.Engine, o); !errors.As(err, &failed) {
+		if p, err = plan.Make(ctx, s.Engine, o); !errors.As(err, new(*plan.TraceError)) {
 			return p, err
 		}
 	}

@@ -51,16 +51,9 @@ func fitOf(targets []finding.Match, found []finding.Finding) fit {
 	var f fit
 	var like []finding.Finding
 	for _, t := range targets {
-		has := false
-		for _, x := range found {
-			if t.Matches(x) {
-				has = true
-				like = append(like, x)
-			}
-		}
-		if has {
-			f.has++
-		}
+		shows := slices.DeleteFunc(slices.Clone(found), func(x finding.Finding) bool { return !t.Matches(x) })
+		like = append(like, shows...)
+		f.has += min(len(shows), 1)
 	}
 	with := compare.Companions(like, found)
 	for _, x := range found {
