@@ -58,14 +58,9 @@ func Of(run, without Logs) (keys []string) {
 	for _, k := range without.keys() {
 		before[k] = true
 	}
-	for _, k := range run.keys() {
-		if !before[k] {
-			before[k] = true
-			keys = append(keys, k)
-		}
-	}
+	keys = slices.DeleteFunc(run.keys(), func(k string) bool { return before[k] })
 	slices.Sort(keys)
-	return keys
+	return slices.Compact(keys)
 }
 
 // Lines returns the warnings and errors in the log of a run that are not in the log of

@@ -1,6 +1,7 @@
 package statement
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -138,11 +139,18 @@ func (t *Table) Log(message, err string) Match {
 		return Match{Unknown: message}
 	}
 	if err != "" {
-		inner := t.Error(err)
-		m = Match{Chain: append(m.Chain, inner.Chain...), Codes: append(m.Codes, inner.Codes...),
-			Unknown: inner.Unknown, weight: m.weight + inner.weight}
+		m.Unknown = ""
+		m.wrap(t.Error(err))
 	}
 	return m
+}
+
+// wrap adds the match of a wrapped error.
+func (m *Match) wrap(inner Match) {
+	m.Chain = append(m.Chain, inner.Chain...)
+	m.Codes = append(m.Codes, inner.Codes...)
+	m.Unknown = cmp.Or(inner.Unknown, m.Unknown)
+	m.weight += inner.weight
 }
 
 // Error matches the text of an error that a client prints.
@@ -170,13 +178,7 @@ func (s *search) text(in index, text string) (best Match) {
 		}
 		m := Match{Chain: []*Text{x}, weight: x.weight}
 		for _, wrapped := range found[1:] {
-			inner := s.error(wrapped)
-			m.Chain = append(m.Chain, inner.Chain...)
-			m.Codes = append(m.Codes, inner.Codes...)
-			m.weight += inner.weight
-			if inner.Unknown != "" {
-				m.Unknown = inner.Unknown
-			}
+			m.wrap(s.error(wrapped))
 		}
 		if m.weight > best.weight {
 			best = m
