@@ -166,22 +166,17 @@ func (r *reader) tasks() {
 			r.see(o, t.line)
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(r.listed["crictl"])) {
-		switch c := r.listed["crictl"][id]; c.status {
-		case "Unknown":
-			r.see(Observation{What: CRIUnknown, ID: id}, c.line)
-		case "Created":
-			r.see(Observation{What: CRICreated, ID: id}, c.line)
-		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(r.listed["docker"])) {
-		if c := r.listed["docker"][id]; strings.EqualFold(c.status, fact.TaskUnknown) {
-			r.see(Observation{What: UnknownTask, ID: id}, c.line)
-		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(r.listed["pods"])) {
-		if p := r.listed["pods"][id]; p.status == "NotReady" {
-			r.see(Observation{What: PodNotReady, ID: id}, p.line)
+	for _, bad := range []struct {
+		list, status string
+		what         Kind
+	}{
+		{"crictl", "Unknown", CRIUnknown}, {"crictl", "Created", CRICreated}, {"docker", "Unknown", UnknownTask},
+		{"pods", "NotReady", PodNotReady},
+	} {
+		for _, id := range slices.Sorted(maps.Keys(r.listed[bad.list])) {
+			if row := r.listed[bad.list][id]; row.status == bad.status {
+				r.see(Observation{What: bad.what, ID: id}, row.line)
+			}
 		}
 	}
 	for _, pid := range slices.Sorted(maps.Keys(r.inspectedPIDs)) { // CRI prints a pid only for a running container

@@ -39,10 +39,7 @@ func (r *reader) typed(l line) {
 		if m := grepOne.FindStringSubmatch(l.prompt); m != nil && listsAll.MatchString(l.prompt) {
 			r.unknown[m[1]] = l.n
 		}
-		if m := psOne.FindStringSubmatch(l.prompt); m != nil {
-			pid, _ := strconv.Atoi(m[1])
-			r.emptyPIDs[pid] = l.n
-		}
+		r.noRow(l)
 	}
 }
 
@@ -182,10 +179,10 @@ func (r *reader) answer(l line) bool {
 		}
 	}
 	if exitEmpty.MatchString(l.text) && r.command != "" {
-		if m := psOne.FindStringSubmatch(r.command); m != nil {
-			pid, _ := strconv.Atoi(m[1])
-			r.emptyPIDs[pid] = l.n
-		} else if id := firstID(r.command); id != "" {
+		if r.noRow(l) {
+			return true
+		}
+		if id := firstID(r.command); id != "" {
 			r.unknown[id] = l.n
 		} else if strings.Contains(r.command, "ctr") && listCommand.MatchString(r.command) {
 			r.listings["containers"], r.listings["tasks"] = l.n, l.n

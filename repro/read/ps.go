@@ -93,17 +93,25 @@ var psOne = regexp.MustCompile(`\bps\s+(?:.*\s)?(?:-p\s*|--pid[= ])?(\d+)\s*$`)
 // exist.
 func (r *reader) psAnswer(l line) {
 	m := psOne.FindStringSubmatch(r.command)
-	if m == nil {
-		return
-	}
-	pid, _ := strconv.Atoi(m[1])
-	if r.at+1 < len(r.all) {
+	if m != nil && r.at+1 < len(r.all) {
 		next := r.all[r.at+1]
 		if next.prompt == "" && strings.Contains(next.text, m[1]) {
 			return
 		}
 	}
+	r.noRow(l)
+}
+
+// noRow notes that the last command, if it is a ps of one process, printed no row. It
+// reports whether it is one.
+func (r *reader) noRow(l line) bool {
+	m := psOne.FindStringSubmatch(r.command)
+	if m == nil {
+		return false
+	}
+	pid, _ := strconv.Atoi(m[1])
 	r.emptyPIDs[pid] = l.n
+	return true
 }
 
 var (

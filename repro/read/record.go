@@ -1,6 +1,7 @@
 package read
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"strings"
@@ -24,14 +25,13 @@ type record struct {
 // unwrap returns the log record in a line, for any program that may have kept the log.
 func unwrap(text string) (r record, ok bool) {
 	for range 3 { // the journal's JSON may hold docker's JSON, which may hold containerd's line
-		if m := syslog.FindStringSubmatch(text); m != nil {
-			r.program, r.message, ok = m[1], m[3], true
-			text = m[3]
-			continue
+		m := syslog.FindStringSubmatch(text)
+		if m == nil {
+			m = unitOnly.FindStringSubmatch(text)
 		}
-		if m := unitOnly.FindStringSubmatch(text); m != nil {
-			r.program, r.message, ok = m[1], m[2], true
-			text = m[2]
+		if m != nil {
+			r.program, text, ok = m[1], m[len(m)-1], true
+			r.message = text
 			continue
 		}
 		inner, found := fromJSON(text, &r)
@@ -63,9 +63,7 @@ func unwrap(text string) (r record, ok bool) {
 		}
 	}
 	if m := klog.FindStringSubmatch(text); m != nil {
-		if r.program == "" {
-			r.program = "kubelet"
-		}
+		r.program = cmp.Or(r.program, "kubelet")
 		r.level, r.message = levels[m[1]], strings.ReplaceAll(m[2], `\"`, `"`)
 		if said := structured.FindStringSubmatch(m[2]); said != nil {
 			r.fields = logfmt("msg=" + said[1] + said[2])
@@ -111,9 +109,7 @@ func fromJSON(text string, r *record) (inner string, ok bool) {
 		return "", false
 	}
 	r.level = str("level", "severity")
-	if p := str("_COMM", "SYSLOG_IDENTIFIER"); p != "" {
-		r.program = p
-	}
+	r.program = cmp.Or(str("_COMM", "SYSLOG_IDENTIFIER"), r.program)
 	r.message = strings.TrimSpace(message)
 	r.fields = map[string]string{}
 	for name, value := range object {
