@@ -12,13 +12,8 @@ import (
 
 // Quoted returns the warnings and errors of containerd in a report. A run can be
 // checked for the same messages.
-func Quoted(r read.Report) (out []read.Observation) {
-	for _, o := range r.BySort(read.Message) {
-		if slices.Contains([]string{"warning", "warn", "error", "fatal"}, o.Level) && len(o.Made.Chain) > 0 {
-			out = append(out, o)
-		}
-	}
-	return out
+func Quoted(r read.Report) []read.Observation {
+	return slices.DeleteFunc(r.BySort(read.Message), func(o read.Observation) bool { return !o.Complains() })
 }
 
 // made returns the statements of all messages of a report.

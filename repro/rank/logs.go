@@ -141,10 +141,3 @@ func (l logs) share(o read.Observation) float64 {
 	}
 	return of / all
 }
-
-// quotes reports whether a report has a warning or an error of containerd.
-func quotes(r read.Report) bool {
-	return slices.ContainsFunc(r.BySort(read.Message), func(o read.Observation) bool {
-		return len(o.Made.Chain) > 0 && !o.Usual && slices.Contains([]string{"warning", "warn", "error", "fatal"}, o.Level)
-	})
-}

@@ -171,7 +171,8 @@ func fit(r read.Report, release string, b catalogue.Bug) Fit {
 		f.add(Harmless, "", nil, "")
 	}
 	out := namespace || slices.ContainsFunc(f.Reasons, func(x Reason) bool { return slices.Contains(excluding, x.Why) })
-	if quotes(r) { // a message counts as much as a symptom
+	quotes := func(o read.Observation) bool { return o.Complains() && !o.Usual }
+	if slices.ContainsFunc(r.BySort(read.Message), quotes) { // a message counts as much as a symptom
 		total++
 		if said {
 			reported++

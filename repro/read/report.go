@@ -4,6 +4,8 @@
 package read
 
 import (
+	"slices"
+
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/repro/statement"
@@ -98,6 +100,11 @@ func (o Observation) Class() finding.Class { return lefts[o.What].Class }
 // Sort returns the use of the observation.
 func (o Observation) Sort() Sort { return kinds[o.What].sort }
 
+// Complains reports whether it is a warning or an error that containerd logged.
+func (o Observation) Complains() bool {
+	return slices.Contains([]string{"warning", "warn", "error", "fatal"}, o.Level) && len(o.Made.Chain) > 0
+}
+
 // Version returns the release of the report, or "".
 func (r Report) Version() string {
 	if len(r.Versions) == 0 {
@@ -118,10 +125,5 @@ func (r Report) BySort(s Sort) (out []Observation) {
 
 // Has reports whether the report has an observation of a kind.
 func (r Report) Has(w Kind) bool {
-	for _, o := range r.Seen {
-		if o.What == w {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Seen, func(o Observation) bool { return o.What == w })
 }
