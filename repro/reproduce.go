@@ -119,20 +119,16 @@ func (t Trier) Try(ctx context.Context, release string, runs int, r *read.Report
 	}
 	trials := make([]Trial, len(bugs))
 	for i, b := range bugs {
-		trials[i] = trialOf(b, release, verdicts[i], r)
+		t := Trial{Bug: b.ID, Case: verdicts[i][0].Case.Name, Release: release, Runs: len(verdicts[i])}
+		for _, v := range verdicts[i] {
+			t.add(b, v, r)
+		}
+		if r != nil {
+			t.compare(verdicts[i], Quoted(*r))
+		}
+		trials[i] = t
 	}
 	return trials, nil
-}
-
-func trialOf(b catalogue.Bug, release string, verdicts []harness.Verdict, r *read.Report) Trial {
-	trial := Trial{Bug: b.ID, Case: verdicts[0].Case.Name, Release: release, Runs: len(verdicts)}
-	for _, v := range verdicts {
-		trial.add(b, v, r)
-	}
-	if r != nil {
-		trial.compare(verdicts, Quoted(*r))
-	}
-	return trial
 }
 
 // add counts the result of a run.
