@@ -109,7 +109,7 @@ var Severities = []Severity{Critical, High, Medium, Low}
 // Symptoms are the effects that users see, by the tool that shows them.
 type Symptoms struct {
 	// Log are lines of containerd's, kubelet's or dockerd's log: regular expressions.
-	Log []Regexp `yaml:"log,omitempty"`
+	Log []*regexp.Regexp `yaml:"log,omitempty"`
 	// The other fields describe what `ps`, `ctr`, `crictl`, `docker` and the event stream
 	// show. Only people read them.
 	PS     []string `yaml:"ps,omitempty"`
@@ -117,20 +117,6 @@ type Symptoms struct {
 	Crictl []string `yaml:"crictl,omitempty"`
 	Docker []string `yaml:"docker,omitempty"`
 	Events []string `yaml:"events,omitempty"`
-}
-
-// Regexp is a regular expression in YAML.
-type Regexp struct{ *regexp.Regexp }
-
-// UnmarshalYAML is for the YAML library.
-func (r *Regexp) UnmarshalYAML(unmarshal func(any) error) error {
-	var text string
-	if err := unmarshal(&text); err != nil {
-		return err
-	}
-	re, err := regexp.Compile(text)
-	r.Regexp = re
-	return err
 }
 
 // Verified is the evidence for a bug.

@@ -23,13 +23,9 @@ var (
 	threadName  = regexp.MustCompile(`^[a-z0-9./-]+(#[1-9][0-9]*|@[0-9a-f]{7,40})$`)
 )
 
-// UnmarshalYAML is for the YAML library.
-func (t *Thread) UnmarshalYAML(unmarshal func(any) error) error {
-	var text string
-	if err := unmarshal(&text); err != nil {
-		return err
-	}
-	word, name, _ := strings.Cut(text, " ")
+// UnmarshalText parses the text form, for the YAML library.
+func (t *Thread) UnmarshalText(text []byte) error {
+	word, name, _ := strings.Cut(string(text), " ")
 	if !slices.Contains(threadWords, word) || !threadName.MatchString(name) {
 		return fmt.Errorf("thread %q: expected one of %v and a name, such as issue containerd#8981", text, threadWords)
 	}

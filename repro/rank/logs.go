@@ -2,6 +2,7 @@ package rank
 
 import (
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 type logs struct {
 	bug      catalogue.Bug
 	keys     map[string]bool
-	patterns []catalogue.Regexp
+	patterns []*regexp.Regexp
 }
 
 func logsOf(b catalogue.Bug, release string) logs {
