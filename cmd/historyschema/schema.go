@@ -10,7 +10,6 @@ import (
 	"reflect"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/invopop/jsonschema"
 
@@ -143,7 +142,8 @@ func nullable(defs jsonschema.Definitions, met map[string]reflect.Type) {
 // caseTypes describes types in the form that harness.Case encodes itself: with the keys
 // of a case file.
 func caseTypes() jsonschema.Reflector {
-	return jsonschema.Reflector{Anonymous: true, FieldNameTag: "yaml", KeyNamer: lowerFirst,
+	return jsonschema.Reflector{Anonymous: true, FieldNameTag: "yaml",
+		KeyNamer:                   func(name string) string { return strings.ToLower(name[:1]) + name[1:] },
 		RequiredFromJSONSchemaTags: true,
 		Namer: func(t reflect.Type) string {
 			if t.Name() == "" {
@@ -169,12 +169,6 @@ func title(t reflect.Type) string {
 		return ""
 	}
 	return strings.TrimPrefix(t.String(), "harness.")
-}
-
-func lowerFirst(name string) string {
-	r := []rune(name)
-	r[0] = unicode.ToLower(r[0])
-	return string(r)
 }
 
 func implements[T any](t reflect.Type) bool {

@@ -148,7 +148,9 @@ const (
 	longestPart  = longestBody / 3
 )
 
-func (x finding) title() string { return cut(quote.Line(string(x.State)+": "+x.Title), longestTitle) }
+func (x finding) title() string {
+	return quote.Cut(quote.Line(string(x.State)+": "+x.Title), longestTitle)
+}
 
 // begin and end mark the part of an issue's text that this program writes.
 const (
@@ -159,7 +161,7 @@ const (
 // body returns the text of the finding's issue, between its marks.
 func (x finding) body(run string) string {
 	var b strings.Builder
-	says := cut(strings.Join(append([]string{x.Title}, x.Says...), "\n"), longestPart)
+	says := quote.Cut(strings.Join(append([]string{x.Title}, x.Says...), "\n"), longestPart)
 	fmt.Fprintf(&b, "%s%s -->\n%s\n", begin, x.key(), quote.Fence("text", says))
 	if x.Version != "" {
 		fmt.Fprintf(&b, "Seen on containerd %s, in %d of the report's cases. ", quote.Markdown(x.Version), x.Cases)
@@ -173,16 +175,8 @@ func (x finding) body(run string) string {
 	}
 	if x.Replay != "" {
 		fmt.Fprintf(&b, "\n\nReplay it, as root, in a checkout after `make build` (`PATH=$PWD/bin:$PATH`):\n\n%s",
-			quote.Fence("sh", cut(x.Replay, longestPart)))
+			quote.Fence("sh", quote.Cut(x.Replay, longestPart)))
 	}
 	text := strings.ReplaceAll(b.String(), end, strings.Replace(end, "<", `\u003c`, 1))
-	return cut(text, longestBody) + "\n" + end + "\n"
-}
-
-// cut returns as much of a text as fits.
-func cut(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n-3], "") + "..."
+	return quote.Cut(text, longestBody) + "\n" + end + "\n"
 }

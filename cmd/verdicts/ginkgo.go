@@ -12,6 +12,7 @@ import (
 	"github.com/onsi/ginkgo/v2/types"
 
 	"github.com/shimquake/shimquake/oracle/rate"
+	"github.com/shimquake/shimquake/quote"
 )
 
 // specReport has the content of Ginkgo's JSON reports.
@@ -194,9 +195,5 @@ const maxReason = 300
 
 // oneLine turns a failure message, which Gomega writes in many lines, into a table cell.
 func oneLine(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) > maxReason {
-		s = strings.ToValidUTF8(s[:maxReason], "") + " ..."
-	}
-	return s
+	return quote.Cut(strings.Join(strings.Fields(s), " "), maxReason)
 }

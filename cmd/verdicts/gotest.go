@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -79,12 +80,9 @@ func readEvents(r io.Reader) ([]row, error) {
 			if blamed[key] {
 				continue
 			}
-			r.verdict, r.reason = failed, said[key]
+			r.verdict, r.reason = failed, cmp.Or(said[key], "see the output above")
 			if e.Test == "" {
 				r.name = "the package builds and runs"
-			}
-			if r.reason == "" {
-				r.reason = "see the output above"
 			}
 		case e.Test == "" || parent[key]:
 			continue

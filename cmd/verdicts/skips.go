@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path"
@@ -28,10 +29,7 @@ func skips(rows []row) []skip {
 		if r.verdict != skipped {
 			continue
 		}
-		reason := testLine.ReplaceAllString(r.reason, "")
-		if reason == "" {
-			reason = "no reason was given"
-		}
+		reason := cmp.Or(testLine.ReplaceAllString(r.reason, ""), "no reason was given")
 		i := slices.IndexFunc(all, func(s skip) bool { return s.reason == reason })
 		if i < 0 {
 			i = len(all)

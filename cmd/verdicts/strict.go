@@ -46,16 +46,12 @@ var allowed = func() []allowedSkip {
 	return all
 }()
 
-func isAllowed(reason string) bool {
-	return slices.ContainsFunc(allowed, func(s allowedSkip) bool { return s.match.MatchString(reason) })
-}
-
 // leftOut makes a failed row for each reason of a skip that is not in skips.yaml, and for
 // each suite that ran nothing.
 func leftOut(rows []row, unselected []unselectedSuite) []row {
 	var red []row
 	for _, s := range skips(rows) {
-		if isAllowed(s.reason) {
+		if slices.ContainsFunc(allowed, func(a allowedSkip) bool { return a.match.MatchString(s.reason) }) {
 			continue
 		}
 		name := fmt.Sprintf(
