@@ -107,21 +107,13 @@ func outcomeOf(v harness.Verdict, by []finding.Match) bisect.Outcome {
 	case harness.Held:
 		return bisect.Held
 	case harness.Violated:
-		if by == nil || shows(v, by) {
+		isBug := func(f finding.Finding) bool { return finding.AnyMatches(by, f) }
+		if by == nil || slices.ContainsFunc(v.Violations(), isBug) {
 			return bisect.Bug
 		}
 		return bisect.Other
 	}
 	return bisect.Invalid
-}
-
-func shows(v harness.Verdict, by []finding.Match) bool {
-	for _, f := range v.Violations() {
-		if finding.AnyMatches(by, f) {
-			return true
-		}
-	}
-	return false
 }
 
 // learn returns the odds of the bug at the bad end. If the findings of the bug are not

@@ -81,8 +81,8 @@ func (o *output) Fd() uintptr { return o.file.Fd() }
 // interrupted returns the error of a command after a signal. The status is invalid unless
 // the command has found a violation. Without a signal, it returns err.
 func interrupted(ctx context.Context, err error) error {
-	var status statusError
-	if err == nil || ctx.Err() == nil || errors.As(err, &status) && status.status != statusUsage {
+	status, is := errors.AsType[statusError](err)
+	if err == nil || ctx.Err() == nil || is && status.status != statusUsage {
 		return err
 	}
 	if errors.Is(err, context.Canceled) { // its own text does not help the user

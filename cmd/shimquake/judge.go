@@ -91,13 +91,9 @@ func (j *judging) status() error {
 	case len(j.tally) == 0:
 		return statusError{statusInvalid, errors.New(
 			"no history was judged, because the input has none: name a history, a folder of evidence or a sweep")}
-	case j.changed && j.other > 0:
+	case j.changed && j.other > 0, !j.changed && j.tally[harness.Violated] > 0:
 		return statusError{status: statusViolated}
-	case j.changed:
-		return nil
-	case j.tally[harness.Violated] > 0:
-		return statusError{status: statusViolated}
-	case j.tally[harness.Invalid] > 0:
+	case !j.changed && j.tally[harness.Invalid] > 0:
 		return statusError{status: statusInvalid}
 	}
 	return nil

@@ -26,9 +26,5 @@ func (p *patches) register(fl *pflag.FlagSet) {
 			"a containerd's name may have it, too: v2.4.2+FILE")
 }
 
-// on adds the patches to the names of containerds.
-func (p *patches) on(names ...*string) {
-	for _, name := range names {
-		*name += string(*p)
-	}
-}
+// on adds the patches to the name of a containerd.
+func (p *patches) on(name *string) { *name += string(*p) }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"sync"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/quote"
@@ -12,7 +11,6 @@ import (
 
 // repeats counts verdicts with the same text, so that each text is printed once.
 type repeats struct {
-	mu    sync.Mutex
 	order []string // the texts, with their numbers removed
 	heads map[string]string
 	times map[string]int
@@ -25,8 +23,6 @@ var numbers = regexp.MustCompile(`[0-9a-f]{8,}|[0-9]+`)
 func (r *repeats) before(v harness.Verdict) bool {
 	v.Evidence = ""
 	text := numbers.ReplaceAllString(v.String(), "N")
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if r.times == nil {
 		r.heads, r.times = map[string]string{}, map[string]int{}
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/shimquake/shimquake/catalogue"
@@ -23,7 +22,6 @@ type reproReport struct {
 	dir  string
 	file *harness.Histories
 
-	mu    sync.Mutex
 	cases []harness.Verdict // without their histories
 	parts []harness.Part
 	err   error
@@ -49,8 +47,6 @@ func newReproReport(dir string) (*reproReport, error) {
 func (r *reproReport) keep(v harness.Verdict) {
 	p, err := r.file.Keep(v)
 	v.History = nil
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.cases, r.parts, r.err = append(r.cases, v), append(r.parts, p), errors.Join(r.err, err)
 }
 

@@ -316,11 +316,10 @@ func (f *sweepFlags) open(ctx context.Context, r *runner.Runner, s *sweep.Schedu
 // status as an error.
 func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, e *engine.Engine, h journal.Head,
 	results []journal.Result, out io.Writer) error {
-	causes, err := f.causes(h, results)
+	rep, err := f.triage(h, results)
 	if err != nil {
 		return err
 	}
-	rep := triage.NewReport(h, results, catalogue.Excuses(), causes...)
 	if len(f.shards) > 0 && f.replay > 0 && len(rep.New) > 0 {
 		// Replays on other binaries could miss a finding.
 		if err := prepare(ctx, r, h.Plan); err != nil {
@@ -336,25 +335,25 @@ func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, e *engine.Eng
 	if err := f.write(ctx, e, h, results, rep); err != nil {
 		return statusError{statusInvalid, err}
 	}
-	dir := f.out
-	if r == nil { // the sweep may still run
-		return f.print(rep, out, step{self() + " report --out " + f.shards[0] + " " + f.shards[0], "the page so far"})
-	}
 	if !h.Shard.Whole() {
-		return f.print(rep, out, openReport(dir, "this shard only"),
+		return f.print(rep, out, openReport(f.out, "this shard only"),
 			step{asRoot() + " sweep merge --out merged SHARD...", "after the other shards"})
 	}
-	return f.print(rep, out, afterSweep(rep, h.Plan.Containerd, dir)...)
+	return f.print(rep, out, afterSweep(rep, h.Plan.Containerd, f.out)...)
 }
 
-// causes returns the causes of a sweep's findings, by its further runs and by --baseline.
-func (f *sweepFlags) causes(h journal.Head, results []journal.Result) ([]triage.Cause, error) {
-	all := sweep.Causes(h, results)
-	if f.baseline == "" {
-		return all, nil
+// triage returns the findings of a sweep, with their causes by its further runs and by
+// --baseline.
+func (f *sweepFlags) triage(h journal.Head, results []journal.Result) (triage.Report, error) {
+	causes := sweep.Causes(h, results)
+	if f.baseline != "" {
+		other, others, err := journal.Read(f.baseline)
+		if err != nil {
+			return triage.Report{}, err
+		}
+		causes = append(causes, triage.Baseline(f.baseline, h.Plan, results, other.Plan, others)...)
 	}
-	other, others, err := journal.Read(f.baseline)
-	return append(all, triage.Baseline(f.baseline, h.Plan, results, other.Plan, others)...), err
+	return triage.NewReport(h, results, catalogue.Excuses(), causes...), nil
 }
 
 // write writes the files of the report into the folder of the finished sweep.
@@ -363,9 +362,6 @@ func (f *sweepFlags) write(ctx context.Context, e *engine.Engine, h journal.Head
 	dirs := f.shards
 	if len(dirs) == 0 {
 		dirs = []string{f.out}
-	}
-	if e == nil { // "shimquake report" writes the page
-		return nil
 	}
 	todo, err := violatedWorkloads(h.Plan, results)
 	if err != nil {

@@ -46,8 +46,7 @@ func (f *sweepFlags) holdPlain(ctx context.Context, e *engine.Engine, o plan.Opt
 	for _, v := range unable {
 		fmt.Fprintf(stderr, "not run without a fault: %s: %s\n", v.Case.Name, quote.Line(v.ProblemsText()))
 	}
-	var failed *plan.TraceError
-	if errors.As(err, &failed) {
+	if failed, is := errors.AsType[*plan.TraceError](err); is {
 		of := cmp.Or(failed.Verdict.Case.Containerd, failed.Verdict.Version)
 		word := failed.Workload
 		if _, unknown := catalogue.Find(word); unknown != nil { // a script: its file is in the evidence

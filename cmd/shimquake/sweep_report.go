@@ -21,8 +21,12 @@ func sweepReportCommand() *cobra.Command {
 			if err = errors.Join(err, h.CheckSweep(dirs[0])); err != nil {
 				return err
 			}
-			f.shards = dirs
-			return f.report(cmd.Context(), nil, nil, h, results, cmd.OutOrStdout())
+			rep, err := f.triage(h, results)
+			if err != nil {
+				return err
+			}
+			next := step{self() + " report --out " + dirs[0] + " " + dirs[0], "the page so far"} // the sweep may still run
+			return f.print(rep, cmd.OutOrStdout(), next)
 		},
 	}
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object per cluster")
