@@ -42,7 +42,7 @@ func walkCgroup(dir, rel string, out *[]Cgroup) error {
 	if err == nil && !childless(st) {
 		entries, err = os.ReadDir(dir)
 	}
-	if cgroupGone(err) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) { // removed; ENODEV: while it was open
 		return nil
 	}
 	if err != nil {
@@ -78,10 +78,4 @@ func countProcs(dir string) int {
 		return 0 // removed, or a threaded cgroup (cgroups(7)), whose processes count in its domain
 	}
 	return strings.Count(string(text), "\n")
-}
-
-// cgroupGone reports whether an error means that the cgroup was removed. An open
-// directory then returns ENODEV.
-func cgroupGone(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV)
 }

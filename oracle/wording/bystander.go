@@ -1,16 +1,9 @@
 package wording
 
 import (
-	"strings"
-
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 )
-
-// othersName names a bystander.
-func othersName(f finding.Finding) string {
-	return strings.TrimSpace(f.Facts[fact.Object] + " " + f.Subject.ID)
-}
 
 var bystanderWhats = []phrase{
 	{fact.OthersCall, "", othersCall},

@@ -132,7 +132,10 @@ var events = []phrase{
 		return join("never arrived", knownWords(f),
 			"its shim could not send it at first, kept running with a connection, and did not send it again")
 	}},
-	{fact.Late, "", lateWords},
+	{fact.Late, "", by(fact.After, []phrase{
+		{fact.AfterInitExit, "", says("arrived after the exit of the container's init process")},
+		{anyValue, "", says("arrived after %s", fact.After)},
+	})},
 	{fact.NoPID, "", noPIDWords},
 	{fact.Unasked, "", says("belongs to an exec that no client has asked for")},
 	{fact.OfRefused, "", says("belongs to a command that does not exist and cannot begin")},
@@ -144,16 +147,12 @@ var events = []phrase{
 		return "came in the namespace " + f.Subject.Namespace + ", where no client waits for it"
 	}},
 	{fact.WrongTime, "", wrongTimeWords},
-	{fact.NoField, "", noFieldWords},
+	{fact.NoField, "", by(fact.Field, []phrase{
+		{fact.FieldSibling, "", says("does not have another container of its pod")},
+		{anyValue, "", says("lacks the %s of its pod or container", fact.Field)},
+	})},
 	{fact.OtherField, "", says("has %s %s, but ContainerStatus has %s", fact.Field, fact.Reported, fact.True)},
 	{anyValue, "", repeatedWords},
-}
-
-func lateWords(f finding.Finding) string {
-	if f.Facts[fact.After] == fact.AfterInitExit {
-		return "arrived after the exit of the container's init process"
-	}
-	return "arrived after " + f.Facts[fact.After]
 }
 
 func noPIDWords(f finding.Finding) string {
@@ -178,13 +177,6 @@ func wrongTimeWords(f finding.Finding) string {
 			fact.NotAfter)(f)
 	}
 	return join("has the exit time "+f.Facts[fact.At], endedWords(f))
-}
-
-func noFieldWords(f finding.Finding) string {
-	if f.Facts[fact.Field] == fact.FieldSibling {
-		return "does not have another container of its pod"
-	}
-	return fmt.Sprintf("lacks the %s of its pod or container", f.Facts[fact.Field])
 }
 
 func repeatedWords(f finding.Finding) string {

@@ -46,7 +46,7 @@ func Subject(f finding.Finding) string {
 	case finding.Liveness:
 		return rowOf(livenessWhats, f.Facts[fact.What]).subject
 	case finding.Others:
-		return othersName(f)
+		return strings.TrimSpace(f.Facts[fact.Object] + " " + s.ID)
 	case finding.Net:
 		return networkName(f)
 	case finding.Forgot:
@@ -102,7 +102,9 @@ func Reason(f finding.Finding) string {
 	var why string
 	switch f.Invariant {
 	case finding.Residue:
-		return residueGone(f)
+		return fmt.Sprintf(
+			"%s is known to leave it (%s), but it is missing; if %s is fixed, record that in catalogue/bugs/%s.yaml",
+			f.Subject.Name, f.Because, f.Facts[fact.Source], f.Facts[fact.Residue])
 	case finding.End:
 		why = words(ends, f, fact.Status)
 	case finding.Exit:
@@ -128,12 +130,6 @@ func Reason(f finding.Finding) string {
 		why = join(leakReason(f), words(places, f, fact.In))
 	}
 	return join(why, f.Because)
-}
-
-func residueGone(f finding.Finding) string {
-	return fmt.Sprintf(
-		"%s is known to leave it (%s), but it is missing; if %s is fixed, record that in catalogue/bugs/%s.yaml",
-		f.Subject.Name, f.Because, f.Facts[fact.Source], f.Facts[fact.Residue])
 }
 
 // leakReason returns the facts in the order in which an operator asks: first the owner,
