@@ -18,7 +18,7 @@ func (known excuses) races(h *harness.History, found []finding.Finding) (out []r
 		return nil
 	}
 	for _, r := range known {
-		if r.Rate == 0 || !slices.ContainsFunc(h.Versions(), r.Applies) {
+		if r.Rate == 0 || !slices.ContainsFunc(h.Versions(), r.Releases.Applies) {
 			continue
 		}
 		all := rate.Count{ID: r.ID, Most: r.Rate}

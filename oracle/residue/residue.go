@@ -190,9 +190,6 @@ func knowableEvent(match fact.Facts) bool {
 	}, match.Has)
 }
 
-// Applies reports whether the release is known to leave the residue.
-func (r Known) Applies(release string) bool { return r.Releases.Applies(release) }
-
 func (r Known) matches(f finding.Finding) bool {
 	if (f.Invariant == finding.Event) != (f.Class == finding.ClassEvent) ||
 		(f.Invariant != finding.Leak && f.Invariant != finding.Event) ||
@@ -215,7 +212,8 @@ func Mark(known []Known, all []finding.Finding, c Circumstances) []finding.Findi
 			if f.Class == finding.ClassEvent {
 				at.id = f.Subject.ID
 			}
-			if r.matches(f) && c.ran(r.Applies) && anyOf(r.When, c.Happened) && marked[at] < count(c.Happened, r.Each) {
+			mayAppear := c.ran(r.Releases.Applies) && anyOf(r.When, c.Happened)
+			if mayAppear && r.matches(f) && marked[at] < count(c.Happened, r.Each) {
 				marked[at]++
 				out[i].Known, out[i].Because = r.ID, r.Says
 				break
@@ -232,7 +230,7 @@ func Absent(known []Known, marked []finding.Finding, c Circumstances) []finding.
 	var out []finding.Finding
 	for _, r := range known {
 		seen := slices.ContainsFunc(marked, func(f finding.Finding) bool { return f.Known == r.ID })
-		if seen || !c.ran(r.Applies) || !anyOf(r.Expect, c.Happened) {
+		if seen || !c.ran(r.Releases.Applies) || !anyOf(r.Expect, c.Happened) {
 			continue
 		}
 		out = append(out, finding.Finding{Invariant: finding.Residue, Class: r.Class,
