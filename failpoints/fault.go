@@ -97,37 +97,32 @@ func MustPoint(s string) Point {
 	return p
 }
 
-func once(at string, c term.Clause) Fault {
-	c.Count = 1
-	return Fault{At: MustPoint(at), Do: term.Of(c)}
-}
-
 // Error makes the first n hits of a point fail with text; n == 0 means every hit.
 func Error(at string, n int, text string) Fault {
 	return Fault{At: MustPoint(at), Do: term.Of(term.Clause{Count: n, Action: term.Error, Arg: text})}
 }
 
 // Once makes an action without argument happen at the first hit.
-func Once(at string, a term.Action) Fault { return once(at, term.Clause{Action: a}) }
+func Once(at string, a term.Action) Fault { return Nth(at, 1, a, "") }
 
-// nth makes an action without argument happen at the n-th hit, once.
-func nth(at string, n int, a term.Action) Fault {
-	f := Once(at, a)
+// Nth makes an action happen at the n-th hit, once.
+func Nth(at string, n int, a term.Action, arg string) Fault {
+	clauses := []term.Clause{{Count: 1, Action: a, Arg: arg}}
 	if n > 1 {
-		f.Do = term.Of(term.Clause{Count: n - 1, Action: term.Off}, f.Do.Clauses()[0])
+		clauses = append([]term.Clause{{Count: n - 1, Action: term.Off}}, clauses...)
 	}
-	return f
+	return Fault{At: MustPoint(at), Do: term.Of(clauses...)}
 }
 
 // Crash makes the process that passes the point for the n-th time send SIGKILL to itself.
-func Crash(at string, n int) Fault { return nth(at, n, term.Crash) }
+func Crash(at string, n int) Fault { return Nth(at, n, term.Crash, "") }
 
 // PauseAt holds the first hit of a point while the steps run.
 func PauseAt(at string, steps ...Step) Fault { return PauseNth(at, 1, steps...) }
 
 // PauseNth holds the n-th hit of a point while the steps run.
 func PauseNth(at string, n int, steps ...Step) Fault {
-	f := nth(at, n, term.Pause)
+	f := Nth(at, n, term.Pause, "")
 	f.Meanwhile = steps
 	return f
 }
@@ -143,6 +138,4 @@ func SlowSyscall(at string, d time.Duration) Fault {
 
 // Pressure limits writes to the filesystem of containerd's root and dirties pages there;
 // the argument is that of term.ParsePressure, such as "4MiB/s,60MiB".
-func Pressure(at, rates string) Fault {
-	return once(at, term.Clause{Action: term.Pressure, Arg: rates})
-}
+func Pressure(at, rates string) Fault { return Nth(at, 1, term.Pressure, rates) }

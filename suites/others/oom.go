@@ -69,14 +69,9 @@ var _ = Describe("a container that runs out of memory", Label("others", "oom", "
 			failpoints.Kill("proc:containerd:running")),
 		// The OOM kill is the third event of a task, and the fifth of a pod with one
 		// container.
-		Entry("containerd has refused the event", "refused", harness.TaskAPI, refused(2)),
-		Entry("containerd has refused the event of a pod", "refused-pod", harness.CRI, refused(4)),
+		Entry("containerd has refused the event", "refused", harness.TaskAPI,
+			failpoints.Nth("rpc:containerd:Events.Forward:entry", 3, term.Error, "injected")),
+		Entry("containerd has refused the event of a pod", "refused-pod", harness.CRI,
+			failpoints.Nth("rpc:containerd:Events.Forward:entry", 5, term.Error, "injected")),
 	)
 })
-
-// refused makes containerd refuse one event, after this number of other events.
-func refused(after int) failpoints.Fault {
-	return failpoints.Fault{At: failpoints.MustPoint("rpc:containerd:Events.Forward:entry"), Do: term.Of(
-		term.Clause{Count: after, Action: term.Off}, term.Clause{Count: 1, Action: term.Error, Arg: "injected"},
-	)}
-}

@@ -21,12 +21,9 @@ var reads = withExec(harness.Container{Exit: 7, Stdin: lines}, harness.ExecSpec{
 var allRead = HaveValue(And(HaveField("Read.Last", lines), HaveField("Read.Holes", BeEmpty()),
 	HaveField("Closed", Not(BeZero()))))
 
-// secondCloseIO is a fault at the second CloseIO, which is the container's: the exec in
-// it has ended before.
-func secondCloseIO(at string, action term.Action, arg string) failpoints.Fault {
-	return failpoints.Fault{At: failpoints.MustPoint(at), Do: term.Of(
-		term.Clause{Count: 1, Action: term.Off}, term.Clause{Count: 1, Action: action, Arg: arg})}
-}
+// closeIO and closedIO are the entry and the exit of CloseIO. The second one is the
+// container's: the exec in it has ended before.
+const closeIO, closedIO = "rpc:shim:Task.CloseIO:entry", "rpc:shim:Task.CloseIO:exit"
 
 var _ = Describe("a standard input", Label("others", "exec", "stdin"), func() {
 	DescribeTable("is read to its end, and ends when it is closed, although",
@@ -38,17 +35,11 @@ var _ = Describe("a standard input", Label("others", "exec", "stdin"), func() {
 			failpoints.Kill("proc:containerd:running")),
 		// The fault is at the entry of CloseIO. After CloseIO the process exits, and an exit
 		// while containerd is down may go unreported.
-		Entry("containerd was SIGKILLed during its CloseIO", spec.Quick, "close-killed", func() failpoints.Fault {
-			f := secondCloseIO("rpc:shim:Task.CloseIO:entry", term.Pause, "")
-			f.Meanwhile = failpoints.Steps("kill containerd", "start containerd", "release")
-			return f
-		}()),
-		Entry("its first CloseIO has failed", "close-fails",
-			secondCloseIO("rpc:shim:Task.CloseIO:entry", term.Error, "injected")),
-		Entry("the response of its CloseIO came late", "answer-slow",
-			secondCloseIO("rpc:shim:Task.CloseIO:exit", term.Delay, "300")),
-		Entry("the shim is slow to close it", "close-slow",
-			secondCloseIO("rpc:shim:Task.CloseIO:entry", term.Delay, "300")),
+		Entry("containerd was SIGKILLed during its CloseIO", spec.Quick, "close-killed",
+			failpoints.PauseNth(closeIO, 2, failpoints.Steps("kill containerd", "start containerd", "release")...)),
+		Entry("its first CloseIO has failed", "close-fails", failpoints.Nth(closeIO, 2, term.Error, "injected")),
+		Entry("the response of its CloseIO came late", "answer-slow", failpoints.Nth(closedIO, 2, term.Delay, "300")),
+		Entry("the shim is slow to close it", "close-slow", failpoints.Nth(closeIO, 2, term.Delay, "300")),
 	)
 	It("stays open during a restart of containerd", func(ctx context.Context) {
 		w := reads

@@ -18,22 +18,18 @@ func pod(timeout time.Duration) harness.Workload {
 	return harness.Workload{API: harness.CRI, CallTimeout: timeout, Containers: []harness.Container{{Exit: 7}}}
 }
 
-// last is the fault at the sandbox's Shutdown. In a pod with one container, this is the
-// second one, unless containerd sends only that.
-func last(c term.Clause) failpoints.Fault {
-	c.Count = 1
-	do := term.Of(term.Clause{Count: 1, Action: term.Off}, c)
+// last returns the number of the sandbox's Shutdown. In a pod with one container, this is
+// the second one, unless containerd sends only that.
+func last() int {
 	if spec.OneShutdown() {
-		do = term.Of(c)
+		return 1
 	}
-	return failpoints.Fault{At: failpoints.MustPoint(entry), Do: do}
+	return 2
 }
 
 // held pauses the shim at the sandbox's Shutdown while these steps run.
 func held(steps ...string) failpoints.Fault {
-	f := last(term.Clause{Action: term.Pause})
-	f.Meanwhile = failpoints.Steps(steps...)
-	return f
+	return failpoints.PauseNth(entry, last(), failpoints.Steps(steps...)...)
 }
 
 var _ = Describe("a pod whose shim's first Shutdown, of its container", Label("cri", "shim", "issue:8981"), func() {
@@ -64,11 +60,11 @@ var _ = Describe("a pod whose shim's last Shutdown, of its sandbox", Label("cri"
 			spec.Holds(ctx, harness.Case{Name: "shutdown-sandbox-" + name, Workload: w, Bugs: bugs,
 				Plan: failpoints.Plan{fault}})
 		},
-		Entry("failed", spec.Quick, "fails", pod(0), last(term.Clause{Action: term.Error, Arg: "injected"}),
+		Entry("failed", spec.Quick, "fails", pod(0), failpoints.Nth(entry, last(), term.Error, "injected"),
 			"containerd-8981"),
-		Entry("ran and its reply was lost", spec.Quick, "reply-lost", pod(0), last(term.Clause{Action: term.Lose})),
-		Entry("met a closed connection", "connection-closed", pod(0), last(term.Clause{Action: term.Close})),
-		Entry("never answered", spec.Slow, "hangs", pod(0), last(term.Clause{Action: term.Hang}), "containerd-8981"),
+		Entry("ran and its reply was lost", spec.Quick, "reply-lost", pod(0), failpoints.Nth(entry, last(), term.Lose, "")),
+		Entry("met a closed connection", "connection-closed", pod(0), failpoints.Nth(entry, last(), term.Close, "")),
+		Entry("never answered", spec.Slow, "hangs", pod(0), failpoints.Nth(entry, last(), term.Hang, ""), "containerd-8981"),
 		Entry(
 			"was held until the client was done",
 			spec.Slow,
