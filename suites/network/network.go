@@ -29,27 +29,27 @@ func pod() harness.Workload {
 
 var _ = Describe("a pod with a network of its own", Label("cri", "network"), func() {
 	DescribeTable("leaves no network when",
-		func(ctx context.Context, name string, plan failpoints.Plan) {
-			spec.Holds(ctx, harness.Case{Name: "network-" + name, Workload: pod(), Plan: plan})
+		func(ctx context.Context, name string, fault failpoints.Fault) {
+			spec.Holds(ctx, harness.Case{Name: "network-" + name, Workload: pod(), Plan: failpoints.Plan{fault}})
 		},
 		Entry("the request is cancelled as it is set up", spec.Quick, "cancelled",
-			failpoints.Plan{failpoints.Once(setUp, term.Cancel)}),
+			failpoints.Once(setUp, term.Cancel)),
 		Entry("containerd dies when it is set up", spec.Quick, Label("crash"), "crash-set-up",
-			failpoints.Plan{failpoints.Once(isSetUp, term.Crash)}),
+			failpoints.Once(isSetUp, term.Crash)),
 		Entry("containerd dies before it is torn down", spec.Quick, Label("crash"), "crash-tear-down",
-			failpoints.Plan{failpoints.Once(tearDown, term.Crash)}),
+			failpoints.Once(tearDown, term.Crash)),
 		// The second time, the pod is already stopped.
-		Entry("its removal fails twice", spec.Quick, "tear-down-fails-twice", failpoints.Plan{{
-			At: failpoints.MustPoint(tearDown), Do: term.Of(term.Clause{Count: 2, Action: term.Error, Arg: "injected"})}}),
+		Entry("its removal fails twice", spec.Quick, "tear-down-fails-twice",
+			failpoints.Error(tearDown, 2, "injected")),
 		Entry("containerd dies before its namespace is unmounted", Label("crash"), "crash-unmount",
-			failpoints.Plan{failpoints.Once(unmount, term.Crash)}),
+			failpoints.Once(unmount, term.Crash)),
 	)
 
-	It("leaves none when its removal fails once, after a restart of containerd", spec.Quick, func(ctx context.Context) {
-		w := pod()
-		w.Script = []string{"run pod", "create all", "mark created", "start all", "mark running", "restart containerd",
-			"end all", "wait all", "mark exited"}
-		spec.Holds(ctx, harness.Case{Name: "network-tear-down-fails", Workload: w, Plan: failpoints.Plan{
-			{At: failpoints.MustPoint(tearDown), Do: term.Of(term.Clause{Count: 1, Action: term.Error, Arg: "injected"})}}})
-	})
+	restarting := pod()
+	restarting.Script = []string{"run pod", "create all", "mark created", "start all", "mark running",
+		"restart containerd", "end all", "wait all", "mark exited"}
+	spec.It("leaves none when its removal fails once, after a restart of containerd", harness.Case{
+		Name: "network-tear-down-fails", Workload: restarting,
+		Plan: failpoints.Plan{failpoints.Error(tearDown, 1, "injected")},
+	}, spec.Quick)
 })

@@ -167,17 +167,7 @@ var _ = Describe("the output", Label("others", "exec", "output"), func() {
 
 // slow holds a call for 300 ms.
 func slow(at string) failpoints.Fault {
-	return failpoints.Fault{At: failpoints.MustPoint(at),
-		Do: term.Of(term.Clause{Count: 1, Action: term.Delay, Arg: "300"})}
-}
-
-// thirdStart restarts containerd at the third Start. This is the start of an exec in
-// the first container of a pod: the first two start the sandbox and the container.
-func thirdStart() failpoints.Fault {
-	f := failpoints.PauseAt("rpc:shim:Task.Start:exit",
-		failpoints.Steps("kill containerd", "start containerd", "release")...)
-	f.Do = term.Of(term.Clause{Count: 2, Action: term.Off}, term.Clause{Count: 1, Action: term.Pause})
-	return f
+	return failpoints.Nth(at, 1, term.Delay, "300")
 }
 
 // The specs of the output above also kill containerd earlier, and let a Delete fail.
@@ -194,7 +184,9 @@ var _ = Describe("ExecSync", Label("others", "exec", "cri"), func() {
 		Entry("a shim that is slow to add it", "add-slow", writes(harness.CRI),
 			slow("rpc:shim:Task.Exec:entry")),
 		Entry("containerd was SIGKILLed while it ran", spec.Quick, "started-killed",
-			writes(harness.CRI), thirdStart()),
+			// The first two start the sandbox and the container.
+			writes(harness.CRI), failpoints.PauseNth("rpc:shim:Task.Start:exit", 3,
+				failpoints.Steps("kill containerd", "start containerd", "release")...)),
 		Entry("its client has gone away while it was deleted", "delete-cancelled",
 			writes(harness.CRI), failpoints.PauseAt("rpc:containerd:Task.Delete:entry",
 				failpoints.Steps("cancel call", "release")...)),
@@ -206,16 +198,12 @@ var _ = Describe("ExecSync", Label("others", "exec", "cri"), func() {
 })
 
 var _ = Describe("a container that is paused", Label("others", "pause", "cgroup"), func() {
-	It("can be removed after a pause that runc could not do", spec.Quick, func(ctx context.Context) {
-		spec.Holds(ctx, harness.Case{
-			Name: "others-pause-fails", Workload: paused(),
-			Plan: failpoints.Plan{failpoints.Error(runcPause, 1, "injected")},
-		})
-	})
-	It("goes on when it is resumed after a resume that has failed", func(ctx context.Context) {
-		spec.Holds(ctx, harness.Case{
-			Name: "others-pause-resume-fails", Workload: paused(),
-			Plan: failpoints.Plan{failpoints.Error("rpc:shim:Task.Resume:entry", 1, "injected")},
-		})
+	spec.It("can be removed after a pause that runc could not do", harness.Case{
+		Name: "others-pause-fails", Workload: paused(),
+		Plan: failpoints.Plan{failpoints.Error(runcPause, 1, "injected")},
+	}, spec.Quick)
+	spec.It("goes on when it is resumed after a resume that has failed", harness.Case{
+		Name: "others-pause-resume-fails", Workload: paused(),
+		Plan: failpoints.Plan{failpoints.Error("rpc:shim:Task.Resume:entry", 1, "injected")},
 	})
 })

@@ -74,13 +74,11 @@ var _ = Describe("a shim that does not report its state", spec.Slow, Label("othe
 var _ = Describe("a frozen shim while containerd starts", spec.Slow, Label("others", "crash"), func() {
 	// containerd gives up loading the shim, and loads the others without a delay.
 	for _, api := range apis {
-		It("is given up without the others, by the "+string(api)+" API", spec.Quick, func(ctx context.Context) {
-			spec.Holds(ctx, harness.Case{
-				Name: "others-" + string(api) + "-stands-at-load", Workload: one(api, harness.Container{Signal: "SIGTERM"}),
-				Plan: failpoints.Plan{failpoints.Once("proc:shim:running", term.Stop), failpoints.Kill("proc:containerd:running")},
-				Bugs: []string{"shim-not-loaded"},
-			})
-		})
+		spec.It("is given up without the others, by the "+string(api)+" API", harness.Case{
+			Name: "others-" + string(api) + "-stands-at-load", Workload: one(api, harness.Container{Signal: "SIGTERM"}),
+			Plan: failpoints.Plan{failpoints.Once("proc:shim:running", term.Stop), failpoints.Kill("proc:containerd:running")},
+			Bugs: []string{"shim-not-loaded"},
+		}, spec.Quick)
 	}
 })
 
@@ -96,10 +94,11 @@ var _ = Describe("a payload that ignores SIGTERM", Label("others", "exit-code"),
 
 var _ = Describe("a payload that has ended before its Start returns", Label("others", "exit-code"), func() {
 	for _, api := range apis {
-		late := failpoints.PauseAt("rpc:shim:Task.Start:exit", failpoints.Steps("await exit", "release")...)
+		n := 1
 		if api == harness.CRI { // the first Start is the sandbox's
-			late.Do = term.Of(term.Clause{Count: 1, Action: term.Off}, term.Clause{Count: 1, Action: term.Pause})
+			n = 2
 		}
+		late := failpoints.PauseNth("rpc:shim:Task.Start:exit", n, failpoints.Steps("await exit", "release")...)
 		It("is reported as usual, by the "+string(api)+" API", spec.Quick, func(ctx context.Context) {
 			v := spec.Holds(ctx, harness.Case{
 				Name: "others-short-" + string(api), Workload: one(api, harness.Container{Exit: 7}),
@@ -145,14 +144,13 @@ var _ = Describe("the Delete of a task", Label("others", "task"), func() {
 })
 
 var _ = Describe("a shim that responds late but in time when containerd loads it", Label("others", "crash"), func() {
-	It("is not taken for dead, and neither is another one", spec.Quick, func(ctx context.Context) {
-		w := one(harness.TaskAPI, harness.Container{Exit: 7})
-		w.Script = script.Restarting()
-		w.Containers = append(w.Containers, harness.Container{Exit: 3})
-		late := term.Of(term.Clause{Count: 2, Action: term.Delay, Arg: "1200"})
-		spec.Holds(ctx, harness.Case{Name: "others-slow-load", Workload: w, Plan: failpoints.Plan{
-			{At: failpoints.MustPoint("stmt:containerd:runtime.loadShim:f-err-openShimLog-shimCtx-bundle-client."), Do: late}}})
-	})
+	late := term.Of(term.Clause{Count: 2, Action: term.Delay, Arg: "1200"})
+	spec.It("is not taken for dead, and neither is another one", harness.Case{
+		Name:     "others-slow-load",
+		Workload: harness.Workload{Containers: []harness.Container{{Exit: 7}, {Exit: 3}}, Script: script.Restarting()},
+		Plan: failpoints.Plan{
+			{At: failpoints.MustPoint("stmt:containerd:runtime.loadShim:f-err-openShimLog-shimCtx-bundle-client."), Do: late}},
+	}, spec.Quick)
 })
 
 var _ = Describe("a payload with children", Label("others", "cgroup"), func() {

@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"context"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -30,17 +29,15 @@ var (
 
 var _ = Describe("a shim that breaks its connections at a call, and keeps running", Label("shim"), func() {
 	for _, call := range calls {
-		It("leaves nothing and no made-up exit code: "+call.name, func(ctx context.Context) {
-			bugs := []string{"shim-connection-broken"}
-			if call.name == "Shutdown" {
-				bugs = nil // the shim has received the call, so it shuts down
-			}
-			spec.Holds(ctx, harness.Case{
-				Name:     "connection-breaks-at-" + strings.ToLower(call.name),
-				Workload: harness.Workload{Fakeshim: "plain", Containers: []harness.Container{call.container}},
-				Plan:     failpoints.Plan{failpoints.Once("rpc:shim:Task."+call.name+":entry", term.Close)},
-				Bugs:     bugs,
-			})
+		bugs := []string{"shim-connection-broken"}
+		if call.name == "Shutdown" {
+			bugs = nil // the shim has received the call, so it shuts down
+		}
+		spec.It("leaves nothing and no made-up exit code: "+call.name, harness.Case{
+			Name:     "connection-breaks-at-" + strings.ToLower(call.name),
+			Workload: harness.Workload{Fakeshim: "plain", Containers: []harness.Container{call.container}},
+			Plan:     failpoints.Plan{failpoints.Once("rpc:shim:Task."+call.name+":entry", term.Close)},
+			Bugs:     bugs,
 		})
 	}
 })

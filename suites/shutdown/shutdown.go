@@ -17,50 +17,36 @@ import (
 
 const entry = "rpc:shim:Task.Shutdown:entry"
 
-func exits(code int) harness.Workload {
-	return harness.Workload{Containers: []harness.Container{{Exit: code}}}
-}
+// exits7 is a container that exits with 7.
+var exits7 = harness.Workload{Containers: []harness.Container{{Exit: 7}}}
 
 var _ = Describe("a shim whose Shutdown failed", Label("shim", "issue:8981"), func() {
-	It("is gone after the client's second Delete, and the exit code is still 7", spec.Quick, func(ctx context.Context) {
-		spec.Holds(ctx, spec.Named("shutdown-error-once"))
-	})
-	It(
-		"is gone after the client's second Delete when the client had cancelled the first",
-		spec.Quick,
-		func(ctx context.Context) {
-			spec.Holds(ctx, spec.Named("shutdown-cancelled"))
-		},
-	)
-	It("is gone when the deadline of the client's first Delete has passed", func(ctx context.Context) {
-		w := exits(7)
-		w.CallTimeout = 2 * time.Second
-		spec.Holds(ctx, harness.Case{Name: "shutdown-deadline", Workload: w, Bugs: []string{"containerd-8981"},
-			Plan: failpoints.Plan{failpoints.PauseAt(entry, failpoints.Steps("await removal", "release")...)}})
+	spec.It("is gone after the client's second Delete, and the exit code is still 7",
+		spec.Named("shutdown-error-once"), spec.Quick)
+	spec.It("is gone after the client's second Delete when the client had cancelled the first",
+		spec.Named("shutdown-cancelled"), spec.Quick)
+	deadline := exits7
+	deadline.CallTimeout = 2 * time.Second
+	spec.It("is gone when the deadline of the client's first Delete has passed", harness.Case{
+		Name: "shutdown-deadline", Workload: deadline, Bugs: []string{"containerd-8981"},
+		Plan: failpoints.Plan{failpoints.PauseAt(entry, failpoints.Steps("await removal", "release")...)},
 	})
 	DescribeTable(
 		"is gone when the one Shutdown",
 		func(ctx context.Context, name string, plan failpoints.Fault, bugs ...string) {
-			spec.Holds(ctx, harness.Case{Name: name, Workload: exits(7), Bugs: bugs, Plan: failpoints.Plan{plan}})
+			spec.Holds(ctx, harness.Case{Name: name, Workload: exits7, Bugs: bugs, Plan: failpoints.Plan{plan}})
 		},
-		Entry(
-			"ran and its reply was lost",
-			spec.Quick,
-			"shutdown-reply-lost",
-			failpoints.Once("rpc:shim:Task.Shutdown:entry", term.Lose),
-		),
+		Entry("ran and its reply was lost", spec.Quick, "shutdown-reply-lost", failpoints.Once(entry, term.Lose)),
 		Entry("met a closed connection", "shutdown-connection-closed", failpoints.Once(entry, term.Close)),
 		Entry("never answered", "shutdown-hangs", failpoints.Once(entry, term.Hang), "containerd-8981"),
 	)
 })
 
 var _ = Describe("containerd that is SIGKILLed while the shim holds Shutdown", Label("crash"), func() {
-	It("leaves no shim after its restart", spec.Quick, func(ctx context.Context) {
-		spec.Holds(
-			ctx,
-			harness.Case{Name: "shutdown-containerd-killed", Workload: exits(7), Plan: failpoints.Plan{
-				failpoints.PauseAt(entry, failpoints.Steps("kill containerd", "start containerd", "release")...),
-			}, Bugs: []string{"containerd-6860"}},
-		)
-	})
+	spec.It("leaves no shim after its restart", harness.Case{
+		Name: "shutdown-containerd-killed", Workload: exits7, Bugs: []string{"containerd-6860"},
+		Plan: failpoints.Plan{
+			failpoints.PauseAt(entry, failpoints.Steps("kill containerd", "start containerd", "release")...),
+		},
+	}, spec.Quick)
 })

@@ -73,9 +73,10 @@ func Prepare(ctx context.Context) {
 
 // Named returns a case of the catalogue.
 func Named(name string) harness.Case {
-	ginkgo.GinkgoHelper()
 	c, err := catalogue.Find(name)
-	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	if err != nil {
+		panic(err)
+	}
 	return c
 }
 
@@ -115,6 +116,12 @@ func Holds(ctx context.Context, c harness.Case) harness.Verdict {
 	v := Run1(ctx, c)
 	gomega.Expect(catalogue.CompareWithKnown(v)).To(gomega.Succeed())
 	return v
+}
+
+// It makes a spec in which a case holds (see Holds). args are Ginkgo's decorators.
+func It(text string, c harness.Case, args ...any) bool {
+	ginkgo.GinkgoHelper()
+	return ginkgo.It(text, append(args, func(ctx context.Context) { Holds(ctx, c) })...)
 }
 
 // Shows runs a case and asserts that it has the findings `left` and perhaps `may`, and no

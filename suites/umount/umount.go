@@ -4,7 +4,6 @@
 package umount
 
 import (
-	"context"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -45,68 +44,36 @@ func slow(d time.Duration) failpoints.Plan {
 	return failpoints.Plan{failpoints.SlowSyscall("sys:shim:umount2:exited", d)}
 }
 
-var _ = Describe(
-	"a pod whose umount2 outlasts CRI's 10 s",
-	spec.Slow, Label("cri", "shim", "issue:7496", "issue:8931"),
-	func() {
-		It("leaves no shim when the disk is under pressure", spec.Pressure, func(ctx context.Context) {
-			spec.Holds(ctx, spec.Named("umount-io-pressure"))
+var _ = Describe("a pod whose umount2 outlasts CRI's 10 s", spec.Slow, spec.Pressure,
+	Label("cri", "shim", "issue:7496", "issue:8931"), func() {
+		spec.It("leaves no shim when the disk is under pressure", spec.Named("umount-io-pressure"))
+		spec.It("leaves no shim when the client gives up before CRI does, and retries", harness.Case{
+			Name:     "umount-pressure-client-gives-up",
+			Workload: pod(4 * time.Second),
+			Bugs:     []string{"containerd-7496"},
+			Plan:     pressure(tooMuchForCRI),
 		})
-		It(
-			"leaves no shim when the client gives up before CRI does, and retries",
-			spec.Pressure,
-			func(ctx context.Context) {
-				spec.Holds(
-					ctx,
-					harness.Case{
-						Name:     "umount-pressure-client-gives-up",
-						Workload: pod(4 * time.Second),
-						Bugs:     []string{"containerd-7496"},
-						Plan:     pressure(tooMuchForCRI),
-					},
-				)
-			},
-		)
-	},
-)
+	})
 
 var _ = Describe("a pod whose umount2 is slow, and in time", Label("cri", "shim"), func() {
-	It("leaves nothing when every umount2 takes 300 ms", spec.Quick, func(ctx context.Context) {
-		spec.Holds(ctx, harness.Case{Name: "umount-slow-pod", Workload: pod(0), Plan: slow(300 * time.Millisecond)})
-	})
-	It("leaves nothing when the client gives up meanwhile, before CRI does", spec.Slow, func(ctx context.Context) {
-		spec.Holds(
-			ctx,
-			harness.Case{Name: "umount-slow-pod-client-gives-up", Workload: pod(5 * time.Second), Plan: slow(3 * time.Second)},
-		)
-	})
+	spec.It("leaves nothing when every umount2 takes 300 ms", harness.Case{
+		Name: "umount-slow-pod", Workload: pod(0), Plan: slow(300 * time.Millisecond),
+	}, spec.Quick)
+	spec.It("leaves nothing when the client gives up meanwhile, before CRI does", harness.Case{
+		Name: "umount-slow-pod-client-gives-up", Workload: pod(5 * time.Second), Plan: slow(3 * time.Second),
+	}, spec.Slow)
 })
 
 var _ = Describe("a task whose umount2 outlasts the client's Delete", Label("shim"), func() {
-	It(
-		"is gone after the client's next Delete when the disk is under pressure",
-		spec.Slow,
-		spec.Pressure,
-		func(ctx context.Context) {
-			spec.Holds(
-				ctx,
-				harness.Case{
-					Name:     "umount-pressure-task",
-					Workload: task(4 * time.Second),
-					Bugs:     []string{"containerd-14113"},
-					Plan:     pressure(fiveSeconds),
-				},
-			)
-		},
-	)
-	It("is gone after a Delete that was slow, and in time", spec.Quick, func(ctx context.Context) {
-		spec.Holds(
-			ctx,
-			harness.Case{
-				Name:     "umount-slow-task-in-time",
-				Workload: task(10 * time.Second),
-				Plan:     slow(200 * time.Millisecond),
-			},
-		)
-	})
+	spec.It("is gone after the client's next Delete when the disk is under pressure", harness.Case{
+		Name:     "umount-pressure-task",
+		Workload: task(4 * time.Second),
+		Bugs:     []string{"containerd-14113"},
+		Plan:     pressure(fiveSeconds),
+	}, spec.Slow, spec.Pressure)
+	spec.It("is gone after a Delete that was slow, and in time", harness.Case{
+		Name:     "umount-slow-task-in-time",
+		Workload: task(10 * time.Second),
+		Plan:     slow(200 * time.Millisecond),
+	}, spec.Quick)
 })
