@@ -5,12 +5,10 @@
 package crashcreate
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
@@ -53,47 +51,36 @@ var ways = []way{
 		[]hit{{"Task.Create", 2}, {"Task.Connect", 3}, {"Task.Start", 2}, {"Task.State", 2}}},
 }
 
-// entry is a row of a table: its title, and its case.
-type entry struct {
-	title string
-	harness.Case
-}
-
-// table has the cases of one way to kill containerd, one for each call.
-type table struct {
-	title   string
-	entries []entry
-}
-
-func (w way) tables() []table {
-	return []table{
-		{"while the shim holds", w.paused("held", "kill containerd", "start containerd", "release")},
-		{"and then the shim, which holds", w.paused("then-shim", "kill containerd", "kill shim", "start containerd")},
-		{"when it is", w.states()},
+// tables returns all ways to kill containerd, for each workload.
+func tables() (all []spec.Table) {
+	for _, w := range ways {
+		all = append(all,
+			spec.Table{Title: w.title + ", while the shim holds",
+				Rows: w.paused("held", "kill containerd", "start containerd", "release")},
+			spec.Table{Title: w.title + ", and then the shim, which holds",
+				Rows: w.paused("then-shim", "kill containerd", "kill shim", "start containerd")})
+		if w.name != "container" { // the way "sandbox" has this case
+			// No call is in flight. containerd must find everything again. Package exitcode kills
+			// it while the container runs.
+			created := w.case1("created", failpoints.Kill("proc:containerd:created"))
+			all = append(all, spec.Table{Title: w.title + ", when it is", Rows: []spec.Row{{Title: "created", Case: created}}})
+		}
 	}
+	return all
 }
 
 // paused returns a case for each call. The shim is paused in the call while the steps
 // run.
-func (w way) paused(how string, steps ...string) []entry {
-	var out []entry
+func (w way) paused(how string, steps ...string) []spec.Row {
+	var out []spec.Row
 	for _, h := range w.hits {
 		for _, side := range []string{"entry", "exit"} {
 			name := fmt.Sprintf("%s%d-%s-%s", strings.ToLower(strings.TrimPrefix(h.method, "Task.")), h.n, side, how)
 			fault := failpoints.PauseNth("rpc:shim:"+h.method+":"+side, h.n, failpoints.Steps(steps...)...)
-			out = append(out, entry{fmt.Sprintf("%s, %s", h, side), w.case1(name, fault)})
+			out = append(out, spec.Row{Title: fmt.Sprintf("%s, %s", h, side), Case: w.case1(name, fault)})
 		}
 	}
 	return out
-}
-
-// states returns the case that kills containerd when no call is in flight. containerd
-// must find everything again. Package exitcode kills it while the container runs.
-func (w way) states() []entry {
-	if w.name == "container" { // the way "sandbox" has this case
-		return nil
-	}
-	return []entry{{"created", w.case1("created", failpoints.Kill("proc:containerd:created"))}}
 }
 
 func (w way) case1(name string, f failpoints.Fault) harness.Case {
@@ -102,36 +89,11 @@ func (w way) case1(name string, f failpoints.Fault) harness.Case {
 }
 
 var _ = Describe("containerd that is SIGKILLed while it creates and starts", Label("crash"), func() {
-	for _, w := range ways {
-		for _, t := range w.tables() {
-			args := []any{func(ctx context.Context, c harness.Case) { spec.Holds(ctx, c) }}
-			for _, e := range t.entries {
-				labels := Label()
-				if quick[e.Name] {
-					labels = spec.Quick
-				}
-				args = append(args, Entry(e.title, labels, e.Case))
-			}
-			if len(t.entries) > 0 {
-				DescribeTable(w.title+", "+t.title, args...)
-			}
-		}
-	}
+	spec.DescribeTables(tables(), quick)
 })
 
 var _ = It("lists only existing cases as known or quick", func() {
-	names := map[string]bool{}
-	for _, w := range ways {
-		for _, t := range w.tables() {
-			for _, e := range t.entries {
-				names[e.Name] = true
-			}
-		}
-	}
-	for name := range known {
-		Expect(names).To(HaveKey(name))
-	}
-	for name := range quick {
-		Expect(names).To(HaveKey(name))
-	}
+	all := spec.CasesOf(tables())
+	spec.ExpectCases(all, known)
+	spec.ExpectCases(all, quick)
 })

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/plain"
@@ -35,12 +34,4 @@ var _ = Describe("a run without a fault", func() {
 	}
 })
 
-var _ = It("lists only existing cases", spec.Quick, func() {
-	names := map[string]bool{}
-	for _, c := range plain.Cases() {
-		names[c.Name] = true
-	}
-	for name := range shows {
-		Expect(names).To(HaveKey(name))
-	}
-})
+var _ = It("lists only existing cases", spec.Quick, func() { spec.ExpectCases(plain.Cases(), shows) })

@@ -7,12 +7,10 @@
 package shimkill
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
@@ -40,54 +38,43 @@ var shapes = []shape{
 	},
 }
 
-// entry is a row of a table: its title, and its case.
-type entry struct {
-	title string
-	harness.Case
-}
-
-// table has the cases of one way to kill the shim, one for each state or call.
-type table struct {
-	title   string
-	entries []entry
-}
-
-// tables returns all ways to kill the shim of a shape.
-func (s shape) tables() []table {
+// tables returns all ways to kill the shim, for each shape.
+func tables() (all []spec.Table) {
 	down := failpoints.Steps("kill containerd", "kill shim", "start containerd")
-	all := []table{
-		{"while containerd runs, when it is", s.states("")},
-		{"while containerd is down, when it was", s.states("-down")},
-		{"while containerd is down and it holds", s.points("down", down, "Task.Delete")},
+	for _, s := range shapes {
+		all = append(all,
+			spec.Table{Title: s.title + ", while containerd runs, when it is", Rows: s.states("")},
+			spec.Table{Title: s.title + ", while containerd is down, when it was", Rows: s.states("-down")},
+			spec.Table{Title: s.title + ", while containerd is down and it holds", Rows: s.points("down", down, "Task.Delete")})
+		if s.name != "task" {
+			all = append(all, spec.Table{Title: s.title + ", while it holds",
+				Rows: s.points("up", failpoints.Steps("kill shim"), "Task.Create", "Task.Start", "Task.Delete")})
+		}
 	}
-	if s.name == "task" {
-		return all
-	}
-	return append(all, table{"while it holds",
-		s.points("up", failpoints.Steps("kill shim"), "Task.Create", "Task.Start", "Task.Delete")})
+	return all
 }
 
 // states returns cases that kill the shim between two calls.
-func (s shape) states(how string) []entry {
-	var out []entry
+func (s shape) states(how string) []spec.Row {
+	var out []spec.Row
 	for _, state := range []string{"created", "running", "exited"} {
 		plan := failpoints.Plan{failpoints.Kill("proc:shim:" + state)}
 		if how != "" {
 			plan = append(failpoints.Plan{failpoints.Kill("proc:containerd:" + state)}, plan...)
 		}
-		out = append(out, entry{state, s.case1(state+how, plan)})
+		out = append(out, spec.Row{Title: state, Case: s.case1(state+how, plan)})
 	}
 	return out
 }
 
 // points returns cases that kill the shim within a call.
-func (s shape) points(how string, steps []failpoints.Step, methods ...string) []entry {
-	var out []entry
+func (s shape) points(how string, steps []failpoints.Step, methods ...string) []spec.Row {
+	var out []spec.Row
 	for _, method := range methods {
 		for _, side := range []string{"entry", "exit"} {
 			name := fmt.Sprintf("%s-%s-%s", strings.ToLower(strings.TrimPrefix(method, "Task.")), side, how)
 			plan := failpoints.Plan{failpoints.PauseAt("rpc:shim:"+method+":"+side, steps...)}
-			out = append(out, entry{method + " at its " + side, s.case1(name, plan)})
+			out = append(out, spec.Row{Title: method + " at its " + side, Case: s.case1(name, plan)})
 		}
 	}
 	return out
@@ -118,21 +105,7 @@ var quick = map[string]bool{
 	"shimkill-group-create-exit-up": true, "shimkill-task-delete-entry-down": true, "shimkill-task-running-down": true,
 }
 
-var _ = Describe("a shim that is SIGKILLed", Label("shim"), func() {
-	for _, s := range shapes {
-		for _, t := range s.tables() {
-			args := []any{func(ctx context.Context, c harness.Case) { spec.Holds(ctx, c) }}
-			for _, e := range t.entries {
-				labels := Label()
-				if quick[e.Name] {
-					labels = spec.Quick
-				}
-				args = append(args, Entry(e.title, labels, e.Case))
-			}
-			DescribeTable(s.title+", "+t.title, args...)
-		}
-	}
-})
+var _ = Describe("a shim that is SIGKILLed", Label("shim"), func() { spec.DescribeTables(tables(), quick) })
 
 // seven is a case that kills containerd and the shim during the shim's Delete. The
 // container has exited with 7 by then, and the shim has reported that.
@@ -147,34 +120,20 @@ func seven(name string, api harness.API) harness.Case {
 	}
 }
 
-var sevens = []harness.Case{seven("shimkill-task-seven", harness.TaskAPI), seven("shimkill-pod-seven", harness.CRI)}
+var sevens = spec.Table{
+	Title: "is known after a SIGKILL of containerd and the shim before Delete, to the client of",
+	Rows: []spec.Row{
+		{Title: "the task API", Case: seven("shimkill-task-seven", harness.TaskAPI)},
+		{Title: "CRI", Case: seven("shimkill-pod-seven", harness.CRI)},
+	},
+}
 
-var _ = Describe("a payload that has exited by itself with 7", Label("shim", "issue:14113"), func() {
-	DescribeTable(
-		"is known after a SIGKILL of containerd and the shim before Delete, to the client of",
-		Label("crash"),
-		func(ctx context.Context, c harness.Case) { spec.Holds(ctx, c) },
-		Entry("the task API", sevens[0]),
-		Entry("CRI", sevens[1]),
-	)
+var _ = Describe("a payload that has exited by itself with 7", Label("shim", "issue:14113", "crash"), func() {
+	spec.DescribeTables([]spec.Table{sevens}, quick)
 })
 
 var _ = It("lists only existing cases as known or quick", func() {
-	names := map[string]bool{}
-	for _, s := range shapes {
-		for _, t := range s.tables() {
-			for _, e := range t.entries {
-				names[e.Name] = true
-			}
-		}
-	}
-	for _, c := range sevens {
-		names[c.Name] = true
-	}
-	for name := range known {
-		Expect(names).To(HaveKey(name))
-	}
-	for name := range quick {
-		Expect(names).To(HaveKey(name))
-	}
+	all := spec.CasesOf(append(tables(), sevens))
+	spec.ExpectCases(all, known)
+	spec.ExpectCases(all, quick)
 })
