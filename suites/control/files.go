@@ -16,9 +16,7 @@ var _ = Describe("the list of files that may appear", Label("control"), func() {
 	It("has only files that a task and a pod need", spec.Quick, func(ctx context.Context) {
 		var release string
 		var appeared []func(compare.ListedFile) bool
-		networked := exits(harness.CRI)
-		networked.Network = harness.PodNetwork
-		for _, w := range []harness.Workload{exits(harness.TaskAPI), networked} {
+		for _, w := range []harness.Workload{exits(harness.TaskAPI), netPod()} {
 			h := clean(ctx, harness.Case{Name: "control-files", Workload: w}).History
 			release = h.Version
 			after := *h.After.Inventory

@@ -29,11 +29,6 @@ func forgetDel(_ context.Context, s runner.Scene) error {
 	})
 }
 
-// keepResult leaves libcni's result of an ADD.
-var keepResult = writeFile(func(runner.Scene) string {
-	return filepath.Join(cni.Cache, cni.Network+"-"+planted+"-eth0")
-})
-
 // The table in leak.go also plants a missing DEL, but there the network namespace is
 // still mounted.
 var _ = Describe("a pod with a network of its own", Label("control", "cri", "network"), func() {
@@ -47,6 +42,8 @@ var _ = Describe("a pod with a network of its own", Label("control", "cri", "net
 		Entry("the file of a network namespace that is not mounted any more", writeFile(func(runner.Scene) string {
 			return "/run/netns/cni-planted"
 		}), finding.ClassFile),
-		Entry("the result that libcni keeps", spec.Quick, keepResult, finding.ClassFile),
+		Entry("the result that libcni keeps", spec.Quick, writeFile(func(runner.Scene) string {
+			return filepath.Join(cni.Cache, cni.Network+"-"+planted+"-eth0")
+		}), finding.ClassFile),
 	)
 })

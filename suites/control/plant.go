@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	bootstrap "github.com/containerd/containerd/api/runtime/bootstrap/v1"
 	"github.com/containerd/containerd/v2/client"
@@ -155,16 +156,22 @@ func startShim(ctx context.Context, s runner.Scene) error {
 
 // killShim kills the planted shim with SIGKILL, so that it cannot remove its socket.
 func killShim(ctx context.Context, s runner.Scene) error {
+	return kill(ctx, s, "the planted shim", func(p inventory.Process) bool {
+		return p.Shim != nil && p.Shim.ID == planted
+	})
+}
+
+// kill sends SIGKILL to the first matching process of the world.
+func kill(ctx context.Context, s runner.Scene, what string, is func(inventory.Process) bool) error {
 	all, err := inventory.Processes(s.Scene)
 	if err != nil {
 		return err
 	}
-	for _, p := range all {
-		if p.Shim != nil && p.Shim.ID == planted {
-			return s.World.Signal(ctx, signal.Identity{PID: p.PID, Start: p.Start}, unix.SIGKILL)
-		}
+	i := slices.IndexFunc(all, is)
+	if i < 0 {
+		return fmt.Errorf("%s is not there", what)
 	}
-	return errors.New("the planted shim is not there")
+	return s.World.Signal(ctx, signal.Identity{PID: all[i].PID, Start: all[i].Start}, unix.SIGKILL)
 }
 
 // createByRunc makes a container with runc alone. Its init waits to be started, and
@@ -198,16 +205,9 @@ func abandonRunc(ctx context.Context, s runner.Scene) error {
 	if err != nil {
 		return err
 	}
-	all, err := inventory.Processes(s.Scene)
-	if err != nil {
-		return err
-	}
-	for _, p := range all {
-		if fmt.Sprint(p.PID) == string(bytes.TrimSpace(text)) {
-			return s.World.Signal(ctx, signal.Identity{PID: p.PID, Start: p.Start}, unix.SIGKILL)
-		}
-	}
-	return fmt.Errorf("runc's init, pid %s, is not there", text)
+	return kill(ctx, s, "runc's init, pid "+string(text), func(p inventory.Process) bool {
+		return fmt.Sprint(p.PID) == string(bytes.TrimSpace(text))
+	})
 }
 
 // startSleep leaves a process without an owner.
@@ -247,7 +247,7 @@ func inNamespace(ctx context.Context) context.Context {
 // keep: like a leaked container's.
 func prepareSnapshot(ctx context.Context, s runner.Scene) error {
 	_, err := s.Client.SnapshotService("overlayfs").Prepare(inNamespace(ctx), planted, "",
-		snapshots.WithLabels(map[string]string{"containerd.io/gc.root": planted}))
+		snapshots.WithLabels(kept))
 	return err
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/shimquake/shimquake/fixtures/payload"
@@ -14,12 +13,7 @@ import (
 
 // runPod leaves a pod with a running container, like a kubelet that forgot it.
 func runPod(ctx context.Context, s runner.Scene) error {
-	conn, err := grpc.NewClient("unix://"+s.Address, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close() }() // the calls have returned all errors
-	rt := cri.NewRuntimeServiceClient(conn)
+	rt := cri.NewRuntimeServiceClient(s.Client.Conn().(grpc.ClientConnInterface))
 	config := &cri.PodSandboxConfig{
 		Metadata: &cri.PodSandboxMetadata{Name: planted, Uid: planted, Namespace: "default"},
 		Linux: &cri.LinuxPodSandboxConfig{SecurityContext: &cri.LinuxSandboxSecurityContext{

@@ -140,10 +140,6 @@ func timedExec() harness.Workload {
 	return execSync("execsync c0/e0 1s", harness.Container{Exit: 7, Execs: []harness.ExecSpec{{Stays: true}}})
 }
 
-// whole matches outputs with every line.
-var whole = HaveValue(And(HaveField("Stdout.Last", lines), HaveField("Stderr.Last", lines),
-	HaveField("Stdout.Holes", BeEmpty()), HaveField("Stderr.Holes", BeEmpty())))
-
 var _ = Describe("the output", Label("others", "exec", "output"), func() {
 	for _, api := range apis {
 		name := "others-output-" + string(api)
@@ -151,7 +147,7 @@ var _ = Describe("the output", Label("others", "exec", "output"), func() {
 			func(ctx context.Context) {
 				v := spec.Holds(ctx, harness.Case{
 					Name: name + "-at-once", Workload: one(api, harness.Container{Lines: lines})})
-				Expect(v.History.Instances[0].Outputs).To(whole)
+				Expect(v.History.Instances[0].Outputs).To(spec.WholeOutputs(lines))
 			})
 		DescribeTable("is read to its end, by the "+string(api)+" API, although",
 			func(ctx context.Context, why string, f failpoints.Fault) {

@@ -2,11 +2,11 @@ package plain
 
 import (
 	. "github.com/onsi/gomega"
-	"github.com/onsi/gomega/types"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/event"
 	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/suites/spec"
 )
 
 // shows checks the history of a case, by its name. The verdict alone does not show that
@@ -36,10 +36,10 @@ var shows = map[string]func(harness.Verdict){
 	},
 	"plain-stdin": func(v harness.Verdict) {
 		i := one(v, func(k harness.Container) bool { return k.Stdin > 0 })
-		Expect(i.Input).To(wholeInput(i.Spec.Stdin))
+		Expect(i.Input).To(spec.WholeInput(i.Spec.Stdin))
 		Expect(i.Payload.EOFAt).To(BeTemporally(">", i.Input.Closing))
 		Expect(i.Outputs.Stdout.Last).To(Equal(i.Spec.Stdin))
-		Expect(i.Execs).To(ConsistOf(HaveField("Input", wholeInput(i.Spec.Stdin))))
+		Expect(i.Execs).To(ConsistOf(HaveField("Input", spec.WholeInput(i.Spec.Stdin))))
 	},
 	"plain-pod-exec": func(v harness.Verdict) {
 		i := one(v, func(k harness.Container) bool { return k.Exit == 6 })
@@ -74,16 +74,8 @@ func one(v harness.Verdict, is func(harness.Container) bool) harness.Instance {
 
 func wholeOutput(v harness.Verdict) {
 	i := one(v, func(k harness.Container) bool { return k.Lines > 0 && len(k.Execs) > 0 })
-	whole := HaveValue(And(HaveField("Stdout.Last", i.Spec.Lines), HaveField("Stderr.Last", i.Spec.Lines),
-		HaveField("Stdout.Holes", BeEmpty()), HaveField("Stderr.Holes", BeEmpty())))
-	Expect(i.Outputs).To(whole)
-	Expect(i.Execs).To(ConsistOf(HaveField("Outputs", whole)))
-}
-
-// wholeInput matches an input of which every line was read before it was closed.
-func wholeInput(lines int) types.GomegaMatcher {
-	return HaveValue(And(HaveField("Read.Last", lines), HaveField("Read.Holes", BeEmpty()),
-		HaveField("Closed", Not(BeZero()))))
+	Expect(i.Outputs).To(spec.WholeOutputs(i.Spec.Lines))
+	Expect(i.Execs).To(ConsistOf(HaveField("Outputs", spec.WholeOutputs(i.Spec.Lines))))
 }
 
 // outOfMemory expects an OOM kill by the kernel, and containerd's report of it.
@@ -105,25 +97,15 @@ func outOfMemory(v harness.Verdict) {
 // streamed expects the outputs, breaks and ends of the clients of CRI's streaming server,
 // as in the case.
 func streamed(v harness.Verdict) {
-	stayed := And(HaveField("Broke", BeZero()), HaveField("Ended", Not(BeZero())))
-	broke := func(where harness.Break) types.GomegaMatcher {
-		return And(HaveField("Breaks", where), HaveField("Broke", Not(BeZero())), HaveField("Ended", Not(BeZero())))
-	}
 	i := one(v, func(k harness.Container) bool { return k.Exit == 5 })
 	lines := i.Spec.Stdin
-	Expect(i.Input).To(wholeInput(lines))
-	Expect(i.Attaches).To(ConsistOf(And(stayed,
-		Or(HaveField("Outputs.Stdout.Last", lines), HaveField("Outputs.Stderr.Last", lines)))))
+	Expect(i.Input).To(spec.WholeInput(lines))
+	Expect(i.Attaches).To(ConsistOf(spec.Stayed(lines)))
 	Expect(i.Outputs.Stdout.Last).To(Equal(lines))
-	Expect(i.Execs).To(ConsistOf(And(HaveField("Input", wholeInput(lines)), HaveField("Outputs.Stderr.Last", lines),
+	Expect(i.Execs).To(ConsistOf(And(HaveField("Input", spec.WholeInput(lines)), HaveField("Outputs.Stderr.Last", lines),
 		HaveField("Sync.Status", uint32(4)))))
 
-	i = one(v, func(k harness.Container) bool { return k.Exit == 6 })
-	Expect(i.Attaches).To(ConsistOf(broke(harness.BreaksInput), broke(harness.BreaksOutput), stayed))
-	Expect(i.Input.Read.Last).To(Equal(i.Spec.Stdin))
-	Expect(i.Payload.EOFAt).To(BeZero())
-	Expect(i.Outputs.Stdout.Last).To(Equal(i.Spec.Stdin))
-	Expect(i.Execs).To(ConsistOf(HaveField("Sync.Broke", Not(BeZero()))))
+	spec.ExpectBrokenStreams(one(v, func(k harness.Container) bool { return k.Exit == 6 }))
 }
 
 // rested expects a container that kept running as long as in the case.
