@@ -3,7 +3,6 @@ package fakeshim
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -23,45 +22,6 @@ import (
 
 // says returns the annotation with words of package behaviour.
 func says(words string) map[string]string { return map[string]string{"shimquake.fakeshim": words} }
-
-// The response of each generation leads to the same socket.
-func TestBootstrapAnswers(t *testing.T) {
-	for generation, parse := range map[string]func([]byte) (string, error){
-		"address": func(out []byte) (string, error) { return string(out), nil },
-		"json": func(out []byte) (string, error) {
-			var v struct {
-				Version           int
-				Address, Protocol string
-			}
-			err := json.Unmarshal(out, &v)
-			if v.Version != 3 || v.Protocol != "ttrpc" {
-				err = errors.Join(err, errors.New("want version 3 and ttrpc"))
-			}
-			return v.Address, err
-		},
-		"proto": func(out []byte) (string, error) {
-			var v bootstrap.BootstrapResult
-			return v.Address, proto.Unmarshal(out, &v)
-		},
-	} {
-		t.Run(generation, func(t *testing.T) {
-			h := newHost(t, "SHIMQUAKE_BOOTSTRAP="+generation)
-			dir := h.bundle(t, "c1", "exit 0", nil)
-			out := h.start(t, "c1")
-			address, err := parse(out)
-			if err != nil {
-				// The shim runs nevertheless; find it, so that it ends with the test.
-				t.Fatalf("%q: %v", out, err)
-			}
-			h.dial(t, "c1", strings.TrimPrefix(address, "unix://"))
-			noted, err := os.ReadFile(filepath.Join(dir, "address"))
-			if generation == "address" && string(noted) != address ||
-				generation != "address" && !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("address file %q, %v; only containerd 1.x wants it", noted, err)
-			}
-		})
-	}
-}
 
 func TestBootstrapMisbehaves(t *testing.T) {
 	h := newHost(t)

@@ -35,10 +35,9 @@ type host struct {
 	binary  string
 	dir     string // of the bundles
 	sockets string // short: a socket's path has at most 107 bytes
-	env     []string
 }
 
-func newHost(t *testing.T, env ...string) *host {
+func newHost(t *testing.T) *host {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: the processes of a fake shim have PID namespaces of their own")
@@ -47,7 +46,7 @@ func newHost(t *testing.T, env ...string) *host {
 	if err != nil {
 		t.Skipf("no cache folder: %v", err)
 	}
-	h := &host{dir: t.TempDir(), env: env}
+	h := &host{dir: t.TempDir()}
 	if h.binary, err = Build(t.Context(), filepath.Join(cache, "shimquake", "programs")); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +115,7 @@ func (h *host) command(ctx context.Context, t *testing.T, id, action string) (*e
 		action,
 	)
 	cmd.Dir = filepath.Join(h.dir, id)
-	cmd.Env = append(os.Environ(), append(h.env, "TTRPC_ADDRESS=/none.sock.ttrpc")...)
+	cmd.Env = append(os.Environ(), "TTRPC_ADDRESS=/none.sock.ttrpc")
 	cmd.Stdin = bytes.NewReader(stdin)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -219,26 +219,3 @@ func (b Behaviour) Status(in Report, real uint32) uint32 {
 	}
 	return real
 }
-
-// String returns a list of words that Parse parses to the same Behaviour.
-func (b Behaviour) String() string {
-	var words []string
-	add := func(key, value string) {
-		if value != "" {
-			words = append(words, key+"="+value)
-		}
-	}
-	add("start", b.Start.String())
-	add("cleanup", b.Cleanup.String())
-	add("bootstrap", b.Bootstrap)
-	add("shutdown", b.Shutdown)
-	add("sigterm", b.SIGTERM)
-	add("socket", b.Socket)
-	add("events", b.Events)
-	for _, r := range reports {
-		if n, ok := b.Exit[r]; ok {
-			add(string(r), strconv.FormatUint(uint64(n), 10))
-		}
-	}
-	return strings.Join(words, ",")
-}

@@ -4,7 +4,6 @@ package bootstrap
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 
 	api "github.com/containerd/containerd/api/runtime/bootstrap/v1"
@@ -13,10 +12,6 @@ import (
 	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
 )
 
-// Env is the environment variable that sets the generation of containerd, instead of
-// detecting it.
-const Env = "SHIMQUAKE_BOOTSTRAP"
-
 // Generation is a form of the response to `start`.
 type Generation string
 
@@ -24,7 +19,7 @@ type Generation string
 // the older forms.
 const (
 	Address Generation = "address" // the address alone (1.6, 1.7; runtime/v2/shim)
-	JSON    Generation = "json"    // {"version":3,"address":...,"protocol":"ttrpc"} (2.0 to 2.2; pkg/shim)
+	JSON    Generation = "json"    // {"version":2,"address":...,"protocol":"ttrpc"} (2.0 to 2.2; pkg/shim)
 	Proto   Generation = "proto"   // BootstrapResult, after a BootstrapParams on stdin (2.3, 2.4)
 )
 
@@ -41,36 +36,23 @@ type response struct {
 // Runtime options of older generations can also be parsed as a BootstrapParams, so id and
 // namespace must be equal to the command line's. Without a BootstrapParams, 1.7 and 2.0
 // to 2.2 cannot be told apart; both accept JSON with version 2.
-func detect(stdin []byte, id, namespace string) (g Generation, params *api.BootstrapParams, err error) {
-	params = &api.BootstrapParams{}
-	if len(stdin) == 0 || proto.Unmarshal(stdin, params) != nil || params.InstanceID != id ||
-		params.Namespace != namespace {
-		params = nil
-	}
-	switch g := Generation(os.Getenv(Env)); g {
-	case Address, JSON, Proto:
-		return g, params, nil
-	case "":
-	default:
-		return "", nil, fmt.Errorf("$%s is %q; want %s, %s or %s", Env, g, Address, JSON, Proto)
-	}
+func detect(stdin []byte, id, namespace string) (Generation, *api.BootstrapParams) {
+	params := &api.BootstrapParams{}
 	switch {
-	case params != nil:
-		return Proto, params, nil
+	case len(stdin) > 0 && proto.Unmarshal(stdin, params) == nil && params.InstanceID == id &&
+		params.Namespace == namespace:
+		return Proto, params
 	case os.Getenv("MAX_SHIM_VERSION") != "":
-		return json2, params, nil
+		return JSON, nil
 	}
-	return Address, params, nil
+	return Address, nil
 }
-
-// json2 is JSON with version 2, which 1.7 accepts as well.
-const json2 Generation = "json with version 2"
 
 // encode returns the response to `start` for a shim at address, in the form of g or of
 // the misbehaviour.
 func encode(g Generation, address, misbehaviour string) ([]byte, error) {
 	a := response{Version: 3, Address: address, Protocol: "ttrpc"}
-	if g == json2 {
+	if g == JSON {
 		a.Version = 2
 	}
 	switch misbehaviour {

@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"errors"
 	"testing"
 
 	api "github.com/containerd/containerd/api/runtime/bootstrap/v1"
@@ -25,28 +26,42 @@ func TestDetect(t *testing.T) {
 		name       string
 		stdin      []byte
 		max        string // MAX_SHIM_VERSION
-		env        string
 		want       Generation
 		withParams bool
-		bad        bool
 	}{
 		{name: "1.6", want: Address},
 		{name: "1.6 with options", stdin: options, want: Address},
-		{name: "1.7 to 2.2", max: "2", want: json2},
-		{name: "1.7 to 2.2 with options", stdin: options, max: "2", want: json2},
+		{name: "1.7 to 2.2", max: "2", want: JSON},
+		{name: "1.7 to 2.2 with options", stdin: options, max: "2", want: JSON},
 		{name: "2.3 and 2.4", stdin: params, max: "2", want: Proto, withParams: true},
 		{name: "another's parameters", stdin: marshal(&api.BootstrapParams{InstanceID: "c2", Namespace: "n"}), max: "2",
-			want: json2},
-		{name: "given", stdin: params, env: "json", want: JSON, withParams: true},
-		{name: "given nonsense", env: "xml", bad: true},
+			want: JSON},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			t.Setenv(Env, tc.env)
 			t.Setenv("MAX_SHIM_VERSION", tc.max)
-			got, reported, err := detect(tc.stdin, "c1", "n")
-			if got != tc.want || (err != nil) != tc.bad || !tc.bad && (reported != nil) != tc.withParams {
-				t.Errorf("detect = %q, %v, %v; want %q, parameters: %v", got, reported, err, tc.want, tc.withParams)
+			got, reported := detect(tc.stdin, "c1", "n")
+			if got != tc.want || (reported != nil) != tc.withParams {
+				t.Errorf("detect = %q, %v; want %q, parameters: %v", got, reported, tc.want, tc.withParams)
 			}
 		})
+	}
+}
+
+// The response of each generation has the same address.
+func TestEncode(t *testing.T) {
+	const address = "unix:///run/s"
+	text, err := encode(Address, address, "")
+	if err != nil || string(text) != address {
+		t.Errorf("address: %q, %v", text, err)
+	}
+	text, err = encode(JSON, address, "")
+	if want := `{"version":2,"address":"unix:///run/s","protocol":"ttrpc"}`; err != nil || string(text) != want {
+		t.Errorf("json: %q, %v; want %q", text, err, want)
+	}
+	var answer api.BootstrapResult
+	text, err = encode(Proto, address, "")
+	if err := errors.Join(err, proto.Unmarshal(text, &answer)); err != nil || answer.Version != 3 ||
+		answer.Address != address || answer.Protocol != "ttrpc" {
+		t.Errorf("proto: %v, %v", &answer, err)
 	}
 }

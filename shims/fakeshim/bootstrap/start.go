@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -60,27 +61,20 @@ func Start(p Params) error {
 	if err != nil {
 		return fmt.Errorf("read stdin: %w", err)
 	}
-	generation, reported, err := detect(stdin, p.ID, p.Namespace)
-	if err != nil {
-		return err
-	}
-	dir := reported.GetSocketDir()
-	if dir == "" {
-		dir = defaultSocketDir
-	}
-	path := socketPath(dir, p.Address, p.Namespace, s.Group(p.ID))
+	generation, reported := detect(stdin, p.ID, p.Namespace)
+	path := socketPath(cmp.Or(reported.GetSocketDir(), defaultSocketDir), p.Address, p.Namespace, s.Group(p.ID))
 	address := "unix://" + path
 	listener, err := listen(path)
 	if err != nil {
 		return err
 	}
-	if generation == Address || generation == json2 {
+	if generation != Proto {
 		if err := os.WriteFile(addressFile, []byte(address), 0o600); err != nil {
-			return errors.Join(err, closeAll(listener))
+			return err
 		}
 	}
 	if listener != nil {
-		if err := fork(p, listener, path, b); err != nil {
+		if err := fork(p, listener, path, s.Words()); err != nil {
 			return errors.Join(err, os.Remove(path))
 		}
 	}
@@ -150,17 +144,10 @@ func listen(path string) (*net.UnixListener, error) {
 	return l, os.Chmod(path, 0o600)
 }
 
-func closeAll(l *net.UnixListener) error {
-	if l == nil {
-		return nil
-	}
-	return l.Close()
-}
-
 // fork starts the daemon in the bundle, with the listening socket as file descriptor
-// ListenFD. The daemon gets its behaviour as an argument, because containerd may remove
-// the bundle of a failed start at once.
-func fork(p Params, l *net.UnixListener, path string, b behaviour.Behaviour) error {
+// ListenFD. The daemon gets the words of its behaviour as an argument, because containerd
+// may remove the bundle of a failed start at once.
+func fork(p Params, l *net.UnixListener, path, words string) error {
 	f, err := l.File()
 	if err != nil {
 		return err
@@ -180,7 +167,7 @@ func fork(p Params, l *net.UnixListener, path string, b behaviour.Behaviour) err
 		"-socket",
 		path,
 		"-behaviour",
-		b.String(),
+		words,
 	)
 	cmd.ExtraFiles = []*os.File{f}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -51,9 +51,14 @@ func (s *Spec) Group(id string) string {
 	return id
 }
 
-// Behaviour returns the behaviour of the environment and then of the bundle's annotation.
+// Words returns the words of the environment and then of the bundle's annotation.
+func (s *Spec) Words() string {
+	return behaviour.Join(os.Getenv(behaviour.Env), s.Annotations[behaviour.Annotation])
+}
+
+// Behaviour returns the behaviour of Words.
 func (s *Spec) Behaviour() (behaviour.Behaviour, error) {
-	b, err := behaviour.Parse(behaviour.Join(os.Getenv(behaviour.Env), s.Annotations[behaviour.Annotation]))
+	b, err := behaviour.Parse(s.Words())
 	if err != nil {
 		return b, fmt.Errorf("$%s or annotation %s: %w", behaviour.Env, behaviour.Annotation, err)
 	}
