@@ -92,22 +92,14 @@ func (a *asker) one(ctx context.Context, i int, d *Daemon, known *Known) error {
 		return err
 	}
 	a.conns[i] = conn
-	var version *versionapi.VersionResponse
-	err = a.within(ctx, func(ctx context.Context) (err error) {
-		version, err = versionapi.NewVersionClient(conn).Version(ctx, &emptypb.Empty{})
-		return err
-	})
+	version, err := ask(ctx, a, versionapi.NewVersionClient(conn).Version, &emptypb.Empty{})
 	if err != nil {
 		return fmt.Errorf("it did not return its version: %w", err)
 	}
 	if v := release(version.Version); v != "" {
 		d.Version = v
 	}
-	var all *namespacesapi.ListNamespacesResponse
-	err = a.within(ctx, func(ctx context.Context) (err error) {
-		all, err = namespacesapi.NewNamespacesClient(conn).List(ctx, &namespacesapi.ListNamespacesRequest{})
-		return err
-	})
+	all, err := ask(ctx, a, namespacesapi.NewNamespacesClient(conn).List, &namespacesapi.ListNamespacesRequest{})
 	if err != nil {
 		return fmt.Errorf("it did not list its namespaces: %w", err)
 	}
@@ -130,22 +122,33 @@ func (a *asker) one(ctx context.Context, i int, d *Daemon, known *Known) error {
 const maxNamespaces = 1000
 
 // check returns an error if an id is invalid, or if a containerd lists too many objects.
-func (k *Known) check(id string) error {
+// The error names the kind of the listed objects, what.
+func (k *Known) check(what, id string) error {
 	if !isName(id) {
-		return fmt.Errorf("it listed an invalid id: %q", quote.Cut(id, maxText))
+		return fmt.Errorf("list %s: it listed an invalid id: %q", what, quote.Cut(id, maxText))
 	}
 	if len(k.Containers)+len(k.Tasks)+len(k.Sandboxes)+len(k.Pods)+len(k.CRIContainers) >= scan.MaxListed {
-		return fmt.Errorf("it lists more than %d containers, tasks and pods", scan.MaxListed)
+		return fmt.Errorf("list %s: it lists more than %d containers, tasks and pods", what, scan.MaxListed)
 	}
 	return nil
 }
 
-// within makes one call with the timeout.
-func (a *asker) within(ctx context.Context, ask func(context.Context) error) error {
+// within returns a context for one call, with the timeout.
+func (a *asker) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	a.at("containerd's answer")
-	ctx, cancel := context.WithTimeout(ctx, a.timeout)
+	return context.WithTimeout(ctx, a.timeout)
+}
+
+// ask makes one call with the timeout.
+func ask[Request, Response any](
+	ctx context.Context,
+	a *asker,
+	call func(context.Context, Request, ...grpc.CallOption) (Response, error),
+	request Request,
+) (Response, error) {
+	ctx, cancel := a.within(ctx)
 	defer cancel()
-	return ask(ctx)
+	return call(ctx, request)
 }
 
 func withNamespace(ctx context.Context, ns string) context.Context {
@@ -154,38 +157,32 @@ func withNamespace(ctx context.Context, ns string) context.Context {
 
 func (a *asker) namespace(ctx context.Context, conn *grpc.ClientConn, ns string, known *Known) error {
 	ctx = withNamespace(ctx, ns)
-	if err := a.within(ctx, func(ctx context.Context) error { return containers(ctx, conn, ns, known) }); err != nil {
-		return fmt.Errorf("list containers: %w", err)
-	}
-	err := a.within(ctx, func(ctx context.Context) error {
-		all, err := tasksapi.NewTasksClient(conn).List(ctx, &tasksapi.ListTasksRequest{})
-		for _, t := range all.GetTasks() {
-			if err := known.check(t.ID); err != nil {
-				return err
-			}
-			// ContainerID is empty in List's responses: a task has its container's id.
-			known.Tasks[Key{ns, t.ID}] = Task{int(t.Pid), t.Status.String()}
-		}
+	if err := a.containers(ctx, conn, ns, known); err != nil {
 		return err
-	})
+	}
+	tasks, err := ask(ctx, a, tasksapi.NewTasksClient(conn).List, &tasksapi.ListTasksRequest{})
 	// For the list, containerd asks each shim for up to 2 s. If several shims do not
 	// respond, the list takes longer than the timeout. Then confirm asks for each task
 	// separately.
 	if err != nil && status.Code(err) != codes.DeadlineExceeded {
 		return fmt.Errorf("list tasks: %w", err)
 	}
-	err = a.within(ctx, func(ctx context.Context) error {
-		all, err := sandboxapi.NewStoreClient(conn).List(ctx, &sandboxapi.StoreListRequest{})
-		for _, box := range all.GetList() {
-			if err := known.check(box.SandboxID); err != nil {
-				return err
-			}
-			known.Sandboxes[Key{ns, box.SandboxID}] = true
+	for _, t := range tasks.GetTasks() {
+		if err := known.check("tasks", t.ID); err != nil {
+			return err
 		}
-		return err
-	})
+		// ContainerID is empty in List's responses: a task has its container's id.
+		known.Tasks[Key{ns, t.ID}] = Task{int(t.Pid), t.Status.String()}
+	}
+	sandboxes, err := ask(ctx, a, sandboxapi.NewStoreClient(conn).List, &sandboxapi.StoreListRequest{})
 	if err != nil && status.Code(err) != codes.Unimplemented { // before containerd 1.7
 		return fmt.Errorf("list sandboxes: %w", err)
+	}
+	for _, box := range sandboxes.GetList() {
+		if err := known.check("sandboxes", box.SandboxID); err != nil {
+			return err
+		}
+		known.Sandboxes[Key{ns, box.SandboxID}] = true
 	}
 	return nil
 }
@@ -193,10 +190,12 @@ func (a *asker) namespace(ctx context.Context, conn *grpc.ClientConn, ns string,
 // criKind is the label of CRI's containers.
 const criKind = "io.cri-containerd.kind"
 
-func containers(ctx context.Context, conn *grpc.ClientConn, ns string, known *Known) error {
+func (a *asker) containers(ctx context.Context, conn *grpc.ClientConn, ns string, known *Known) error {
+	ctx, cancel := a.within(ctx)
+	defer cancel()
 	stream, err := containersapi.NewContainersClient(conn).ListStream(ctx, &containersapi.ListContainersRequest{})
 	if err != nil {
-		return err
+		return fmt.Errorf("list containers: %w", err)
 	}
 	for {
 		m, err := stream.Recv()
@@ -204,15 +203,15 @@ func containers(ctx context.Context, conn *grpc.ClientConn, ns string, known *Kn
 			return nil
 		}
 		if err != nil {
-			return err
+			return fmt.Errorf("list containers: %w", err)
 		}
 		c := m.Container
-		if err := known.check(c.ID); err != nil {
+		if err := known.check("containers", c.ID); err != nil {
 			return err
 		}
 		kind := c.Labels[criKind]
 		if kind != "" && !isName(kind) {
-			return fmt.Errorf("it reports an invalid kind of %s: %q", c.ID, quote.Cut(kind, maxText))
+			return fmt.Errorf("list containers: it reports an invalid kind of %s: %q", c.ID, quote.Cut(kind, maxText))
 		}
 		known.Containers[Key{ns, c.ID}] = Container{
 			Kind: kind, NetNS: netnsPath(c.Spec.GetValue()),
@@ -243,36 +242,29 @@ func netnsPath(spec []byte) string {
 // cri asks for CRI's lists, if containerd has CRI.
 func (a *asker) cri(ctx context.Context, conn *grpc.ClientConn, d *Daemon, known *Known) error {
 	client := cri.NewRuntimeServiceClient(conn)
-	known.Pods, known.CRIContainers = map[string]string{}, map[string]string{}
-	err := a.within(ctx, func(ctx context.Context) error {
-		all, err := client.ListPodSandbox(ctx, &cri.ListPodSandboxRequest{})
-		for _, p := range all.GetItems() {
-			if err := known.check(p.Id); err != nil {
-				return err
-			}
-			known.Pods[p.Id] = p.State.String()
-		}
-		return err
-	})
+	pods, err := ask(ctx, a, client.ListPodSandbox, &cri.ListPodSandboxRequest{})
 	if status.Code(err) == codes.Unimplemented {
-		known.Pods, known.CRIContainers = nil, nil
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("list CRI's pods: %w", err)
 	}
-	err = a.within(ctx, func(ctx context.Context) error {
-		all, err := client.ListContainers(ctx, &cri.ListContainersRequest{})
-		for _, c := range all.GetContainers() {
-			if err := known.check(c.Id); err != nil {
-				return err
-			}
-			known.CRIContainers[c.Id] = c.State.String()
+	known.Pods, known.CRIContainers = map[string]string{}, map[string]string{}
+	for _, p := range pods.Items {
+		if err := known.check("CRI's pods", p.Id); err != nil {
+			return err
 		}
-		return err
-	})
+		known.Pods[p.Id] = p.State.String()
+	}
+	containers, err := ask(ctx, a, client.ListContainers, &cri.ListContainersRequest{})
 	if err != nil {
 		return fmt.Errorf("list CRI's containers: %w", err)
+	}
+	for _, c := range containers.Containers {
+		if err := known.check("CRI's containers", c.Id); err != nil {
+			return err
+		}
+		known.CRIContainers[c.Id] = c.State.String()
 	}
 	d.CRI = true
 	return nil
@@ -333,17 +325,13 @@ func (a *asker) get(ctx context.Context, v *View, k Key) (Task, error) {
 		if conn == nil || !v.Daemons[i].Answered {
 			continue
 		}
-		var got Task
-		late := false
-		err := a.within(withNamespace(ctx, k.Namespace), func(ctx context.Context) error {
-			r, err := tasksapi.NewTasksClient(conn).Get(ctx, &tasksapi.GetRequest{ContainerID: k.ID})
-			got = Task{int(r.GetProcess().GetPid()), r.GetProcess().GetStatus().String()}
-			late = ctx.Err() != nil
-			return err
-		})
+		limited, cancel := a.within(withNamespace(ctx, k.Namespace))
+		r, err := tasksapi.NewTasksClient(conn).Get(limited, &tasksapi.GetRequest{ContainerID: k.ID})
+		late := limited.Err() != nil
+		cancel()
 		switch code := status.Code(err); {
 		case code == codes.OK:
-			return got, nil
+			return Task{int(r.GetProcess().GetPid()), r.GetProcess().GetStatus().String()}, nil
 		case code == codes.NotFound:
 		case code == codes.DeadlineExceeded && !late: // containerd's own timeout for the shim, of 2 s
 			return Task{Status: NoAnswer}, nil
