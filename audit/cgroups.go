@@ -113,11 +113,7 @@ func cgroupKey(rel string, namespaces []string) (Key, bool) {
 	if slices.Contains(namespaces, parent) {
 		return Key{parent, scan.UnitID(base)}, true
 	}
-	id := scan.UnitID(base)
-	if id != base && id+".scope" != base {
-		return Key{"", id}, true
-	}
-	if scan.LongID(id) {
+	if id := scan.UnitID(base); id != base && id+".scope" != base || scan.LongID(id) {
 		return Key{"", id}, true
 	}
 	return Key{}, false

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/shimquake/shimquake/oracle/scan"
 )
 
 // The statuses of tasks and the values of facts, in the words of the catalogue.
@@ -108,28 +106,22 @@ func index(v *View) *comparison {
 			}
 		}
 	}
-	c.knowIDs()
 	for k, t := range v.Known.Tasks {
+		c.ids[k.ID] = true
 		if p := c.server(k, t); p != nil {
 			c.busy[p.PID] = true
 		}
 	}
-	return c
-}
-
-func (c *comparison) knowIDs() {
-	for k := range c.Known.Tasks {
+	for k := range v.Known.Sandboxes {
 		c.ids[k.ID] = true
 	}
-	for k := range c.Known.Sandboxes {
+	for k := range v.Known.Containers {
 		c.ids[k.ID] = true
 	}
-	for k := range c.Known.Containers {
-		c.ids[k.ID] = true
-	}
-	for id := range c.Known.Pods {
+	for id := range v.Known.Pods {
 		c.ids[id] = true
 	}
+	return c
 }
 
 // socketKey returns the same text for all forms of an address:
@@ -203,9 +195,4 @@ func facts(pairs ...string) []string {
 		}
 	}
 	return out
-}
-
-func mountKey(point string) Key {
-	ns, id := scan.MountOwner(point)
-	return Key{ns, id}
 }

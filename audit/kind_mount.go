@@ -3,6 +3,8 @@ package audit
 import (
 	"path"
 	"strings"
+
+	"github.com/shimquake/shimquake/oracle/scan"
 )
 
 // MountKind is a mount, or a network namespace.
@@ -28,7 +30,8 @@ func (c *comparison) mounts() []Suspect {
 	}
 	var out []Suspect
 	for _, m := range c.Mounts {
-		k := mountKey(m.Point)
+		ns, id := scan.MountOwner(m.Point)
+		k := Key{ns, id}
 		if m.NetNS != "" {
 			if used[path.Base(m.Point)] || !strings.HasPrefix(path.Base(m.Point), "cni-") {
 				continue // others do not come from CNI, but for example from `ip netns add`

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -28,11 +29,7 @@ func (r *Report) Metrics(w io.Writer) error {
 		}
 		counts[series{string(s.Kind), string(s.Sure), s.Namespace, bug}]++
 	}
-	all := make([]series, 0, len(counts))
-	for s := range counts {
-		all = append(all, s)
-	}
-	slices.SortFunc(all, func(a, b series) int {
+	all := slices.SortedFunc(maps.Keys(counts), func(a, b series) int {
 		return cmp.Or(strings.Compare(a.kind, b.kind), strings.Compare(a.sure, b.sure), strings.Compare(a.ns, b.ns),
 			strings.Compare(a.bug, b.bug))
 	})

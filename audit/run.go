@@ -209,14 +209,8 @@ func (r *Report) tell(n *Node) {
 // orphaned returns the address of a containerd that does not run but has running shims.
 func orphaned(v *View) string {
 	for _, p := range v.Processes {
-		if !p.Serves() || p.Address == "" || len(v.Daemons) == 0 {
-			continue
-		}
-		there := false
-		for _, d := range v.Daemons {
-			there = there || d.Address == p.Address
-		}
-		if !there {
+		runs := slices.ContainsFunc(v.Daemons, func(d Daemon) bool { return d.Address == p.Address })
+		if p.Serves() && p.Address != "" && len(v.Daemons) > 0 && !runs {
 			return p.Address
 		}
 	}

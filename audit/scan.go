@@ -154,8 +154,8 @@ func (l *nodeScan) viewsOf(ctx context.Context, groups []*group, n *Node) (refus
 	for i, v := range views {
 		if errs[i] != nil {
 			n.Notes = append(n.Notes, errs[i].Error())
-			hangs := new(hangError)
-			n.late = n.late || errors.As(errs[i], &hangs) || errors.Is(errs[i], errStillReading) ||
+			_, hangs := errors.AsType[*hangError](errs[i])
+			n.late = n.late || hangs || errors.Is(errs[i], errStillReading) ||
 				errors.Is(errs[i], context.DeadlineExceeded)
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -165,13 +166,9 @@ func (w *viewing) processes(anchor, depth int, listening []scan.UnixSocket) {
 	for _, s := range listening {
 		names[s.Inode] = s.Path
 	}
-	family := []*Process{}
+	family := slices.Collect(maps.Values(w.table.byPID))
 	if depth > 0 {
 		family = w.table.family(w.table.top(anchor))
-	} else {
-		for _, p := range w.table.byPID {
-			family = append(family, p)
-		}
 	}
 	for _, known := range family {
 		p := *known
@@ -203,12 +200,8 @@ func (w *viewing) isShim(p Process) bool {
 			}
 		}
 	}
-	for _, name := range p.Listens {
-		if w.isSocketOfShim(name) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(w.Daemons, func(d Daemon) bool { return d.PID == p.Parent })
+	return slices.ContainsFunc(p.Listens, w.isSocketOfShim) ||
+		slices.ContainsFunc(w.Daemons, func(d Daemon) bool { return d.PID == p.Parent })
 }
 
 // abstractSockets is the prefix of the abstract sockets of shims before containerd 1.4.
@@ -217,13 +210,8 @@ const abstractSockets = "@/containerd-shim/"
 // isSocketOfShim reports whether a name is the path or the abstract name of a shim's
 // socket.
 func (w *viewing) isSocketOfShim(name string) bool {
-	if strings.HasPrefix(name, abstractSockets) {
+	if strings.HasPrefix(name, abstractSockets) || slices.Contains(w.socketDirs(), path.Dir(name)) {
 		return true
-	}
-	for _, dir := range w.socketDirs() {
-		if path.Dir(name) == dir {
-			return true
-		}
 	}
 	for _, at := range w.dirs {
 		for _, parent := range scan.BundleParents {

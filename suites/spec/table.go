@@ -21,8 +21,8 @@ type Row struct {
 	harness.Case
 }
 
-// DescribeTables makes specs in which the cases of the tables hold. quick are the names of
-// the cases that also run in `make suites SHORT=1`.
+// DescribeTables makes specs in which the cases of the tables hold. quick are the names
+// of the cases that also run in `make suites SHORT=1`.
 func DescribeTables(tables []Table, quick map[string]bool) {
 	ginkgo.GinkgoHelper()
 	for _, t := range tables {
