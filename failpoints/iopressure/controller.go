@@ -8,7 +8,7 @@
 //	throttle, _ := Limit(ctx, Target{...})    // the block-IO cgroup controller
 //	...DirtyArgs("/in/the/world/big", 20)...  // pages that nobody has synced
 //	stalls, _ := Watch(ctx, "/proc", shim)    // proof: umount2 took 5 s in the shim
-//	_ = throttle.Lift()
+//	_ = Undo(*throttle)
 //
 // Why umount2 waits: overlayfs syncs the whole filesystem of its upper layer when it is
 // unmounted (ovl_sync_fs), with the pages of other processes. An overlay mounted

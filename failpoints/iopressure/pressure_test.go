@@ -203,7 +203,7 @@ func TestUmountWaitsForTheNeighboursPagesUntilTheLimitIsLifted(t *testing.T) {
 			return
 		}
 		defer func() {
-			if err := throttle.Lift(); err != nil {
+			if err := Undo(*throttle); err != nil {
 				t.Error(err)
 			}
 		}()
@@ -228,7 +228,7 @@ func TestUmountWaitsForTheNeighboursPagesUntilTheLimitIsLifted(t *testing.T) {
 		if seen.Path != r.merge || seen.PID != os.Getpid() {
 			t.Errorf("Watch saw %+v, want umount2 of %s", seen, r.merge)
 		}
-		if err := throttle.Lift(); err != nil {
+		if err := Undo(*throttle); err != nil {
 			t.Error(err)
 		}
 		if after, _, err := r.unmount(t.Context(), mib); err != nil || after > slow/2 {
@@ -259,8 +259,8 @@ func TestUndoLiftsOnlyItsOwnLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	var rec Record
-	if err := json.Unmarshal(kept, &rec); err != nil || rec != throttle.Record() {
-		t.Fatalf("kept %s, %v; want %+v", kept, err, throttle.Record())
+	if err := json.Unmarshal(kept, &rec); err != nil || rec != *throttle {
+		t.Fatalf("kept %s, %v; want %+v", kept, err, *throttle)
 	}
 	inForce := func(want int64) {
 		t.Helper()
@@ -295,7 +295,7 @@ func TestUndoLiftsOnlyItsOwnLimit(t *testing.T) {
 		}
 		inForce(0)
 	}
-	if err := throttle.Lift(); err != nil {
+	if err := Undo(*throttle); err != nil {
 		t.Error(err)
 	}
 }
@@ -309,7 +309,7 @@ func TestLimitRefuses(t *testing.T) {
 	} {
 		if th, err := Limit(t.Context(), target); err == nil {
 			t.Errorf("%s: no error", name)
-			_ = th.Lift()
+			_ = Undo(*th)
 		}
 	}
 	if err := Undo(Record{Dev: "7:0", Mode: "v3"}); err == nil {

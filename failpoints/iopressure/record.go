@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Record has all that Undo needs to lift a limit whose process was SIGKILLed. The kernel
-// keeps the limit, on V1 even for the next user of the loop device.
+// Record has all that Undo needs to lift a limit, even if its process was SIGKILLed. The
+// kernel keeps the limit, on V1 even for the next user of the loop device.
 type Record struct {
 	Mode Mode   `json:"mode"`
 	Dev  string `json:"dev"` // MAJOR:MINOR
@@ -26,9 +26,10 @@ type Record struct {
 	Backing string `json:"backing,omitempty"`
 }
 
-// Undo lifts the limit of a Record. It does nothing if the limit is lifted already, or if
-// the device or the group no longer exists. It also does nothing if the limit has changed
-// since, or if the loop device now has another world's disk.
+// Undo lifts the limit of a Record, and the waiting writes continue at full speed. It
+// does nothing if the limit is lifted already, or if the device or the group no longer
+// exists. It also does nothing if the limit has changed since, or if the loop device now
+// has another world's disk.
 func Undo(r Record) error {
 	dev, err := parseDev(r.Dev)
 	if err != nil {

@@ -34,14 +34,11 @@ type Target struct {
 	Keep func(Record) error
 }
 
-// Throttle is a limit in force.
-type Throttle struct{ rec Record }
-
 // Limit limits the writes to a device. It returns ErrNoController if the host cannot do
 // so; on V2 every group above the target must enable the io and memory controllers. The
 // limit outlives this process: store its Record (Target.Keep), so that another process
-// can lift it by Undo.
-func Limit(ctx context.Context, t Target) (*Throttle, error) {
+// can lift it by Undo, too.
+func Limit(ctx context.Context, t Target) (*Record, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("throttle %s: %w", t.Dev, context.Cause(ctx))
 	}
@@ -83,15 +80,8 @@ func Limit(ctx context.Context, t Target) (*Throttle, error) {
 		return nil, errors.Join(fmt.Errorf("throttle %s: asked for %d bytes/s, and the kernel says %d (0: none)",
 			t.Dev, t.BPS, now), err)
 	}
-	return &Throttle{rec}, nil
+	return &rec, nil
 }
-
-// Record describes the limit, for Undo in another process.
-func (t *Throttle) Record() Record { return t.rec }
-
-// Lift ends the limit; the waiting writes continue at full speed. A second Lift does
-// nothing.
-func (t *Throttle) Lift() error { return Undo(t.rec) }
 
 // limitable checks that the group dir can be limited, and returns its clean path. It
 // changes nothing: a service manager decides which controllers the groups above enable.
