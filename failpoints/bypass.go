@@ -19,25 +19,19 @@ func (c *Controller) Bypass(timeout time.Duration) (end func()) {
 	}
 }
 
-func (c *Controller) setBypass(is bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.bypass = is
-	c.announce()
-}
+func (c *Controller) setBypass(is bool) { c.change(func() { c.bypass = is }) }
 
 // IgnoreIDs excludes containers and their shims from the case. Hits of these shims, and
 // calls with these ids, meet no fault and are neither counted nor recorded. A statement
 // has no id, so the statements that containerd runs for these containers still count.
 func (c *Controller) IgnoreIDs(ids ...string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ignoredIDs = map[string]bool{}
-	for _, id := range ids {
-		c.ignoredIDs[id] = true
-	}
-	delete(c.ignoredIDs, "") // many hits have no id
-	c.announce()
+	c.change(func() {
+		c.ignoredIDs = map[string]bool{}
+		for _, id := range ids {
+			c.ignoredIDs[id] = true
+		}
+		delete(c.ignoredIDs, "") // many hits have no id
+	})
 }
 
 // id returns the container or the sandbox that a shim was started for, or "" of another

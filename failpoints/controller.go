@@ -101,20 +101,10 @@ func (c *Controller) Close() error {
 }
 
 // Trace makes the processes report every statement that they reach, too.
-func (c *Controller) Trace() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.trace = true
-	c.announce()
-}
+func (c *Controller) Trace() { c.change(func() { c.trace = true }) }
 
 // Cover makes the processes report each function with statements that they reach.
-func (c *Controller) Cover() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.met = map[string]bool{}
-	c.announce()
-}
+func (c *Controller) Cover() { c.change(func() { c.met = map[string]bool{} }) }
 
 // Met returns the functions that processes have reached since Cover: "containerd
 // runtime.binary.Start".
@@ -155,9 +145,16 @@ func (c *Controller) Flush(timeout time.Duration) {
 func (c *Controller) Disarm() { c.setPlan(nil) }
 
 func (c *Controller) setPlan(plan Plan) {
+	c.change(func() {
+		c.plan, c.counts = slices.Clone(plan), make([]int, len(plan)) // a copy, because hello adds the faults of processes
+	})
+}
+
+// change changes what the processes report, and announces it to them.
+func (c *Controller) change(what func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.plan, c.counts = slices.Clone(plan), make([]int, len(plan)) // a copy, because hello adds the faults of processes
+	what()
 	c.announce()
 }
 

@@ -26,7 +26,7 @@ func (c *Controller) Profile(ctx context.Context, pid int) (text string, ok bool
 	seq := c.asked
 	c.profiles[seq] = nil
 	defer delete(c.profiles, seq) // a later response is ignored
-	of.askProfile(seq)
+	of.send(probe.FromController{Profile: seq})
 	for {
 		if p := c.profiles[seq]; p != nil {
 			return p.Goroutines, p.Collected
@@ -55,8 +55,4 @@ func (c *Controller) profiled(p probe.Profile) {
 		c.profiles[p.Seq] = &p
 		c.notify()
 	}
-}
-
-func (s *session) askProfile(seq int64) {
-	s.send(probe.FromController{Profile: seq})
 }
