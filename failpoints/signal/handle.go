@@ -65,9 +65,6 @@ func openOldPidfd(pid int) (int, error) {
 	return fd, nil
 }
 
-// Identity returns the identity of the held process.
-func (h *Handle) Identity() Identity { return h.id }
-
 // Signal sends sig to the process. It returns ErrGone if the process has been reaped; a
 // signal to a zombie succeeds and has no effect.
 func (h *Handle) Signal(sig unix.Signal) error {

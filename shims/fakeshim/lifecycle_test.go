@@ -98,7 +98,7 @@ func TestBothServices(t *testing.T) {
 	for _, name := range service.Names {
 		var resp task.ConnectResponse
 		err := s.client.Call(t.Context(), name, "Connect", &task.ConnectRequest{ID: "c1"}, &resp)
-		if err != nil || int(resp.ShimPid) != s.handle.Identity().PID {
+		if err != nil || int(resp.ShimPid) != s.id.PID {
 			t.Errorf("%s: %v, %v", name, &resp, err)
 		}
 	}
@@ -253,7 +253,7 @@ func TestGroup(t *testing.T) {
 	s := h.run(t, "pod", "pause", pod)
 	s.begin(t, h, "pod")
 	second := h.run(t, "c2", "exit 3", pod)
-	if second.socket != s.socket || second.handle.Identity() != s.handle.Identity() {
+	if second.socket != s.socket || second.id != s.id {
 		t.Fatalf("the second container has a shim of its own: %s, %s", second.socket, s.socket)
 	}
 	s.begin(t, h, "c2")

@@ -138,6 +138,7 @@ type shim struct {
 	task.TTRPCTaskService
 	client *ttrpc.Client
 	socket string
+	id     signal.Identity
 	handle *signal.Handle
 }
 
@@ -165,11 +166,10 @@ func (h *host) dial(t *testing.T, id, socket string) *shim {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shim, err := signal.Identify(int(resp.ShimPid))
-	if err != nil {
+	if s.id, err = signal.Identify(int(resp.ShimPid)); err != nil {
 		t.Fatal(err)
 	}
-	if s.handle, err = signal.OpenSame(shim); err != nil {
+	if s.handle, err = signal.OpenSame(s.id); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
