@@ -257,6 +257,30 @@ func (r Row) chance() float64 {
 	return p
 }
 
+// alternate reports whether a finding alternates with another one of its cause, which
+// both sides show: some runs have other facts, and the trigger is the same.
+func alternate(left triage.Signature, all *runs) bool {
+	with, a, b := map[triage.Signature]bool{}, map[triage.Signature]bool{}, map[triage.Signature]bool{}
+	for _, side := range []struct {
+		runs []journal.Result
+		has  map[triage.Signature]bool
+	}{{all.a, a}, {all.b, b}} {
+		for _, r := range side.runs {
+			found := triage.Signatures(r.Found)
+			for _, s := range found {
+				side.has[s] = true
+				with[s] = with[s] || slices.Contains(found, left)
+			}
+		}
+	}
+	for s := range a {
+		if b[s] && !with[s] && triage.Related(s, left) {
+			return true
+		}
+	}
+	return false
+}
+
 // count counts the runs of the row's cases. The cases that both sides show move to
 // another row, which count returns. An invalid further run proves nothing, and the case
 // does not run again.
@@ -280,7 +304,7 @@ func (r *Row) count(all map[int]*runs) (same Row) {
 				}
 			}
 		}
-		if k.of(other(r.On)).Shown > 0 {
+		if k.of(other(r.On)).Shown > 0 || alternate(r.Left[0], all[k.Spec]) {
 			same.Cases = append(same.Cases, k)
 		} else {
 			r.Cases = append(r.Cases, k)

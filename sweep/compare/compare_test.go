@@ -15,6 +15,7 @@ import (
 	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
+	"github.com/shimquake/shimquake/sweep/triage"
 )
 
 // fake replaces a runner: it shows what a function says of the n-th run of a case on a
@@ -136,6 +137,9 @@ func TestRows(t *testing.T) {
 			}
 			return everSecond(n + 1)
 		}, []string{"same shim 1"}},
+		"other facts in some runs": {[]string{f}, 0, func(on, _ string, n int) finding.Class {
+			return map[bool]finding.Class{true: finding.ClassBundle, false: finding.ClassShim}[on == "A" && n == 1]
+		}, []string{"same shim 1", "same bundle 1"}},
 		"a race that is closed": {[]string{f}, 0, func(on, _ string, n int) finding.Class {
 			if on == "A" {
 				return everSecond(n)
@@ -179,6 +183,26 @@ func TestRows(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// A finding that A shows beside another one is closed if B shows only the other one.
+func TestAlternate(t *testing.T) {
+	shim, bundle := finding.Finding{Invariant: finding.Leak, Class: finding.ClassShim},
+		finding.Finding{Invariant: finding.Leak, Class: finding.ClassBundle}
+	run := func(found ...finding.Finding) journal.Result { return journal.Result{Found: found} }
+	for name, tt := range map[string]struct {
+		a    []journal.Result
+		want bool
+	}{
+		"alone": {[]journal.Result{run(bundle), run(shim)}, true}, "beside it": {[]journal.Result{run(shim, bundle)}, false},
+		"beside it once": {[]journal.Result{run(bundle), run(shim), run(shim, bundle)}, false},
+		"only A":         {[]journal.Result{run(bundle)}, false},
+	} {
+		all := &runs{a: tt.a, b: []journal.Result{run(shim)}}
+		if got := alternate(triage.Signatures([]finding.Finding{bundle})[0], all); got != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
 

@@ -62,7 +62,7 @@ func reduced(found []finding.Finding) (main, with []Signature) {
 func families(main []Signature) [][]Signature {
 	var out [][]Signature
 	for _, s := range main {
-		i := slices.IndexFunc(out, func(f []Signature) bool { return related(f[0], s) })
+		i := slices.IndexFunc(out, func(f []Signature) bool { return Related(f[0], s) })
 		if i < 0 {
 			out = append(out, []Signature{s})
 		} else {
@@ -83,9 +83,9 @@ func Families(found []finding.Finding) [][]Signature {
 // first.
 func Signatures(found []finding.Finding) []Signature { return signatures(found) }
 
-// related reports whether two signatures of one case have the same cause. CRI keeps its
+// Related reports whether two signatures of one case have the same cause. CRI keeps its
 // own record of exits, so wrong exit statuses in CRI have causes of their own.
-func related(a, b Signature) bool {
+func Related(a, b Signature) bool {
 	if a.Invariant != b.Invariant {
 		return false
 	}
