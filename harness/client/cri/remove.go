@@ -69,12 +69,16 @@ func (c *Client) stopSandbox(ctx context.Context, id string) error {
 	return nil
 }
 
+// startFailed is the reason in containerd's status of a container that never ran
+// (errorStartReason in internal/cri/server/container_start.go).
+const startFailed = "StartError"
+
 // startedLate reports whether a container runs, or has exited, although the client got no
 // response to StartContainer.
 func (c *Client) startedLate(ctx context.Context, i *harness.Instance) bool {
 	is, err := c.notedStatus(ctx, i)
-	return err == nil &&
-		(is.State == api.ContainerState_CONTAINER_RUNNING || is.State == api.ContainerState_CONTAINER_EXITED)
+	return err == nil && (is.State == api.ContainerState_CONTAINER_RUNNING ||
+		is.State == api.ContainerState_CONTAINER_EXITED && is.Reason != startFailed)
 }
 
 // removeSandbox stops a sandbox, removes all containers except the spared ones, and then
