@@ -28,11 +28,11 @@ type Handle struct {
 // OpenSame holds the process that the caller identified earlier. It returns ErrGone if
 // that process has been reaped, even if its pid is in use again.
 func OpenSame(id Identity) (*Handle, error) {
-	fd, err := unix.PidfdOpen(id.PID, unix.PIDFD_NONBLOCK)
-	if errors.Is(err, unix.EINVAL) {
-		// PIDFD_NONBLOCK came with Linux 5.10. An older kernel sets O_NONBLOCK afterwards.
-		// With it, a wait for the pidfd takes no thread of its own.
-		fd, err = openOldPidfd(id.PID)
+	fd, err := unix.PidfdOpen(id.PID, 0)
+	if err == nil {
+		// With O_NONBLOCK, a wait for the pidfd takes no thread of its own. PIDFD_NONBLOCK
+		// came with Linux 5.10 only.
+		err = unix.SetNonblock(fd, true)
 	}
 	if errors.Is(err, unix.ESRCH) {
 		return nil, fmt.Errorf("open %v: %w", id, ErrGone)
@@ -52,17 +52,6 @@ func OpenSame(id Identity) (*Handle, error) {
 		return nil, errors.Join(err, h.Close())
 	}
 	return h, nil
-}
-
-func openOldPidfd(pid int) (int, error) {
-	fd, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		return -1, err
-	}
-	if err := unix.SetNonblock(fd, true); err != nil {
-		return -1, errors.Join(err, unix.Close(fd))
-	}
-	return fd, nil
 }
 
 // Signal sends sig to the process. It returns ErrGone if the process has been reaped; a
