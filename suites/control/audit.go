@@ -9,7 +9,6 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/shimquake/shimquake/audit"
-	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
@@ -62,16 +61,13 @@ var _ = Describe("the audit of a node", Label("control"), func() {
 // A release with a bug leaves real suspects for the audit.
 var _ = Describe("the audit of a node after containerd#8981", Label("control"), func() {
 	It("finds the shim, and knows its version", spec.Quick, func(ctx context.Context) {
-		k, err := catalogue.Find("shutdown-error-once")
-		Expect(err).NotTo(HaveOccurred())
+		k := spec.Named("shutdown-error-once")
 		k.Containerd = containerd.QuickRelease
 		var after *audit.Report
-		r := &runner.Runner{Residues: catalogue.Residues(), Evidence: GinkgoT().TempDir(), Log: GinkgoWriter,
-			Sabotage: func(ctx context.Context, s runner.Scene) (err error) {
-				after, err = scan(ctx, s)
-				return err
-			}}
-		v := r.Run(ctx, k)
+		v := sabotaged(ctx, k, func(ctx context.Context, s runner.Scene) (err error) {
+			after, err = scan(ctx, s)
+			return err
+		})
 		Expect(v.Outcome).To(Equal(harness.Violated), "%v", v)
 		Expect(after).NotTo(BeNil())
 		Expect(after.Suspects).To(HaveLen(1), "%v", after)

@@ -14,38 +14,29 @@ import (
 )
 
 var _ = Describe("a case that shows nothing", Label("control"), func() {
-	invalid := func(ctx context.Context, c harness.Case, says ...string) {
-		GinkgoHelper()
+	broken, unmet := exits(harness.TaskAPI), exits(harness.TaskAPI)
+	broken.CallTimeout, broken.TimeLimit = 1, soon // no client is that quick
+	unmet.Fakeshim = "sigterm=ignore"              // the client sends no SIGTERM
+	DescribeTable("is invalid when", func(ctx context.Context, c harness.Case, says ...string) {
 		v := sabotaged(ctx, c, nil)
 		Expect(v.Outcome).To(Equal(harness.Invalid), "%v", v)
 		for _, s := range says {
 			Expect(v.ProblemsText()).To(ContainSubstring(s))
 		}
-	}
-	It(
-		"is invalid when its fault never fires, and names the points that were hit instead",
-		spec.Quick,
-		func(ctx context.Context) {
-			invalid(ctx, harness.Case{Name: "control-unfired", Workload: exits(harness.TaskAPI), Plan: failpoints.Plan{
+	},
+		Entry("its fault never fires, and names the points that were hit instead", spec.Quick,
+			harness.Case{Name: "control-unfired", Workload: exits(harness.TaskAPI), Plan: failpoints.Plan{
 				failpoints.Error("rpc:shim:Task.Pause:entry", 1, "injected"),
-			}}, "this fault did not fire: rpc:shim:Task.Pause:entry", "hit instead", "rpc:shim:Task.Shutdown x1")
-		},
+			}}, "this fault did not fire: rpc:shim:Task.Pause:entry", "hit instead", "rpc:shim:Task.Shutdown x1"),
+		Entry("one of its two faults fires", spec.Quick,
+			harness.Case{Name: "control-half-fired", Workload: exits(harness.TaskAPI), Plan: failpoints.Plan{
+				failpoints.Once("rpc:shim:Task.Shutdown:entry", term.Lose), failpoints.Crash("rpc:shim:Task.Create:entry", 9),
+			}}, "this fault did not fire: rpc:shim:Task.Create:entry"),
+		Entry("a misbehaviour of the fake shim does not happen", spec.Quick,
+			harness.Case{Name: "control-unmet", Workload: unmet}, "sigterm=ignore"),
+		Entry("the workload fails although no fault has happened", spec.Quick,
+			harness.Case{Name: "control-broken", Workload: broken}, "before any fault had happened"),
 	)
-	It("is invalid when one of its two faults fires", spec.Quick, func(ctx context.Context) {
-		invalid(ctx, harness.Case{Name: "control-half-fired", Workload: exits(harness.TaskAPI), Plan: failpoints.Plan{
-			failpoints.Once("rpc:shim:Task.Shutdown:entry", term.Lose), failpoints.Crash("rpc:shim:Task.Create:entry", 9),
-		}}, "this fault did not fire: rpc:shim:Task.Create:entry")
-	})
-	It("is invalid when a misbehaviour of the fake shim does not happen", spec.Quick, func(ctx context.Context) {
-		w := exits(harness.TaskAPI)
-		w.Fakeshim = "sigterm=ignore" // the client sends no SIGTERM
-		invalid(ctx, harness.Case{Name: "control-unmet", Workload: w}, "sigterm=ignore")
-	})
-	It("is invalid when the workload fails although no fault has happened", spec.Quick, func(ctx context.Context) {
-		w := exits(harness.TaskAPI)
-		w.CallTimeout, w.TimeLimit = 1, soon // no client is that quick
-		invalid(ctx, harness.Case{Name: "control-broken", Workload: w}, "before any fault had happened")
-	})
 	It("is invalid when a control cannot be planted", spec.Quick, func(ctx context.Context) {
 		v := sabotaged(
 			ctx,

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"slices"
@@ -226,7 +227,7 @@ var _ = Describe("a world with a planted leak", Label("control"), func() {
 // sabotaged runs a case with a plant. It keeps no evidence of an expected violation.
 func sabotaged(ctx context.Context, c harness.Case, leave plant) harness.Verdict {
 	GinkgoHelper()
-	c.Containerd = os.Getenv(spec.SubjectEnv)
+	c.Containerd = cmp.Or(c.Containerd, os.Getenv(spec.SubjectEnv))
 	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: GinkgoT().TempDir(), Log: GinkgoWriter, Sabotage: leave}
 	v := r.Run(ctx, c)
 	if v.UnableHere() {
