@@ -40,11 +40,11 @@ func (w *viewing) daemon(c candidate) {
 	for _, name := range []string{strings.TrimPrefix(d.Address, "unix://"), d.State, d.Root} {
 		err = errors.Join(err, w.owned(name))
 	}
-	if notOwned := new(scan.NotOwnedError); errors.As(err, &notOwned) {
+	if notOwned, ok := errors.AsType[*scan.NotOwnedError](err); ok {
 		w.refuse(c, notOwned)
 		return
 	}
-	if cut := new(scan.CutError); errors.As(err, &cut) {
+	if cut, ok := errors.AsType[*scan.CutError](err); ok {
 		w.refuse(c, cut)
 		return
 	}
