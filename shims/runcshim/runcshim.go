@@ -6,14 +6,6 @@
 // in other ways.
 package runcshim
 
-import (
-	"slices"
-	"strings"
-
-	"github.com/shimquake/shimquake/failpoints"
-	"github.com/shimquake/shimquake/fixtures/containerd"
-)
-
 // Runtime is the shim's name for clients. containerd derives the binary's name from it:
 // containerd-shim-runc-v2.
 const Runtime = "io.containerd.runc.v2"
@@ -22,12 +14,3 @@ const Runtime = "io.containerd.runc.v2"
 // have one shim, like the containers of a pod (cmd/containerd-shim-runc-v2/manager in
 // containerd).
 const GroupAnnotation = "io.containerd.runc.v2.group"
-
-// Points returns the points (places for a fault) in the shim under test that a workload
-// of the task API can reach. They belong to the shim's methods and to its process. A
-// containerd that was built without probes has no points of methods.
-func Points(s *containerd.Subject) []failpoints.Point {
-	return slices.DeleteFunc(s.Points(), func(p failpoints.Point) bool {
-		return p.Who != "shim" || strings.HasPrefix(p.What, "Events.") // the shim only calls these methods
-	})
-}
