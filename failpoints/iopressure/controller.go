@@ -46,18 +46,13 @@ var ErrNoController = errors.New("no block-IO controller")
 // (Documentation/admin-guide/cgroup-v1/blkio-controller.rst).
 const v1File = "blkio.throttle.write_bps_device"
 
-// Detect returns how block IO can be throttled here, or ErrNoController.
-func Detect() (Mode, error) {
-	h, err := detect()
-	return h.mode, err
-}
-
 // hierarchy is a mounted cgroup hierarchy with a block-IO controller.
 type hierarchy struct {
 	mode Mode
 	root string // mount point: /sys/fs/cgroup/blkio, or /sys/fs/cgroup on V2
 }
 
+// detect returns how block IO can be throttled here, or ErrNoController.
 func detect() (hierarchy, error) {
 	// The cgroup mounts of a chroot or a container, elsewhere, are not the host's own.
 	mounts, err := mountinfo.GetMounts(mountinfo.PrefixFilter("/sys/fs/cgroup"))

@@ -138,7 +138,7 @@ func findMkfs() (string, error) {
 // Available returns ErrNoController, ErrNoLoop or ErrNoMkfs if a disk cannot be put under
 // pressure here. The errors say what to do.
 func Available() error {
-	if _, err := Detect(); err != nil {
+	if _, err := detect(); err != nil {
 		return err
 	}
 	if _, err := findMkfs(); err != nil {

@@ -24,11 +24,11 @@ func needs(t *testing.T) Mode {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
-	mode, err := Detect()
+	h, err := detect()
 	if err != nil {
 		t.Skip(err)
 	}
-	return mode
+	return h.mode
 }
 
 func newDisk(t *testing.T, sizeMiB int) *Disk {
