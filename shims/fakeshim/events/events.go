@@ -9,7 +9,6 @@ import (
 	"net"
 	"reflect"
 	"strings"
-	"sync"
 	"time"
 
 	api "github.com/containerd/containerd/api/events"
@@ -29,6 +28,7 @@ const (
 	retryEvery  = time.Second     // between attempts, while containerd is away
 	attempts    = 6               // until an event is dropped, as in containerd's own shims
 	namespaceMD = "containerd-namespace-ttrpc"
+	longest     = 1 << 12 // more events than a shim has at a time
 )
 
 // topics are the topics of containerd's events.
@@ -49,11 +49,8 @@ type Publisher struct {
 	policy             string // one of behaviour's Events words
 	log                func(string, ...any)
 
-	mu     sync.Mutex
-	queue  []*types.Envelope
-	closed bool
-	more   chan struct{} // holds one value when the queue has changed or is closed
-	done   chan struct{}
+	queue chan *types.Envelope // nil is the end
+	done  chan struct{}
 
 	client *ttrpc.Client // of run only
 	conn   net.Conn
@@ -63,7 +60,7 @@ type Publisher struct {
 func New(address, namespace, policy string, log func(string, ...any)) *Publisher {
 	p := &Publisher{
 		address: strings.TrimPrefix(address, "unix://"), namespace: namespace, policy: policy, log: log,
-		more: make(chan struct{}, 1), done: make(chan struct{}),
+		queue: make(chan *types.Envelope, longest), done: make(chan struct{}),
 	}
 	go p.run()
 	return p
@@ -91,20 +88,15 @@ func (p *Publisher) Publish(event any) {
 		panic(err) // as above
 	}
 	envelope := &types.Envelope{Timestamp: timestamppb.Now(), Namespace: p.namespace, Topic: topic, Event: body}
-	p.mu.Lock()
 	for range times {
-		p.queue = append(p.queue, envelope)
+		p.queue <- envelope
 	}
-	p.mu.Unlock()
-	p.wake()
 }
 
-// Close waits until the queue is empty, or for the context, and ends the publisher.
+// Close waits until the events so far are sent, or for the context, and ends the
+// publisher.
 func (p *Publisher) Close(ctx context.Context) error {
-	p.mu.Lock()
-	p.closed = true
-	p.mu.Unlock()
-	p.wake()
+	p.queue <- nil
 	select {
 	case <-p.done:
 		return nil
@@ -119,32 +111,11 @@ func (p *Publisher) note(format string, args ...any) {
 	}
 }
 
-func (p *Publisher) wake() {
-	select {
-	case p.more <- struct{}{}:
-	default:
-	}
-}
-
-// run sends the queued events until the publisher is closed and the queue is empty.
+// run sends the queued events until the publisher is closed.
 func (p *Publisher) run() {
 	defer close(p.done)
-	for range p.more {
-		for {
-			p.mu.Lock()
-			if len(p.queue) == 0 {
-				closed := p.closed
-				p.mu.Unlock()
-				if closed {
-					return
-				}
-				break
-			}
-			next := p.queue[0]
-			p.queue = p.queue[1:]
-			p.mu.Unlock()
-			p.deliver(next)
-		}
+	for next := <-p.queue; next != nil; next = <-p.queue {
+		p.deliver(next)
 	}
 }
 
