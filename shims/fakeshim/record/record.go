@@ -36,15 +36,13 @@ func Exited(bundle string, exit process.Exit) error { return writeJSON(bundle, e
 // ReadInit returns the first process of a bundle. The error matches os.ErrNotExist if
 // there was none.
 func ReadInit(bundle string) (signal.Identity, error) {
-	var id signal.Identity
-	return id, readJSON(bundle, initFile, &id)
+	return readJSON[signal.Identity](bundle, initFile)
 }
 
 // ReadExit returns the exit of the first process. The error matches os.ErrNotExist if
 // none was recorded.
 func ReadExit(bundle string) (process.Exit, error) {
-	var exit process.Exit
-	return exit, readJSON(bundle, exitFile, &exit)
+	return readJSON[process.Exit](bundle, exitFile)
 }
 
 func writeJSON(bundle, name string, v any) error {
@@ -75,13 +73,13 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-func readJSON(bundle, name string, v any) error {
+func readJSON[T any](bundle, name string) (v T, err error) {
 	data, err := os.ReadFile(filepath.Join(bundle, name))
 	if err != nil {
-		return err
+		return v, err
 	}
-	if err := json.Unmarshal(data, v); err != nil {
-		return fmt.Errorf("%s: %w", filepath.Join(bundle, name), err)
+	if err := json.Unmarshal(data, &v); err != nil {
+		return v, fmt.Errorf("%s: %w", filepath.Join(bundle, name), err)
 	}
-	return nil
+	return v, nil
 }

@@ -143,27 +143,24 @@ func (s *Service) Pids(_ context.Context, r *task.PidsRequest) (*task.PidsRespon
 
 // Pause stops the container's first process with SIGSTOP.
 func (s *Service) Pause(_ context.Context, r *task.PauseRequest) (*emptypb.Empty, error) {
-	c, err := s.container(r.ID)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.init.Freeze(); err != nil {
-		return nil, err
-	}
-	s.Publish(&events.TaskPaused{ContainerID: c.id})
-	return empty, nil
+	return s.change(r.ID, (*process.Process).Freeze, &events.TaskPaused{ContainerID: r.ID})
 }
 
 // Resume undoes Pause.
 func (s *Service) Resume(_ context.Context, r *task.ResumeRequest) (*emptypb.Empty, error) {
-	c, err := s.container(r.ID)
+	return s.change(r.ID, (*process.Process).Thaw, &events.TaskResumed{ContainerID: r.ID})
+}
+
+// change changes a container's first process, and publishes the event of the change.
+func (s *Service) change(id string, how func(*process.Process) error, event any) (*emptypb.Empty, error) {
+	c, err := s.container(id)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.init.Thaw(); err != nil {
+	if err := how(c.init); err != nil {
 		return nil, err
 	}
-	s.Publish(&events.TaskResumed{ContainerID: c.id})
+	s.Publish(event)
 	return empty, nil
 }
 
