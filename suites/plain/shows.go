@@ -1,6 +1,8 @@
 package plain
 
 import (
+	"slices"
+
 	. "github.com/onsi/gomega"
 
 	"github.com/shimquake/shimquake/harness"
@@ -63,13 +65,9 @@ var shows = map[string]func(harness.Verdict){
 
 // one returns the first matching container.
 func one(v harness.Verdict, is func(harness.Container) bool) harness.Instance {
-	for _, i := range v.History.Instances {
-		if is(i.Spec) {
-			return i
-		}
-	}
-	Expect(v.History.Instances).To(BeEmpty(), "no container of %s is like that", v.Name)
-	return harness.Instance{}
+	i := slices.IndexFunc(v.History.Instances, func(i harness.Instance) bool { return is(i.Spec) })
+	Expect(i).To(BeNumerically(">=", 0), "no container of %s is like that", v.Name)
+	return v.History.Instances[i]
 }
 
 func wholeOutput(v harness.Verdict) {
