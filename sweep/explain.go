@@ -94,15 +94,12 @@ func (s Schedule) explain(ctx context.Context, on string, cases []int, results [
 	if err != nil {
 		return results, err
 	}
-	s.On, s.Cases, s.Done, s.Draw = on, cases, results, nil
+	c := comparison(s.Head.Plan, on)
+	s.On, s.Cases, s.Done, s.Draw, s.Compare = on, cases, results, nil, &c
 	w := progress.Begin(ctx, "violated cases on containerd "+on, len(cases), "cases")
 	s.OnResult = func(journal.Result) { w.Step("") }
-	results, err = s.Run(ctx)
-	w.End()
-	if err != nil {
-		return results, err
-	}
-	return comparison(s.Head.Plan, on).Run(ctx, s.Engine, results, s.Journal.Add)
+	defer w.End()
+	return s.Run(ctx)
 }
 
 // comparison compares the findings of a sweep with the runs on another containerd: its

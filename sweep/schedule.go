@@ -10,6 +10,7 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/sweep/compare"
 	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
@@ -28,6 +29,8 @@ type Schedule struct {
 	// runs, too.
 	On    string
 	Cases []int
+	// Compare, if not nil, asks for further runs of cases whose findings differ.
+	Compare *compare.Comparison
 	// Draw, if not nil, has further cases. Run adds each one to the plan before it runs.
 	Draw iter.Seq[plan.Spec]
 	// OnResult, if not nil, is called with each result, one at a time.
@@ -40,9 +43,9 @@ func (s *Schedule) Run(ctx context.Context) ([]journal.Result, error) {
 	todo := s.todo()
 	results, evidence := slices.Clone(s.Done), newKeeper(s.Head.Plan, s.Done)
 	var failed error // to add a drawn case
-	jobs := func(yield func(job) bool) {
+	next, end := iter.Pull(func(yield func(compare.Job) bool) {
 		for _, i := range todo {
-			if !yield(job{i, s.Head.Plan.Specs[i]}) {
+			if !yield(s.job(i)) {
 				return
 			}
 		}
@@ -52,32 +55,62 @@ func (s *Schedule) Run(ctx context.Context) ([]journal.Result, error) {
 		for spec := range s.Draw {
 			i := len(s.Head.Plan.Specs)
 			s.Head.Plan.Specs = append(s.Head.Plan.Specs, spec)
-			if failed = s.Journal.AddCase(spec); failed != nil || !yield(job{i, spec}) {
+			if failed = s.Journal.AddCase(spec); failed != nil || !yield(s.job(i)) {
 				return
 			}
 		}
+	})
+	defer end()
+	if s.Compare != nil {
+		first, further := next, s.Compare.Further()
+		defer further.End()
+		next = func() (compare.Job, bool) {
+			if j, ok := first(); ok {
+				return j, true
+			}
+			return further.Next(ctx, results)
+		}
 	}
-	err := engine.Each(ctx, s.Engine, jobs, s.one, func(t *engine.Task, r journal.Result) error {
-		evidence.keep(t, s.Head.Plan.Specs[r.I], &r)
-		if err := s.Journal.Add(&r); err != nil {
-			return err
+	type done struct {
+		compare.Job
+		ran []journal.Result
+	}
+	err := engine.Follow(ctx, s.Engine, next, func(t *engine.Task, j compare.Job) (done, error) {
+		ran, err := j.Do(t)
+		return done{j, ran}, err
+	}, func(t *engine.Task, d done) error {
+		for _, r := range d.ran {
+			evidence.keep(t, s.Head.Plan.Specs[r.I], &r)
+			if err := s.Journal.Add(&r); err != nil {
+				return err
+			}
+			results = append(results, r)
 		}
-		results = append(results, r)
-		if s.OnResult != nil {
-			s.OnResult(r)
-		}
+		d.Done()
 		return nil
 	})
-	if s.Draw == nil && len(results) == len(s.Done)+len(todo) && errors.Is(err, engine.ErrInterrupted) {
+	whole := s.Draw == nil && s.Compare == nil && len(results) == len(s.Done)+len(todo)
+	if whole && errors.Is(err, engine.ErrInterrupted) {
 		err = nil
 	}
 	return results, errors.Join(err, failed)
 }
 
-// job is a case to run, with its index in the plan.
-type job struct {
-	i    int
-	spec plan.Spec
+// job returns the first run of a case.
+func (s *Schedule) job(i int) compare.Job {
+	spec := s.Head.Plan.Specs[i]
+	var r journal.Result
+	return compare.Job{
+		Do: func(t *engine.Task) (_ []journal.Result, err error) {
+			r, err = s.one(t, i, spec)
+			return []journal.Result{r}, err
+		},
+		Done: func() {
+			if s.OnResult != nil {
+				s.OnResult(r)
+			}
+		},
+	}
 }
 
 // todo returns the cases without a result, spread over the plan. Cases that waited long
@@ -106,8 +139,8 @@ const waitsLong = 20 * time.Second
 
 // one runs a case until its fault has fired, at most Spec.MaxRuns times. It does not
 // repeat a random case, because others follow.
-func (s *Schedule) one(t *engine.Task, j job) (journal.Result, error) {
-	c, err := j.spec.Case(cmp.Or(s.On, s.Head.Plan.Containerd))
+func (s *Schedule) one(t *engine.Task, i int, spec plan.Spec) (journal.Result, error) {
+	c, err := spec.Case(cmp.Or(s.On, s.Head.Plan.Containerd))
 	if err != nil {
 		return journal.Result{}, err
 	}
@@ -116,9 +149,9 @@ func (s *Schedule) one(t *engine.Task, j job) (journal.Result, error) {
 		if err != nil {
 			return journal.Result{}, err
 		}
-		r, err := journal.ResultOf(j.i, v)
-		if err != nil && j.spec.CaseName() != "" { // this machine cannot run this case
-			return journal.Result{I: j.i, On: s.On, Outcome: harness.Invalid, Why: v.ProblemsText()}, nil
+		r, err := journal.ResultOf(i, v)
+		if err != nil && spec.CaseName() != "" { // this machine cannot run this case
+			return journal.Result{I: i, On: s.On, Outcome: harness.Invalid, Why: v.ProblemsText()}, nil
 		}
 		if err != nil {
 			return r, err
@@ -129,7 +162,7 @@ func (s *Schedule) one(t *engine.Task, j job) (journal.Result, error) {
 		if v.History != nil {
 			r.Met = s.Head.Mark(v.History.Functions)
 		}
-		if v.Outcome != harness.Invalid || s.Head.Random || n == j.spec.MaxRuns() || !mayFire(v) {
+		if v.Outcome != harness.Invalid || s.Head.Random || n == spec.MaxRuns() || !mayFire(v) {
 			return r, r.Keep(v)
 		}
 	}

@@ -138,11 +138,9 @@ func (f *compareFlags) run(ctx context.Context, sides []string, out io.Writer) e
 	if err != nil {
 		return compareError(err, f.out)
 	}
-	s.On, s.Cases = s.Head.Other.Containerd, s.Head.Other.Cases
+	c := f.comparison(s.Head)
+	s.On, s.Cases, s.Compare = s.Head.Other.Containerd, s.Head.Other.Cases, &c
 	results, err := runCases(ctx, s)
-	if err == nil {
-		results, err = f.comparison(s.Head).Run(ctx, e, results, s.Journal.Add)
-	}
 	if err = errors.Join(err, s.Journal.Close()); err != nil {
 		return compareError(err, f.out)
 	}

@@ -44,42 +44,53 @@ func next(rows []Row) (all []turn) {
 	return all
 }
 
-// Run runs the cases of rows that differ, on both sides in turn, until each row is
-// decided or has had its runs. It calls add with each result, one at a time, and returns
-// all results, old and new.
-func (c Comparison) Run(ctx context.Context, e *engine.Engine, results []journal.Result,
-	add func(*journal.Result) error) ([]journal.Result, error) {
-	w := progress.Begin(ctx, "further runs of findings that differ", 0, "cases")
-	defer w.End()
-	running := map[int]int{} // by case
-	todo, known := []turn(nil), -1
-	more := func() (turn, bool) {
-		if known != len(results) {
-			todo, known = next(c.Rows(results)), len(results)
-		}
-		w.SetRemaining(len(todo))
-		begun := maps.Clone(running)
-		for _, t := range todo {
-			if begun[t.spec]--; begun[t.spec] < 0 {
-				running[t.spec]++
-				return t, true
-			}
-		}
-		return turn{}, false
-	}
-	err := engine.Follow(ctx, e, more, c.turn, func(_ *engine.Task, ran []journal.Result) error {
-		w.Step("")
-		running[ran[0].I]--
-		for _, r := range ran {
-			if err := add(&r); err != nil {
-				return err
-			}
-			results = append(results, r)
-		}
-		return nil
-	})
-	return results, err
+// Job is work of the engine. Done must be called when its results are added.
+type Job struct {
+	Do   func(*engine.Task) ([]journal.Result, error)
+	Done func()
 }
+
+// Further are the further runs of a comparison.
+type Further struct {
+	of       Comparison
+	todo     []turn
+	known    int         // the number of results of which todo was made
+	running  map[int]int // by case
+	progress *progress.Work
+}
+
+// Further returns the further runs that decide the rows of a comparison.
+func (c Comparison) Further() *Further { return &Further{of: c, known: -1, running: map[int]int{}} }
+
+// Next returns the next run of a case whose findings differ, on both sides in turn. There
+// is none now if each row is decided, has had its runs, or waits for running ones.
+func (f *Further) Next(ctx context.Context, results []journal.Result) (Job, bool) {
+	if f.known != len(results) {
+		f.todo, f.known = next(f.of.Rows(results)), len(results)
+	}
+	f.progress.SetRemaining(len(f.todo))
+	begun := maps.Clone(f.running)
+	for _, t := range f.todo {
+		if begun[t.spec]--; begun[t.spec] >= 0 {
+			continue
+		}
+		if f.progress == nil {
+			f.progress = progress.Begin(ctx, "further runs of findings that differ", len(f.todo), "cases")
+		}
+		f.running[t.spec]++
+		return Job{
+			Do: func(task *engine.Task) ([]journal.Result, error) { return f.of.turn(task, t) },
+			Done: func() {
+				f.running[t.spec]--
+				f.progress.Step("")
+			},
+		}, true
+	}
+	return Job{}, false
+}
+
+// End ends the report of the progress.
+func (f *Further) End() { f.progress.End() }
 
 // turn runs a case in turn, first on the side that has not shown the findings.
 func (c Comparison) turn(t *engine.Task, of turn) (ran []journal.Result, err error) {
