@@ -150,7 +150,7 @@ func (f *compareFlags) run(ctx context.Context, sides []string, out io.Writer) e
 // comparison returns the comparison of a journal's containerds.
 func (f *compareFlags) comparison(h journal.Head) compare.Comparison {
 	return compare.Comparison{Plan: h.Plan, Shared: h.Other.Shared, A: h.Plan.Containerd, B: h.Other.Containerd,
-		Alpha: f.alpha, Most: f.most}
+		Alpha: f.alpha, Most: f.most, Functions: h.Other.Functions}
 }
 
 // print prints the report of a comparison, writes its page, and returns its exit status

@@ -80,6 +80,8 @@ type Comparison struct {
 	Alpha float64
 	// Most is the number of further runs on each side after which a row is not sure.
 	Most int
+	// Functions are the functions that differ: see [Difference].
+	Functions []string
 	// Of, if not nil, returns the findings of A to compare, and B's own do not count. The
 	// default is all findings of both, by their cause.
 	Of func([]finding.Finding) [][]triage.Signature
@@ -212,11 +214,12 @@ func where(spec plan.Spec) (when, place string) {
 }
 
 // hasLike reports whether A shows one of a row's findings at another point of the row's
-// function.
+// function. A function that only B has stands for its callers, which differ, too.
 func (c Comparison) hasLike(all map[int]*runs, r Row) bool {
+	fresh := !slices.ContainsFunc(c.Plan.Specs[:c.Shared], func(s plan.Spec) bool { return s.Last().Place() == r.Place })
 	for i, of := range all {
 		when, place := where(c.Plan.Specs[i])
-		if when == r.When && place == r.Place &&
+		if when == r.When && (place == r.Place || fresh && slices.Contains(c.Functions, place)) &&
 			slices.ContainsFunc(of.a, func(res journal.Result) bool { return shows(r.Left, res.Found) }) {
 			return true
 		}
@@ -258,7 +261,7 @@ func (r Row) chance() float64 {
 }
 
 // alternate reports whether a finding alternates with another one of its cause, which
-// both sides show: some runs have other facts, and the trigger is the same.
+// both sides show. Then some runs have other facts, and the trigger is the same.
 func alternate(left triage.Signature, all *runs) bool {
 	with, a, b := map[triage.Signature]bool{}, map[triage.Signature]bool{}, map[triage.Signature]bool{}
 	for _, side := range []struct {

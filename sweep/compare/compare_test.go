@@ -65,7 +65,8 @@ func planOf(functions ...string) plan.Plan {
 func rows(t *testing.T, p plan.Plan, shared int, shows func(containerd, name string, n int) finding.Class) []Row {
 	t.Helper()
 	f := &fake{shows: shows, runs: map[string]int{}}
-	c := Comparison{Plan: p, Shared: shared, A: "A", B: "B", Alpha: 0.01, Most: 20}
+	c := Comparison{Plan: p, Shared: shared, A: "A", B: "B", Alpha: 0.01, Most: 20,
+		Functions: []string{"containerd runtime.binary.Start", "containerd runtime.fresh"}}
 	var results []journal.Result
 	first := func(of string, n int) {
 		for i := range n {
@@ -176,6 +177,8 @@ func TestRows(t *testing.T) {
 		"a new point, and nothing like it": {[]string{f, g}, 1, func(_, name string, _ int) finding.Class {
 			return map[bool]finding.Class{true: finding.ClassShim}[strings.Contains(name, "bundle")]
 		}, []string{"opened shim 1"}},
+		"a new function, and its caller shows it": {[]string{f, "runtime.fresh:a"}, 1,
+			func(string, string, int) finding.Class { return finding.ClassShim }, []string{"same shim 1", "same shim 1"}},
 		"a new point in a function that shows it": {[]string{f, f + "#2"}, 1,
 			func(string, string, int) finding.Class { return finding.ClassShim }, []string{"same shim 1", "same shim 1"}},
 	} {
