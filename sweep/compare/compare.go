@@ -348,7 +348,7 @@ const (
 	// fewRuns is the number of runs after which a rate tells how many more are needed.
 	fewRuns = 6
 	// atATime limits the further runs of a row on each side before it is judged again.
-	atATime = 3
+	atATime = 5
 	// maxTries is how often a case runs again whose fault did not fire.
 	maxTries = 4
 )

@@ -21,8 +21,8 @@ type turn struct {
 	left []triage.Signature
 }
 
-// next returns the further runs that the rows need. The runs of one case overlap, because
-// a case may wait for a time limit.
+// next returns the further runs that the rows need, one of each case before the second of
+// any. The runs of one case overlap, because a case may wait for a time limit.
 func next(rows []Row) (all []turn) {
 	type runs struct {
 		turn
@@ -38,8 +38,12 @@ func next(rows []Row) (all []turn) {
 			by[k.Spec] = t
 		}
 	}
-	for _, spec := range slices.Sorted(maps.Keys(by)) {
-		all = append(all, slices.Repeat([]turn{by[spec].turn}, by[spec].times)...)
+	for n := range atATime {
+		for _, spec := range slices.Sorted(maps.Keys(by)) {
+			if n < by[spec].times {
+				all = append(all, by[spec].turn)
+			}
+		}
 	}
 	return all
 }

@@ -30,7 +30,7 @@ type Engine struct {
 
 // worldsOfSlot is the number of cases for each slot. Most of them only wait for leftovers
 // to vanish. It is limited because each keeps a containerd in memory.
-const worldsOfSlot = 4
+const worldsOfSlot = 8
 
 // New returns an engine in which so many cases work concurrently. More cases exist at a
 // time, because a case that only waits yields its place: New sets the Yield of a
