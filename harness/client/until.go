@@ -5,6 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/shimquake/shimquake/oracle/callerr"
 )
 
 // The client waits twice as long after each failed attempt. kubelet and dockerd wait even
@@ -14,9 +18,10 @@ const (
 	lastRetry  = time.Second
 )
 
-// Until retries attempt until it succeeds or ctx ends. If ctx ends, Until returns the
-// error of the last attempt that returned before that. It prefers this error, because an
-// interrupted attempt fails at a random call.
+// Until retries attempt until it succeeds or ctx ends. It does not retry a call that
+// containerd does not have, because only a restart can change that. If ctx ends, Until
+// returns the error of the last attempt that returned before that. It prefers this error,
+// because an interrupted attempt fails at a random call.
 func Until(ctx context.Context, attempt func(context.Context) error) error {
 	var last error
 	for wait := time.Duration(0); ; wait = min(max(2*wait, firstRetry), lastRetry) {
@@ -26,8 +31,8 @@ func Until(ctx context.Context, attempt func(context.Context) error) error {
 		case <-time.After(wait):
 		}
 		err := attempt(ctx)
-		if err == nil {
-			return nil
+		if err == nil || callerr.Code(err) == codes.Unimplemented {
+			return err
 		}
 		if last == nil || ctx.Err() == nil {
 			last = err

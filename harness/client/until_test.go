@@ -5,6 +5,9 @@ import (
 	"errors"
 	"testing"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/shimquake/shimquake/harness"
 )
 
@@ -27,6 +30,19 @@ func TestUntilReturnsTheLastUninterruptedError(t *testing.T) {
 		if !errors.Is(err, refused) || errors.Is(err, context.DeadlineExceeded) || n != len(attempts) {
 			t.Errorf("%s: %v after %d attempts, want %v", name, err, n, refused)
 		}
+	}
+}
+
+func TestUntilDoesNotRetryAnUnknownService(t *testing.T) {
+	unknown, n := status.Error(codes.Unimplemented, "unknown service"), 0
+	err := Until(t.Context(), func(context.Context) error {
+		if n++; n > 1 {
+			return nil
+		}
+		return unknown
+	})
+	if !errors.Is(err, unknown) || n != 1 {
+		t.Errorf("%v after %d attempts", err, n)
 	}
 }
 
