@@ -145,6 +145,10 @@ func TestCompiles(t *testing.T) {
 	if err != nil || got != want || want == "" {
 		t.Errorf("the woven program says (%v)\n%s\nwant\n%s", err, got, want)
 	}
+	text, err := os.ReadFile(filepath.Join(workspace, "go.mod"))
+	if err != nil || strings.Contains(string(text), workspace) {
+		t.Errorf("the programs would have the folder of their build: %v\n%s", err, text)
+	}
 	calls := 0
 	for _, s := range table.Statements {
 		if s.Call {

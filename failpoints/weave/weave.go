@@ -87,7 +87,7 @@ func linkProbe(goMod, dest, source string) error {
 				return err
 			}
 		}
-		return errors.Join(f.AddRequire(ProbeModule, probeVersion), f.AddReplace(ProbeModule, "", dest, ""))
+		return errors.Join(f.AddRequire(ProbeModule, probeVersion), replaceBy(f, goMod, ProbeModule, dest))
 	})
 }
 
@@ -101,7 +101,8 @@ func copyModule(ctx context.Context, workspace, module, dest string) error {
 	if err := copyTree(source, dest); err != nil {
 		return err
 	}
-	return editModFile(filepath.Join(workspace, "go.mod"), func(f *modfile.File) error {
+	goMod := filepath.Join(workspace, "go.mod")
+	return editModFile(goMod, func(f *modfile.File) error {
 		for _, r := range f.Replace { // a replace of one version has precedence over ours
 			if r.Old.Path == module {
 				if err := f.DropReplace(r.Old.Path, r.Old.Version); err != nil {
@@ -109,8 +110,18 @@ func copyModule(ctx context.Context, workspace, module, dest string) error {
 				}
 			}
 		}
-		return f.AddReplace(module, "", dest, "")
+		return replaceBy(f, goMod, module, dest)
 	})
+}
+
+// replaceBy replaces a module by a folder. Programs have the text of the path, so it is
+// relative: two builds of the same source are then the same binaries.
+func replaceBy(f *modfile.File, goMod, module, dir string) error {
+	rel, err := filepath.Rel(filepath.Dir(goMod), dir)
+	if err != nil {
+		return err
+	}
+	return f.AddReplace(module, "", "./"+filepath.ToSlash(rel), "")
 }
 
 // ModuleDir returns the folder of the module that the workspace selects. It downloads the
