@@ -260,8 +260,8 @@ func (r Row) chance() float64 {
 	return p
 }
 
-// alternate reports whether a finding alternates with another one of its cause, which
-// both sides show. Then some runs have other facts, and the trigger is the same.
+// alternate reports whether a finding alternates with another one of its class and cause,
+// which both sides show. Then some runs have other facts, and the trigger is the same.
 func alternate(left triage.Signature, all *runs) bool {
 	with, a, b := map[triage.Signature]bool{}, map[triage.Signature]bool{}, map[triage.Signature]bool{}
 	for _, side := range []struct {
@@ -277,7 +277,7 @@ func alternate(left triage.Signature, all *runs) bool {
 		}
 	}
 	for s := range a {
-		if b[s] && !with[s] && triage.Related(s, left) {
+		if b[s] && !with[s] && s.Class == left.Class && triage.Related(s, left) {
 			return true
 		}
 	}

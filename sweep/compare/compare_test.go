@@ -11,6 +11,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/weave"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/journal"
@@ -147,9 +148,6 @@ func TestRows(t *testing.T) {
 			}
 			return everSecond(n + 1)
 		}, []string{"same shim 1"}},
-		"other facts in some runs": {[]string{f}, 0, func(on, _ string, n int) finding.Class {
-			return map[bool]finding.Class{true: finding.ClassBundle, false: finding.ClassShim}[on == "A" && n == 1]
-		}, []string{"same shim 1", "same bundle 1"}},
 		"a race that is closed": {[]string{f}, 0, func(on, _ string, n int) finding.Class {
 			if on == "A" {
 				return everSecond(n)
@@ -198,21 +196,26 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// A finding that A shows beside another one is closed if B shows only the other one.
+// A finding that A shows beside another one is closed if B shows only the other one, and
+// so is a finding of another class.
 func TestAlternate(t *testing.T) {
-	shim, bundle := finding.Finding{Invariant: finding.Leak, Class: finding.ClassShim},
-		finding.Finding{Invariant: finding.Leak, Class: finding.ClassBundle}
+	of := func(class finding.Class, task string) finding.Finding {
+		return finding.Finding{Invariant: finding.Leak, Class: class, Facts: fact.Facts{fact.Task: task}}
+	}
+	left, rare := of(finding.ClassShim, fact.None), of(finding.ClassShim, "STOPPED")
 	run := func(found ...finding.Finding) journal.Result { return journal.Result{Found: found} }
 	for name, tt := range map[string]struct {
-		a    []journal.Result
+		a, b []journal.Result
 		want bool
 	}{
-		"alone": {[]journal.Result{run(bundle), run(shim)}, true}, "beside it": {[]journal.Result{run(shim, bundle)}, false},
-		"beside it once": {[]journal.Result{run(bundle), run(shim), run(shim, bundle)}, false},
-		"only A":         {[]journal.Result{run(bundle)}, false},
+		"alone":          {[]journal.Result{run(rare), run(left)}, []journal.Result{run(left)}, true},
+		"beside it":      {[]journal.Result{run(left, rare)}, []journal.Result{run(left)}, false},
+		"beside it once": {[]journal.Result{run(rare), run(left), run(left, rare)}, []journal.Result{run(left)}, false},
+		"only A":         {[]journal.Result{run(rare)}, []journal.Result{run(left)}, false},
+		"of another class": {[]journal.Result{run(rare), run(of(finding.ClassBundle, fact.None))},
+			[]journal.Result{run(of(finding.ClassBundle, fact.None))}, false},
 	} {
-		all := &runs{a: tt.a, b: []journal.Result{run(shim)}}
-		if got := alternate(triage.Signatures([]finding.Finding{bundle})[0], all); got != tt.want {
+		if got := alternate(triage.Signatures([]finding.Finding{rare})[0], &runs{a: tt.a, b: tt.b}); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -293,6 +296,9 @@ func TestChoose(t *testing.T) {
 	}
 	if every, _ := choose(d, true, 0, 1); len(every) != 1000 {
 		t.Errorf("%d of all", len(every))
+	}
+	if every, _ := choose(DifferenceOf(Source{}, Source{}), false, 0, 1); len(every) != 1000 {
+		t.Errorf("%d without probes", len(every))
 	}
 	if classes, _ := choose(Difference{Unwoven: []string{"client."}}, false, 0, 1); len(classes) != 6 {
 		t.Errorf("chose %v if any case may reach it", classes)
