@@ -43,29 +43,31 @@ func listSandboxes(ctx context.Context, rt api.RuntimeServiceClient) (all []item
 	return all, err
 }
 
-// listStopped records the listed state of a stopped sandbox. It repeats the list until
-// the sandbox is no longer ready, because CRI notices its end a few milliseconds after
-// StopPodSandbox has succeeded.
+// listStopped records the listed state of a stopped sandbox.
 func (c *Client) listStopped(ctx context.Context, rt api.RuntimeServiceClient, id string) {
 	is := harness.CRIState{Object: fact.ASandbox, ID: id, Stopped: true}
-	until, cancel := context.WithTimeout(ctx, stopTimeout)
-	defer cancel()
-	_ = poll.Until(until, statusPause, func() (bool, error) {
-		is.At, is.State = time.Now(), ""
-		all, err := listSandboxes(ctx, rt)
-		is.Answered = time.Now()
-		if err != nil {
-			id = "" // ignored: the next call of the client reports a containerd that is down
-			return true, nil
-		}
-		for _, k := range all {
-			if k.id == id {
-				is.State = k.state
-			}
-		}
-		return is.State != criview.Ready, nil
-	})
-	if id != "" {
+	var err error
+	is.State, err = untilNotReady(func(ctx context.Context, rt api.RuntimeServiceClient) (string, error) {
+		is.At = time.Now()
+		defer func() { is.Answered = time.Now() }()
+		return listed(listSandboxes, id)(ctx, rt)
+	})(ctx, rt)
+	if err == nil { // else the next call of the client reports a containerd that is down
 		c.note(func(s *harness.CRISeen) { s.States = append(s.States, is) })
+	}
+}
+
+// untilNotReady returns a function that gets the state of a stopped sandbox in a list. It
+// repeats the list while the sandbox is ready, because CRI notices its end a few
+// milliseconds after StopPodSandbox has succeeded.
+func untilNotReady(list stateGetter) stateGetter {
+	return func(ctx context.Context, rt api.RuntimeServiceClient) (state string, err error) {
+		until, cancel := context.WithTimeout(ctx, stopTimeout)
+		defer cancel()
+		_ = poll.Until(until, statusPause, func() (bool, error) {
+			state, err = list(ctx, rt)
+			return err != nil || state != criview.Ready, nil
+		})
+		return state, err
 	}
 }

@@ -33,19 +33,23 @@ func (c *Client) query(ctx context.Context, step int) {
 		c.observe(ctx, step, harness.FieldList, of, listed(listContainers, i.ID))
 	}
 	if id := c.sandboxID(); id != "" {
-		of := script.ThePod.String()
+		of, list := script.ThePod.String(), listed(listSandboxes, id)
 		c.observe(ctx, step, harness.FieldState, of, func(ctx context.Context, rt api.RuntimeServiceClient) (string, error) {
 			r, err := rt.PodSandboxStatus(ctx, &api.PodSandboxStatusRequest{PodSandboxId: id})
+			if err == nil && r.GetStatus().GetState() != api.PodSandboxState_SANDBOX_READY {
+				list = untilNotReady(list)
+			}
 			return r.GetStatus().GetState().String(), err
 		})
-		c.observe(ctx, step, harness.FieldList, of, listed(listSandboxes, id))
+		c.observe(ctx, step, harness.FieldList, of, list)
 	}
 }
 
-// listed returns a function that gets the state of an id in a list, or "" if the list
-// lacks the id.
-func listed(list func(context.Context, api.RuntimeServiceClient) ([]item, error), id string) func(context.Context,
-	api.RuntimeServiceClient) (string, error) {
+// A stateGetter gets the state of an object.
+type stateGetter func(context.Context, api.RuntimeServiceClient) (string, error)
+
+// listed gets the state of an id in a list, or "" if the list lacks the id.
+func listed(list func(context.Context, api.RuntimeServiceClient) ([]item, error), id string) stateGetter {
 	return func(ctx context.Context, rt api.RuntimeServiceClient) (string, error) {
 		all, err := list(ctx, rt)
 		for _, k := range all {
@@ -59,8 +63,7 @@ func listed(list func(context.Context, api.RuntimeServiceClient) ([]item, error)
 
 // observe requests a value of an object, and records it. A request that was not sent
 // observes nothing, nor does one that failed at the end of the script's time.
-func (c *Client) observe(ctx context.Context, step int, field, of string,
-	ask func(context.Context, api.RuntimeServiceClient) (string, error)) {
+func (c *Client) observe(ctx context.Context, step int, field, of string, ask stateGetter) {
 	o := harness.Observed{Step: step, At: time.Now(), Of: of, Field: field}
 	limited, cancel := context.WithTimeout(ctx, c.CallTimeout)
 	defer cancel()
