@@ -62,15 +62,15 @@ func (h *History) TracedHits() ([]TracedHit, error) {
 	}
 	counts := map[decision]int{}
 	var out []TracedHit
-	asked := askedToExit(hits)
-	for n, hit := range hits {
+	asked := h.askedToExit(hits)
+	for _, hit := range hits {
 		point, err := failpoints.ParsePoint(hit.Point)
 		if err != nil {
 			return nil, fmt.Errorf("a process passed a point that this build does not know: %w", err)
 		}
-		last, ending := asked[hit.PID]
+		from, ending := asked[hit.PID]
 		p := TracedHit{Point: point, Path: at(phases, hit.Time, load), Step: at(steps, hit.Time, 0), Call: hit.Call,
-			Callee: hit.Callee, Ctx: hit.Ctx, Ending: ending && n > last}
+			Callee: hit.Callee, Ctx: hit.Ctx, Ending: ending && hit.Time.After(from)}
 		count := func(kind string) int {
 			counts[decision{point, kind}]++
 			return counts[decision{point, kind}]
@@ -155,15 +155,21 @@ func (h *History) exited() time.Time {
 	return last
 }
 
-// askedToExit returns the index of the last Shutdown hit of each shim, by its pid.
-func askedToExit(hits []failpoints.Hit) map[int]int {
-	last := map[int]int{}
-	for n, hit := range hits {
+// askedToExit returns when each process was asked to exit, by its pid: a shim by its last
+// Shutdown, and containerd by a restart.
+func (h *History) askedToExit(hits []failpoints.Hit) map[int]time.Time {
+	at := map[int]time.Time{}
+	for _, hit := range hits {
 		if hit.Point == "rpc:shim:Task.Shutdown:entry" {
-			last[hit.PID] = n
+			at[hit.PID] = hit.Time
 		}
 	}
-	return last
+	for _, d := range h.Deaths {
+		if d.Asked {
+			at[d.PID] = d.At.Add(-d.After)
+		}
+	}
+	return at
 }
 
 // Paths outside the client's calls.

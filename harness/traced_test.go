@@ -48,14 +48,16 @@ func TestAnExecBelongsToARunningContainer(t *testing.T) {
 }
 
 // A shim may exit after its last Shutdown request. A shim with another container gets one
-// more request.
-func TestPassesOfAShimThatEnds(t *testing.T) {
+// more request. A containerd that is restarted exits, too.
+func TestPassesOfAProcessThatEnds(t *testing.T) {
 	const shutdown, exit = "rpc:shim:Task.Shutdown:entry", "rpc:shim:Task.Shutdown:exit"
-	h := History{Done: time.UnixMilli(100)}
+	const list = "rpc:containerd:Events.Forward:entry"
+	h := History{Done: time.UnixMilli(100), Deaths: []daemon.Death{
+		{PID: 9, At: time.UnixMilli(9), After: 2 * time.Millisecond, Asked: true}}}
 	for n, hit := range []struct {
 		point string
 		pid   int
-	}{{shutdown, 7}, {exit, 7}, {shutdown, 8}, {shutdown, 7}, {exit, 8}, {exit, 7}} {
+	}{{shutdown, 7}, {exit, 7}, {shutdown, 8}, {shutdown, 7}, {exit, 8}, {exit, 7}, {list, 9}, {list, 9}, {list, 9}} {
 		h.Hits = append(h.Hits, failpoints.Hit{
 			Hit: probe.Hit{Point: hit.point}, PID: hit.pid, Who: "shim", Time: time.UnixMilli(int64(n))})
 	}
@@ -68,7 +70,7 @@ func TestPassesOfAShimThatEnds(t *testing.T) {
 	for _, p := range passes {
 		got = append(got, p.Ending)
 	}
-	if want := []bool{false, false, false, false, true, true}; !slices.Equal(got, want) {
+	if want := []bool{false, false, false, false, true, true, false, false, true}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
