@@ -14,7 +14,7 @@ import (
 // everything within its deadline, and can use the first container's id again. If the
 // harness could not take its inventory, but containerd neither refused nor hung, the run
 // is invalid.
-func alive(h *harness.History) ([]finding.Finding, []harness.Problem) {
+func alive(h *run) ([]finding.Finding, []harness.Problem) {
 	found, problems := removed(h), []harness.Problem(nil)
 	f, p := responds(h, h.After)
 	found, problems = append(found, f...), append(problems, p...)
@@ -31,7 +31,7 @@ func unalive(class finding.Class, fs fact.Facts) finding.Finding {
 }
 
 // removed returns a finding if the client could not remove everything.
-func removed(h *harness.History) []finding.Finding {
+func removed(h *run) []finding.Finding {
 	if h.Removal == nil {
 		return nil
 	}
@@ -44,7 +44,7 @@ func removed(h *harness.History) []finding.Finding {
 
 // responds returns a finding if containerd did not boot, list its objects, respond or
 // collect garbage while the oracle took an inventory.
-func responds(h *harness.History, l *harness.Inspection) ([]finding.Finding, []harness.Problem) {
+func responds(h *run, l *harness.Inspection) ([]finding.Finding, []harness.Problem) {
 	if l == nil {
 		return nil, nil
 	}
@@ -82,7 +82,7 @@ func refused(f *callerr.Failed) bool { return f.Answered && f.Code == "Unknown" 
 
 // reused returns a finding if the first container's id could not be used again. Rule
 // leaks reports the leaks of that second use.
-func reused(h *harness.History) ([]finding.Finding, []harness.Problem) {
+func reused(h *run) ([]finding.Finding, []harness.Problem) {
 	switch {
 	case h.Reuse == nil:
 	case h.Reuse.Err != nil && h.MachineCannot():

@@ -11,7 +11,7 @@ import (
 
 // attributeFindings adds to each finding the container and the pod of the workload that
 // it is about.
-func attributeFindings(h *harness.History, all []finding.Finding) {
+func attributeFindings(h *run, all []finding.Finding) {
 	pods := podsOf(h)
 	for i := range all {
 		s := &all[i].Subject
@@ -32,7 +32,7 @@ func attributeFindings(h *harness.History, all []finding.Finding) {
 
 // firstID returns the id that the harness used again. If a pod has no container, that is
 // the id of its sandbox, and firstID returns the first leaked id.
-func firstID(h *harness.History, all []finding.Finding) string {
+func firstID(h *run, all []finding.Finding) string {
 	if len(h.Instances) == 0 {
 		return ""
 	}
@@ -48,7 +48,7 @@ func firstID(h *harness.History, all []finding.Finding) string {
 	return all[i].Subject.ID
 }
 
-func nameOf(h *harness.History, id string) string {
+func nameOf(h *run, id string) string {
 	p, _ := processOf(h, id, "")
 	return p.i.Name
 }
@@ -56,7 +56,7 @@ func nameOf(h *harness.History, id string) string {
 // podsOf returns the pod or group of each container. The containers that one shim served
 // are in one pod, which has the id of the shim's first call: the sandbox. If no hit in a
 // shim is about a container, it is in no pod, or in the only group of the case.
-func podsOf(h *harness.History) map[string]string {
+func podsOf(h *run) map[string]string {
 	first, pods := map[int]string{}, map[string]string{}
 	for _, b := range h.Bystanders { // their shims may have no probes
 		if b.Sandbox != "" {
@@ -91,6 +91,6 @@ func podsOf(h *harness.History) map[string]string {
 	return pods
 }
 
-func ofBystander(h *harness.History, id string) bool {
+func ofBystander(h *run, id string) bool {
 	return slices.ContainsFunc(h.Bystanders, func(b harness.Bystander) bool { return b.Sandbox == id || b.ID == id })
 }

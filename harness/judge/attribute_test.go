@@ -28,7 +28,7 @@ func TestWhose(t *testing.T) {
 		leak(finding.ClassShim, "pod3"),
 		{Invariant: finding.Liveness, Class: finding.ClassContainer, Facts: fact.Facts{fact.What: fact.IDReuse}},
 	}
-	attributeFindings(&h, all)
+	attributeFindings(runOf(&h), all)
 	for i, want := range []struct{ pod, whose string }{
 		{"pod1", "sandbox"}, {"pod1", "c0"}, {"pod2", ""}, {"", ""}, {"pod1", "c0"},
 	} {
@@ -53,11 +53,11 @@ func TestWhoseOfASilentGroup(t *testing.T) {
 		{Invariant: finding.Leak, Class: finding.ClassShim, Subject: finding.Subject{ID: "c0"}},
 		{Invariant: finding.Leak, Class: finding.ClassBundle, Subject: finding.Subject{ID: "c1"}},
 	}
-	if attributeFindings(&h, all); !compare.FollowsFrom(all[1], all[0]) {
+	if attributeFindings(runOf(&h), all); !compare.FollowsFrom(all[1], all[0]) {
 		t.Errorf("%+v does not come with the group's shim", all[1].Subject)
 	}
 	h.Hits = []failpoints.Hit{hit(createEntry, 5, func(h *failpoints.Hit) { h.ID = "c1" })} // of which no c0 came
-	if attributeFindings(&h, all); all[0].Subject.Pod != "c1" || all[1].Subject.Pod != "c1" {
+	if attributeFindings(runOf(&h), all); all[0].Subject.Pod != "c1" || all[1].Subject.Pod != "c1" {
 		t.Errorf("of pods %q and %q, and the group is called c1", all[0].Subject.Pod, all[1].Subject.Pod)
 	}
 }
@@ -71,7 +71,7 @@ func TestReuseOfAPodWithoutContainers(t *testing.T) {
 		{Invariant: finding.Leak, Class: finding.ClassSandbox, Subject: finding.Subject{ID: "pod1"}},
 		{Invariant: finding.Liveness, Class: finding.ClassContainer, Facts: fact.Facts{fact.What: fact.IDReuse}},
 	}
-	if attributeFindings(&h, all); !compare.FollowsFrom(all[1], all[0]) {
+	if attributeFindings(runOf(&h), all); !compare.FollowsFrom(all[1], all[0]) {
 		t.Errorf("%+v does not come with the sandbox", all[1].Subject)
 	}
 }
@@ -86,7 +86,7 @@ func TestWhoseOfABystander(t *testing.T) {
 	all := []finding.Finding{
 		leak(finding.ClassShim, "pod2"), leak(finding.ClassMount, "bb"), leak(finding.ClassMount, "task"),
 	}
-	attributeFindings(&h, all)
+	attributeFindings(runOf(&h), all)
 	if !compare.FollowsFrom(all[1], all[0]) || compare.FollowsFrom(all[2], all[0]) {
 		t.Errorf("%v, %v", all[1].Subject, all[2].Subject)
 	}

@@ -13,7 +13,7 @@ import (
 
 // baseline: no call fails before the first fault. A failed call is a finding if the
 // default release can run the workload on this machine. Otherwise the run is invalid.
-func baseline(h *harness.History) (found []finding.Finding, out []harness.Problem) {
+func baseline(h *run) (found []finding.Finding, out []harness.Problem) {
 	for n, u := range unprovoked(h) {
 		if h.MachineCan() {
 			found = append(found, finding.Finding{
@@ -35,8 +35,9 @@ func baseline(h *harness.History) (found []finding.Finding, out []harness.Proble
 // The runner then runs the default release, which shows whether this machine can run the
 // workload (History.Reference).
 func Unexplained(h harness.History) bool {
-	late, _ := slowCalls(&h)
-	return len(unprovoked(&h)) > 0 || len(late) > 0 || ReuseFailed(h) || neverBooted(&h) ||
+	r := runOf(&h)
+	late, _ := slowCalls(r)
+	return len(unprovoked(r)) > 0 || len(late) > 0 || ReuseFailed(h) || neverBooted(r) ||
 		slices.ContainsFunc(h.Bystanders, func(b harness.Bystander) bool {
 			return b.Started.IsZero() && slices.ContainsFunc(b.Calls, func(c harness.Call) bool { return c.Unprovoked })
 		})
@@ -51,7 +52,7 @@ type failure struct {
 	facts fact.Facts
 }
 
-func unprovoked(h *harness.History) (all []failure) {
+func unprovoked(h *run) (all []failure) {
 	for _, c := range h.Calls {
 		if c.Unprovoked && !refusal(h, c) {
 			fs := c.Err.Facts(fact.Baseline)
@@ -69,7 +70,7 @@ func unprovoked(h *harness.History) (all []failure) {
 // fault. The client gets the error after containerd's cleanup. If a fault fires in the
 // cleanup, at Shutdown for example, the client's call does not count as failed before a
 // fault.
-func failedShim(h *harness.History) (failure, bool) {
+func failedShim(h *run) (failure, bool) {
 	if h.Case.Workload.Fakeshim != "" || h.Case.Workload.Scripted() {
 		return failure{}, false // a fake shim may fail on request, and rule responses judges scripts
 	}

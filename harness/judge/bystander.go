@@ -19,7 +19,7 @@ import (
 // bystander gets a response in time. A bystander runs until its client ends it. Its exit
 // status is its own, and is reported once and correctly. None of its output lines is
 // lost.
-func bystanders(h *harness.History) (found []finding.Finding, problems []harness.Problem) {
+func bystanders(h *run) (found []finding.Finding, problems []harness.Problem) {
 	if h.Case.Workload.Bystander && len(h.Bystanders) == 0 && !h.Done.IsZero() {
 		return nil, problem(harness.ByHarness, "the case asks for a bystander, but the history has none")
 	}
@@ -33,7 +33,7 @@ func bystanders(h *harness.History) (found []finding.Finding, problems []harness
 
 // beside holds one bystander, and the findings and problems about it.
 type beside struct {
-	h        *harness.History
+	h        *run
 	b        *harness.Bystander
 	found    []finding.Finding
 	problems []harness.Problem

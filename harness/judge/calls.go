@@ -20,7 +20,7 @@ import (
 // exit status, or an error after its timeout, and leaves nothing. containerd does not
 // have a deleted exec any more. A signal for a process that has ended does not reach the
 // next process with its pid. A call that a fault may have broken is not judged.
-func calls(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
+func calls(h *run) (found []finding.Finding, _ []harness.Problem) {
 	found = append(waitsForever(h), notAnswered(h)...)
 	for _, in := range h.PIDReuses {
 		if of, _ := harness.ObjectNamed(in.Of); in.Killed {
@@ -50,7 +50,7 @@ func calls(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 const answerIn = 6 * time.Second
 
 // waitsForever returns the Waits of a script that did not return after the exit.
-func waitsForever(h *harness.History) (found []finding.Finding) {
+func waitsForever(h *run) (found []finding.Finding) {
 	given := []string{codes.DeadlineExceeded.String(), codes.Canceled.String()}
 	for _, c := range h.Calls {
 		if c.Step == 0 || c.Verb != "wait" || c.Err == nil || !slices.Contains(given, c.Err.Code) {
@@ -72,7 +72,7 @@ func waitsForever(h *harness.History) (found []finding.Finding) {
 // ended returns the process that a Wait is for, and when it ended. An exec that does not
 // exist counts as ended when its start was refused. The time is zero if the process did
 // not end.
-func ended(h *harness.History, of string) (p process, over time.Time) {
+func ended(h *run, of string) (p process, over time.Time) {
 	id, exec, _ := strings.Cut(of, "/")
 	p, ok := processOf(h, id, exec)
 	switch {
@@ -93,7 +93,7 @@ func ended(h *harness.History, of string) (p process, over time.Time) {
 
 // notAnswered returns the requests for a task's state that got no response, or the
 // response UNKNOWN. Every other error is a response.
-func notAnswered(h *harness.History) (found []finding.Finding) {
+func notAnswered(h *run) (found []finding.Finding) {
 	for _, a := range h.AskedWhile {
 		late := a.Err != nil && a.Err.Code == codes.DeadlineExceeded.String() ||
 			a.Err == nil && a.As == task.Status_UNKNOWN.String()
@@ -133,7 +133,7 @@ func (p process) beganInVain() (fact.Facts, bool) {
 
 // refusal reports whether a call failed as it must: its command does not exist, and the
 // error names it.
-func refusal(h *harness.History, c harness.Call) bool {
+func refusal(h *run, c harness.Call) bool {
 	return c.Err != nil && namesAbsent(c.Err.Text) && slices.ContainsFunc(h.Instances, func(i harness.Instance) bool {
 		return (c.Of == i.Name || c.Of == i.ID) && (i.Spec.NoSuchCommand ||
 			slices.ContainsFunc(i.Spec.Execs, func(e harness.ExecSpec) bool { return e.NoSuchCommand }))

@@ -24,7 +24,7 @@ const reportIn = 5 * time.Second
 //     called
 //   - of a socket without a listener: the shim of another container served the group
 //   - of a leak of a group: two shims served it at once
-func circumstances(h *harness.History, found []finding.Finding) []finding.Finding {
+func circumstances(h *run, found []finding.Finding) []finding.Finding {
 	for at := range found {
 		f := &found[at]
 		p, of := processOf(h, f.Subject.ID, f.Subject.Exec)
@@ -81,7 +81,7 @@ func (p process) unreportedWindow() (from, to time.Time) {
 
 // eventDue returns when the create or start event of a container or a sandbox was due. An
 // exit event has no such time, because containerd sends it for a dead shim.
-func eventDue(h *harness.History, id, topic string) (due time.Time) {
+func eventDue(h *run, id, topic string) (due time.Time) {
 	if p, ok := processOf(h, id, ""); ok {
 		return map[string]time.Time{event.TopicCreate: p.i.Created, event.TopicStart: p.i.Started}[topic]
 	}
@@ -96,7 +96,7 @@ func eventDue(h *harness.History, id, topic string) (due time.Time) {
 
 // shimDiedBefore reports whether the shim of a container died before it had surely sent
 // an event that was due.
-func shimDiedBefore(h *harness.History, id string, due time.Time) bool {
+func shimDiedBefore(h *run, id string, due time.Time) bool {
 	return slices.ContainsFunc(shimKillsOf(h, id), func(k harness.Kill) bool { return k.At.Before(due.Add(reportIn)) })
 }
 
@@ -108,7 +108,7 @@ type creation struct {
 	died   bool // The same, and containerd was down during a Create.
 }
 
-func creationOf(h *harness.History, id string) (c creation) {
+func creationOf(h *run, id string) (c creation) {
 	created := false
 	var from time.Time
 	for n := range h.Hits {
@@ -132,7 +132,7 @@ func creationOf(h *harness.History, id string) (c creation) {
 // servedByNeighbour reports whether the shim of another container than the group's first
 // one served the group last. The group's socket is named after the first container. A
 // shim belongs to the container of its first call.
-func servedByNeighbour(h *harness.History) bool {
+func servedByNeighbour(h *run) bool {
 	asked, last := map[int]bool{}, ""
 	for n := range h.Hits {
 		hit := &h.Hits[n]
@@ -160,7 +160,7 @@ func (p process) leftByTwoShims(class finding.Class) bool {
 
 // twoShims reports whether two shims served a group at once: the first received a call
 // after the second was asked to create a container.
-func twoShims(h *harness.History) bool {
+func twoShims(h *run) bool {
 	if !h.Case.Workload.Grouped {
 		return false
 	}

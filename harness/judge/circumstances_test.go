@@ -226,7 +226,7 @@ func TestCircumstancesOfASandboxsEvent(t *testing.T) {
 		h.Hits = append(h.Hits, hit("rpc:shim:Task.Start:exit", 20, func(h *failpoints.Hit) { h.ID, h.PID = "s0", 43 }))
 		h.Flushed.Hits = len(h.Hits)
 		h.Kills = append(h.Kills, harness.Kill{Who: "shim", PID: tc.killed, At: at(tc.ms)})
-		found := circumstances(&h, []finding.Finding{{Invariant: finding.Event, Class: finding.ClassEvent,
+		found := circumstances(runOf(&h), []finding.Finding{{Invariant: finding.Event, Class: finding.ClassEvent,
 			Subject: finding.Subject{ID: "s0"},
 			Facts:   fact.Facts{fact.Event: fact.Missing, fact.Topic: tc.topic}}})
 		if got := found[0].Facts[fact.Shim]; got != tc.want {

@@ -9,10 +9,10 @@ import (
 
 // Conditions returns the events so far that known residues depend on. The runner calls it
 // while it waits until nothing changes.
-func Conditions(h harness.History) residue.Circumstances { return conditions(&h, time.Time{}) }
+func Conditions(h harness.History) residue.Circumstances { return conditions(runOf(&h), time.Time{}) }
 
 // conditions returns the events until a time, or all of them for the zero time.
-func conditions(h *harness.History, at time.Time) residue.Circumstances {
+func conditions(h *run, at time.Time) residue.Circumstances {
 	c := residue.Circumstances{Releases: h.Versions()}
 	for _, i := range h.Instances {
 		if !i.Deleted.IsZero() && harness.Within(i.Deleted, at) {
@@ -27,7 +27,7 @@ func conditions(h *harness.History, at time.Time) residue.Circumstances {
 			c.Happened = append(c.Happened, residue.ContainerdDied)
 		}
 	}
-	for _, k := range allShimKills(h) {
+	for _, k := range h.shimDeaths {
 		if !harness.Within(k.At, at) || rebootIn(h, k.At, at) { // its socket is gone, too
 			continue
 		}
@@ -40,7 +40,7 @@ func conditions(h *harness.History, at time.Time) residue.Circumstances {
 }
 
 // served reports whether a shim received Create, and so had listened on its socket.
-func served(h *harness.History, pid int) bool {
+func served(h *run, pid int) bool {
 	for _, hit := range h.Hits {
 		if hit.Who == "shim" && hit.PID == pid && hit.ParsedPoint().What == "Task.Create" {
 			return true

@@ -14,7 +14,7 @@ import (
 // crashes: containerd exits only on request or by a fault, and with 0 soon after SIGTERM.
 // A shim exits with 0, and does not ignore SIGTERM. A containerd that never responds is a
 // finding only if the default release can run the workload on this machine.
-func crashes(h *harness.History) ([]finding.Finding, []harness.Problem) {
+func crashes(h *run) ([]finding.Finding, []harness.Problem) {
 	return slices.Concat(containerdExits(h), shimExits(h)), nil
 }
 
@@ -25,7 +25,7 @@ const stopBound = 10 * time.Second
 // containerdExits returns a finding for each exit of containerd that no fault caused and
 // that was not requested, had a wrong status or came late. Other rules do not find a
 // panic, because the harness restarts containerd after each exit.
-func containerdExits(h *harness.History) (found []finding.Finding) {
+func containerdExits(h *run) (found []finding.Finding) {
 	if neverBooted(h) && !h.MachineCan() {
 		return nil // harness.ByBoot already reports that no containerd starts on this machine
 	}
@@ -68,7 +68,7 @@ const unpublished = 1
 // ignored SIGTERM. The shutdown of a node waits 90 s for such a shim. If a fault targeted
 // any shim, no exit status is judged, because `shim start` also kills the shim that it
 // started.
-func shimExits(h *harness.History) (found []finding.Finding) {
+func shimExits(h *run) (found []finding.Finding) {
 	for _, e := range h.Exits {
 		n := slices.IndexFunc(h.Hits, func(hit failpoints.Hit) bool { return hit.Who == "shim" && hit.PID == e.PID })
 		if e.Code == 0 || n < 0 || e.Code == unpublished && !h.Case.Faultless() ||
@@ -103,10 +103,10 @@ func isCrash(f finding.Finding) bool {
 
 // neverBooted reports whether containerd exited at each start, or did not respond, before
 // any fault happened.
-func neverBooted(h *harness.History) bool {
+func neverBooted(h *run) bool {
 	boot := func(p harness.Problem) bool { return p.Kind == harness.ByBoot }
 	return h.Reached == harness.Prepared && slices.ContainsFunc(h.Problems, boot) && !h.AnyFired()
 }
 
 // neverAnswered reports whether containerd was started, and neither exited nor responded.
-func neverAnswered(h *harness.History) bool { return neverBooted(h) && len(h.Deaths) == 0 }
+func neverAnswered(h *run) bool { return neverBooted(h) && len(h.Deaths) == 0 }

@@ -25,7 +25,7 @@ import (
 //
 // A restart changes no attribute. A fault in one of containerd's own calls may have kept
 // it from storing the attribute. Rule exits compares the exit code with the real one.
-func attributes(h *harness.History) (found []finding.Finding) {
+func attributes(h *run) (found []finding.Finding) {
 	for _, i := range h.Instances {
 		for _, s := range h.CRI.Statuses {
 			if s.ID == i.ID {
@@ -56,7 +56,7 @@ func statusBefore(earlier []criview.Status, s criview.Status) (was criview.Statu
 // afterFailedStarts returns the wrong attributes of containers whose start has failed. A
 // restarted containerd may report the state UNKNOWN, if a fault kept containerd from
 // rolling the start back.
-func afterFailedStarts(h *harness.History) (found []finding.Finding) {
+func afterFailedStarts(h *run) (found []finding.Finding) {
 	said := map[string]criview.Status{}
 	for _, s := range h.CRI.NotStarted {
 		if s.State == criview.Exited && s.ExitCode == 0 {
@@ -83,7 +83,7 @@ func afterFailedStarts(h *harness.History) (found []finding.Finding) {
 
 // sandboxTimes returns the changed times of creation. CRI has none for a sandbox whose
 // shim is gone (PodSandboxStatus of v2.4.2).
-func sandboxTimes(h *harness.History) (found []finding.Finding) {
+func sandboxTimes(h *run) (found []finding.Finding) {
 	created := map[string]time.Time{}
 	for _, s := range h.CRI.Sandboxes {
 		if s.Err != nil || s.State != criview.Ready || s.Created.IsZero() {
@@ -122,7 +122,7 @@ type window struct {
 }
 
 // statusTimes returns the wrong times of a status.
-func statusTimes(h *harness.History, i harness.Instance, s criview.Status) (found []finding.Finding) {
+func statusTimes(h *run, i harness.Instance, s criview.Status) (found []finding.Finding) {
 	exited := s.State == criview.Exited
 	started := window{field: fact.FieldStarted, reported: s.Started, from: i.Begun, to: s.Seen,
 		after: "it was asked for", until: "CRI has said so",

@@ -23,7 +23,7 @@ const eventGrace = time.Second
 // criEvents: CRI's container events arrive once and in order, with the exit code that
 // ContainerStatus has. An event may be missing if it was due while containerd was down. A
 // second client of GetContainerEvents gets the same events.
-func criEvents(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
+func criEvents(h *run) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil || !settled(h) || h.CRI.NoEvents && hasNoCRIEvents(h.Version) {
 		return nil, nil
 	}
@@ -72,7 +72,7 @@ func idsOf(events []criview.Event) (ids []string) {
 // order returns the repeated and the late events of one id. A containerd that exits
 // during a removal repeats the removal after its start, and must then send the event
 // again.
-func order(h *harness.History, id string) (found []finding.Finding) {
+func order(h *run, id string) (found []finding.Finding) {
 	var first [4]*criview.Event
 	for n, e := range h.CRI.Events {
 		rank := slices.Index(criview.EventTypes, e.Type)
@@ -102,7 +102,7 @@ func order(h *harness.History, id string) (found []finding.Finding) {
 
 // saysOtherwise returns a finding if the stopped event of a container has another state
 // or exit code than ContainerStatus.
-func saysOtherwise(h *harness.History, e criview.Event) []finding.Finding {
+func saysOtherwise(h *run, e criview.Event) []finding.Finding {
 	for _, s := range h.CRI.Statuses {
 		if s.ID != e.ID || s.State != criview.Exited || e.State == "" {
 			continue
@@ -125,7 +125,7 @@ func saysOtherwise(h *harness.History, e criview.Event) []finding.Finding {
 // events of a removal that still have the removed container. It does not judge cases with
 // a fault, in which containerd sends the statuses that it could get
 // (generateAndSendContainerEvent of v2.4.2).
-func bare(h *harness.History) (found []finding.Finding) {
+func bare(h *run) (found []finding.Finding) {
 	if len(h.Case.Plan) > 0 || len(h.Deaths) > 0 {
 		return nil
 	}
@@ -155,7 +155,7 @@ func bare(h *harness.History) (found []finding.Finding) {
 // removing reports whether the removal of an event's container had begun when the event
 // was created. RemoveContainer ends a running container, and containerd may read the
 // container's state after the removal (handleContainerExit of v2.4.2).
-func removing(h *harness.History, e criview.Event) bool {
+func removing(h *run, e criview.Event) bool {
 	return slices.ContainsFunc(h.Calls, func(c harness.Call) bool {
 		return c.Verb == "RemoveContainer" && !e.Created.Before(c.At) &&
 			slices.ContainsFunc(h.Instances, func(i harness.Instance) bool { return i.ID == e.ID && i.Name == c.Of })
@@ -168,7 +168,7 @@ const beforehand = 200 * time.Millisecond
 
 // lacksSibling reports whether an event of a pod lacks a container that was created
 // before the event, and not removed yet.
-func lacksSibling(h *harness.History, e criview.Event) bool {
+func lacksSibling(h *run, e criview.Event) bool {
 	return slices.ContainsFunc(h.Instances, func(i harness.Instance) bool {
 		made, ok := h.CRI.DoneAt("CreateContainer", i.ID)
 		if !ok || slices.Contains(e.Of, i.ID) || e.Created.Before(made.Add(beforehand)) {
@@ -186,7 +186,7 @@ func lacksSibling(h *harness.History, e criview.Event) bool {
 
 // misdated returns the events with an impossible time. kubelet ignores an event that is
 // older than the last one that it got.
-func misdated(h *harness.History) (found []finding.Finding) {
+func misdated(h *run) (found []finding.Finding) {
 	for _, e := range h.CRI.Events {
 		w := window{field: fact.FieldCreated, reported: e.Created, from: h.Began, to: e.Seen}
 		if e.Type == criview.Stopped {
@@ -213,11 +213,11 @@ type dueEvent struct {
 // HasDueCRIEvents reports whether an event that is due is not among these. The runner
 // waits for it.
 func HasDueCRIEvents(h harness.History, events []criview.Event) bool {
-	return h.CRI != nil && len(missing(&h, events)) > 0
+	return h.CRI != nil && len(missing(runOf(&h), events)) > 0
 }
 
 // missing returns the events that are due and have not come.
-func missing(h *harness.History, events []criview.Event) []dueEvent {
+func missing(h *run, events []criview.Event) []dueEvent {
 	return slices.DeleteFunc(due(h), func(d dueEvent) bool {
 		return downBetween(h, d.from, d.at.Add(eventGrace)) ||
 			slices.ContainsFunc(events, func(e criview.Event) bool { return e.ID == d.id && e.Type == d.kind })
@@ -237,7 +237,7 @@ var byCall = map[string][]string{
 // stopped event is due for each started container that CRI reports as exited, and for
 // each stopped sandbox. No deleted event is due if no call succeeded in creating the
 // container: a container can exist, and be removed, although its creation failed.
-func due(h *harness.History) (all []dueEvent) {
+func due(h *run) (all []dueEvent) {
 	for n, d := range h.CRI.Done {
 		again := slices.ContainsFunc(h.CRI.Done[:n], func(o harness.CRIDone) bool {
 			return o.Verb == d.Verb && o.ID == d.ID
@@ -260,7 +260,7 @@ func due(h *harness.History) (all []dueEvent) {
 }
 
 // lastAlive returns the earliest possible end of a container.
-func lastAlive(h *harness.History, id string) (at time.Time) {
+func lastAlive(h *run, id string) (at time.Time) {
 	if p, ok := processOf(h, id, ""); ok {
 		at, _ = livedUntil(h, p.i)
 	}

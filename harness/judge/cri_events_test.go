@@ -24,7 +24,7 @@ func TestAnEventTellsOfAllContainers(t *testing.T) {
 		"when it was about to be gone":  {[]string{}, 1900, false},
 		"of the same pod, which is not": {[]string{}, 3000, false},
 	} {
-		if got := lacksSibling(&h, criview.Event{ID: "c1", Of: tc.of, Created: at(tc.ms)}); got != tc.lacks {
+		if got := lacksSibling(runOf(&h), criview.Event{ID: "c1", Of: tc.of, Created: at(tc.ms)}); got != tc.lacks {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -38,7 +38,7 @@ func TestAnEventOfARemovalMayLackTheState(t *testing.T) {
 	h.CRI = &harness.CRISeen{Done: []harness.CRIDone{{Verb: "CreateContainer", ID: "id", At: at(10)}}}
 	for ms, want := range map[int]int{40: 1, 60: 0} {
 		h.CRI.Events = []criview.Event{{Type: criview.Stopped, ID: "id", Created: at(ms)}}
-		if got := bare(&h); len(got) != want {
+		if got := bare(runOf(&h)); len(got) != want {
 			t.Errorf("an event at %d ms: %d findings, want %d", ms, len(got), want)
 		}
 	}

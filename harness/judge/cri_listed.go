@@ -12,7 +12,7 @@ import (
 
 // listedObjects compares CRI's lists with containerd's objects. A client never removes an
 // object that CRI does not list, and cannot remove an object that only CRI has.
-func listedObjects(h *harness.History) (found []finding.Finding, problems []harness.Problem) {
+func listedObjects(h *run) (found []finding.Finding, problems []harness.Problem) {
 	if looked(h) {
 		found, problems = compareLists(h.CRI.Listed, h.After.Inventory, h.Before, "")
 	}

@@ -20,7 +20,7 @@ const noImage = "failed to resolve image"
 // created, is free again without a restart. containerd reserves names in its memory only.
 // A restarted containerd reserves the names of existing containers again, so that each
 // name stays unique.
-func criNames(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
+func criNames(h *run) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil
 	}

@@ -18,7 +18,7 @@ import (
 // that time. Its times match the calls and the payload's end, and its reason fits
 // its exit code. A time, exit code or reason does not change in a later response.
 // CRI's lists have the objects that containerd has.
-func observations(h *harness.History) (found []finding.Finding, problems []harness.Problem) {
+func observations(h *run) (found []finding.Finding, problems []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil
 	}
@@ -62,7 +62,7 @@ type stateReport struct {
 }
 
 // stateReports are the reports of a history.
-func stateReports(h *harness.History) (all []stateReport) {
+func stateReports(h *run) (all []stateReport) {
 	for _, s := range h.CRI.Sandboxes {
 		all = append(all, stateReport{fact.ASandbox, s.ID, byStatus, s.State, s.Err, s.Stopped, s.At,
 			latest(s.At, s.Answered)})
@@ -101,7 +101,7 @@ type stateRow struct {
 	is    string
 	// because returns why the state is impossible, or "" if the row does not apply. A
 	// function made by must returns the only possible state.
-	because func(*harness.History, stateReport) string
+	because func(*run, stateReport) string
 }
 
 // stateRows are the checks of reported states. A check with faultless is only for reports
@@ -130,7 +130,7 @@ func isNot(states ...string) func(string) bool {
 }
 
 // judge returns the finding about a report, if it is impossible.
-func (row stateRow) judge(h *harness.History, r stateReport) []finding.Finding {
+func (row stateRow) judge(h *run, r stateReport) []finding.Finding {
 	because := ""
 	if row.wrong(r.state) {
 		because = row.because(h, r)
@@ -146,8 +146,8 @@ func (row stateRow) judge(h *harness.History, r stateReport) []finding.Finding {
 }
 
 // faultless returns a function that gives the reason only before the first fault.
-func faultless(because func(*harness.History, stateReport) string) func(*harness.History, stateReport) string {
-	return func(h *harness.History, r stateReport) string {
+func faultless(because func(*run, stateReport) string) func(*run, stateReport) string {
+	return func(h *run, r stateReport) string {
 		if fired(h, r.answered) {
 			return ""
 		}
@@ -158,9 +158,9 @@ func faultless(because func(*harness.History, stateReport) string) func(*harness
 // must returns a function that gives the state that CRI must report, in place of the
 // reason.
 func must(
-	state string, because func(*harness.History, stateReport) string,
-) func(*harness.History, stateReport) string {
-	return func(h *harness.History, r stateReport) string {
+	state string, because func(*run, stateReport) string,
+) func(*run, stateReport) string {
+	return func(h *run, r stateReport) string {
 		if because(h, r) == "" {
 			return ""
 		}
@@ -169,7 +169,7 @@ func must(
 }
 
 // stoppedPod applies after a successful stop.
-func stoppedPod(_ *harness.History, r stateReport) string {
+func stoppedPod(_ *run, r stateReport) string {
 	if r.stopped {
 		return "StopPodSandbox had succeeded"
 	}
@@ -177,7 +177,7 @@ func stoppedPod(_ *harness.History, r stateReport) string {
 }
 
 // runningPod applies before the stop and before the first fault.
-func runningPod(h *harness.History, r stateReport) string {
+func runningPod(h *run, r stateReport) string {
 	if r.stopped || fired(h, r.answered) {
 		return ""
 	}
@@ -186,7 +186,7 @@ func runningPod(h *harness.History, r stateReport) string {
 
 // lostPod applies if the init or the shim of a sandbox was killed before the present
 // containerd started. That containerd needs no event, because it finds no process.
-func lostPod(h *harness.History, r stateReport) string {
+func lostPod(h *run, r stateReport) string {
 	lost := slices.ContainsFunc(h.Kills, func(k harness.Kill) bool {
 		return (k.Who == "shim" || k.Who == "sandbox") && slices.ContainsFunc(h.Deaths, func(d daemon.Death) bool {
 			back := d.At.Add(d.BackIn)
@@ -201,7 +201,7 @@ func lostPod(h *harness.History, r stateReport) string {
 
 // halfMade applies if the shim of a sandbox had created the sandbox's init, and had not
 // begun to start it.
-func halfMade(h *harness.History, r stateReport) string {
+func halfMade(h *run, r stateReport) string {
 	did := func(point string) bool {
 		return slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
 			return hit.Who == "shim" && hit.ID == r.id && hit.Point == point && hit.Time.Before(r.answered)
@@ -215,7 +215,7 @@ func halfMade(h *harness.History, r stateReport) string {
 
 // saidToHaveExited applies after ContainerStatus reported that the container had exited,
 // unless a fault may have kept containerd from storing that.
-func saidToHaveExited(h *harness.History, r stateReport) string {
+func saidToHaveExited(h *run, r stateReport) string {
 	said := slices.ContainsFunc(slices.Concat(h.CRI.Statuses, h.CRI.NotStarted), func(s criview.Status) bool {
 		return s.ID == r.id && s.State == criview.Exited && !s.Seen.After(r.asked)
 	})
@@ -230,7 +230,7 @@ func saidToHaveExited(h *harness.History, r stateReport) string {
 
 // failedStart applies to a container whose start has failed. CRI reports such a container
 // as exited, and does not start it again.
-func failedStart(h *harness.History, r stateReport) string {
+func failedStart(h *run, r stateReport) string {
 	if _, ok := processOf(h, r.id, ""); !ok {
 		return ""
 	}
@@ -240,7 +240,7 @@ func failedStart(h *harness.History, r stateReport) string {
 // stoppedOnce applies to a container after its only stop. The history merges
 // equal statuses into one with the time of the last request. So it does not show whether
 // the container had ended between two stops, and such a container is not checked.
-func stoppedOnce(h *harness.History, r stateReport) string {
+func stoppedOnce(h *run, r stateReport) string {
 	i, at := stopBefore(h, r.id)
 	restarted := slices.ContainsFunc(h.Deaths, func(d daemon.Death) bool {
 		return d.At.After(at) && d.At.Before(r.asked)
@@ -253,7 +253,7 @@ func stoppedOnce(h *harness.History, r stateReport) string {
 }
 
 // endsLater applies to a container that has ended after the response to its stop.
-func endsLater(h *harness.History, r stateReport) string {
+func endsLater(h *run, r stateReport) string {
 	i, at := stopBefore(h, r.id)
 	if own := i.Payload; !at.IsZero() && own.Exited && own.ExitedAt.After(at) {
 		return fmt.Sprintf("it ended %s later", own.ExitedAt.Sub(at))
@@ -263,7 +263,7 @@ func endsLater(h *harness.History, r stateReport) string {
 
 // stopBefore returns a container and the time of the response to its stop. The time is
 // zero if a fault may have ended the container, or kept it running.
-func stopBefore(h *harness.History, id string) (harness.Instance, time.Time) {
+func stopBefore(h *run, id string) (harness.Instance, time.Time) {
 	p, _ := processOf(h, id, "")
 	at, stopped := stoppedAt(h, p.i)
 	if !stopped || len(h.Kills) > 0 {
@@ -273,7 +273,7 @@ func stopBefore(h *harness.History, id string) (harness.Instance, time.Time) {
 }
 
 // stillRuns applies to a container that has ended after the report.
-func stillRuns(h *harness.History, r stateReport) string {
+func stillRuns(h *run, r stateReport) string {
 	p, _ := processOf(h, r.id, "")
 	if own := p.record(); own.Exited && own.ExitedAt.After(r.answered.Add(clockTolerance)) {
 		return "it ended at " + stamp(own.ExitedAt)
@@ -288,7 +288,7 @@ func stillRuns(h *harness.History, r stateReport) string {
 const learnBound = 25 * time.Second
 
 // endedLongAgo applies to a container that has ended so long ago that CRI must know.
-func endedLongAgo(h *harness.History, r stateReport) string {
+func endedLongAgo(h *run, r stateReport) string {
 	p, _ := processOf(h, r.id, "")
 	ended, how := p.i.Payload.ExitedAt, "it ended"
 	if stopped, ok := stoppedAt(h, p.i); ok && ended.IsZero() {

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/criview"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
@@ -19,7 +18,7 @@ const askedForEvents = time.Second
 // eventsOfOneClient returns the first event that only one of two clients of
 // GetContainerEvents got, in a case without a fault. Events before the second client's
 // subscription are not judged.
-func eventsOfOneClient(h *harness.History) []finding.Finding {
+func eventsOfOneClient(h *run) []finding.Finding {
 	if h.CRI.Second == nil || !h.Case.Faultless() || len(h.Deaths) > 0 {
 		return nil
 	}

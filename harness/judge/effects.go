@@ -50,12 +50,12 @@ type effect struct {
 func (e effect) gap() event.Gap { return event.Gap{From: e.from, To: e.to} }
 
 // effectsOf returns the effects of all faults in a history.
-func effectsOf(h *harness.History) []effect {
+func effectsOf(h *run) []effect {
 	all := append(effectsOfPlan(h), effectsOfHits(h)...)
 	if len(h.Case.Misbehaviours()) > 0 {
 		all = append(all, effect{kind: shimFaked})
 	}
-	for _, g := range downs(h) {
+	for _, g := range h.downs {
 		all = append(all, effect{kind: containerdDown, from: g.From, to: g.To})
 	}
 	for _, d := range h.Deaths {
@@ -71,7 +71,7 @@ func effectsOf(h *harness.History) []effect {
 			all = append(all, effect{kind: processKilled, from: k.At, to: k.At, pid: k.PID})
 		}
 	}
-	for _, k := range allShimKills(h) {
+	for _, k := range h.shimDeaths {
 		all = append(all, effect{kind: shimKilled, from: k.At, to: k.At, pid: k.PID})
 	}
 	for _, s := range h.Stops {
@@ -81,7 +81,7 @@ func effectsOf(h *harness.History) []effect {
 }
 
 // effectsOfPlan returns the effects that no hit records. Only the plan shows them.
-func effectsOfPlan(h *harness.History) (all []effect) {
+func effectsOfPlan(h *run) (all []effect) {
 	keeping := []term.Action{term.Hang, term.Lose, term.Stop, term.Cancel, term.Pause, term.Delay}
 	for n, f := range h.Case.Plan {
 		var from time.Time
@@ -116,7 +116,7 @@ func effectsOfPlan(h *harness.History) (all []effect) {
 }
 
 // effectsOfHits returns the effects of faults that probes injected.
-func effectsOfHits(h *harness.History) (all []effect) {
+func effectsOfHits(h *run) (all []effect) {
 	holding := []term.Action{term.Pause, term.Delay, term.Hang, term.Stop}
 	for n := range h.Hits {
 		hit := &h.Hits[n] // no copy, because a history can have 100,000 hits
@@ -159,7 +159,7 @@ func toShims(f failpoints.Fault) bool {
 }
 
 // diedWithin returns when containerd died while it was frozen, or the zero time.
-func diedWithin(h *harness.History, s harness.Stop) time.Time {
+func diedWithin(h *run, s harness.Stop) time.Time {
 	for _, d := range h.Deaths {
 		if d.At.After(s.From) && (s.To.IsZero() || d.At.Before(s.To)) {
 			return d.At
@@ -207,14 +207,14 @@ func diedAt(h *harness.History, d daemon.Death) time.Time {
 }
 
 // downBetween reports whether containerd was down at some time between two others.
-func downBetween(h *harness.History, from, to time.Time) bool {
-	return slices.ContainsFunc(downs(h), func(g event.Gap) bool { return g.Overlaps(from, to) })
+func downBetween(h *run, from, to time.Time) bool {
+	return slices.ContainsFunc(h.downs, func(g event.Gap) bool { return g.Overlaps(from, to) })
 }
 
 // upSince returns when containerd last came up between two times. If it did not, upSince
 // returns the first time.
-func upSince(h *harness.History, from, to time.Time) time.Time {
-	for _, g := range downs(h) {
+func upSince(h *run, from, to time.Time) time.Time {
+	for _, g := range h.downs {
 		if g.To.After(from) && !g.To.After(to) {
 			from = g.To
 		}
@@ -225,16 +225,16 @@ func upSince(h *harness.History, from, to time.Time) time.Time {
 // gaps returns the times in which the harness was not subscribed: the gaps in its
 // subscription, and the times in which containerd was down. The gaps are not enough,
 // because the subscriber may see the end of its stream later than containerd's exit.
-func gaps(h *harness.History) []event.Gap { return append(downs(h), h.Gaps...) }
+func gaps(h *run) []event.Gap { return slices.Concat(h.downs, h.Gaps) }
 
 // rebootIn reports whether the node rebooted between two times; the zero time stands for
 // the end.
-func rebootIn(h *harness.History, from, to time.Time) bool {
+func rebootIn(h *run, from, to time.Time) bool {
 	return slices.ContainsFunc(h.Reboots, func(at time.Time) bool { return !at.Before(from) && harness.Within(at, to) })
 }
 
-// allShimKills returns the deaths of shims by SIGKILL or by a panic.
-func allShimKills(h *harness.History) (all []harness.Kill) {
+// shimDeaths returns the deaths of shims by SIGKILL or by a panic.
+func shimDeaths(h *harness.History) (all []harness.Kill) {
 	for n := range h.Hits {
 		if hit := &h.Hits[n]; hit.Who == "shim" && killedByTerm(hit.Did) {
 			all = append(all, harness.Kill{PID: hit.PID, Who: hit.Who, At: hit.Time})
@@ -249,13 +249,15 @@ func allShimKills(h *harness.History) (all []harness.Kill) {
 }
 
 // shimKills returns the deaths of shims before the second use of the first id.
-func shimKills(h *harness.History) []harness.Kill {
-	return slices.DeleteFunc(allShimKills(h), func(k harness.Kill) bool { return !h.Done.IsZero() && k.At.After(h.Done) })
+func shimKills(h *run) []harness.Kill {
+	return slices.DeleteFunc(slices.Clone(h.shimDeaths), func(k harness.Kill) bool {
+		return !h.Done.IsZero() && k.At.After(h.Done)
+	})
 }
 
 // shimKillsOf returns the deaths of shims that served a container. If no shim of the id's
 // first use has a probe, it returns the deaths of all shims.
-func shimKillsOf(h *harness.History, id string) []harness.Kill {
+func shimKillsOf(h *run, id string) []harness.Kill {
 	_, first, _ := h.FirstUse()
 	if len(shimsOf(first, id)) == 0 {
 		return shimKills(h)

@@ -18,7 +18,7 @@ import (
 // of its shim killed it. A stop by CRI waits for the grace period. When the shim reports
 // the exit of an init, it has killed the init's children. The rule `exits` compares
 // reports with the real end, so only this rule finds a wrong real end.
-func ends(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
+func ends(h *run) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return outlived(h), nil
 	}
@@ -66,7 +66,7 @@ func (p process) wrongEnd() (fact.Facts, bool) {
 // killedOtherwise reports whether a container has the right status from the wrong cause.
 // Its payload did not reach its memory limit, or the kernel counted no OOM kill. Or the
 // client did not send the signal.
-func killedOtherwise(h *harness.History, i harness.Instance) bool {
+func killedOtherwise(h *run, i harness.Instance) bool {
 	if i.Spec.OOM == harness.OOMInit {
 		return i.Payload.HoggedAt.IsZero() || !mayBeCounted(i)
 	}
@@ -93,7 +93,7 @@ func (p process) mayBeKilled() bool {
 
 // mayBeKilled reports whether the client, a fault or a cleanup of containerd may have
 // killed a container. containerd cleans up after a dead shim and after a failed start.
-func mayBeKilled(h *harness.History, i harness.Instance) bool {
+func mayBeKilled(h *run, i harness.Instance) bool {
 	undone := i.Started.IsZero() && !diedStarting(h, i)
 	return undone || faultKilled(h, i) || clientKilled(h, i) || killedWithChild(i) || has(h, shimFaked)
 }
@@ -108,7 +108,7 @@ func killedWithChild(i harness.Instance) bool {
 // diedStarting reports whether the client's Start failed only because containerd exited
 // after the shim had started the container. Then containerd does not roll the start back,
 // and the next containerd finds a running container.
-func diedStarting(h *harness.History, i harness.Instance) bool {
+func diedStarting(h *run, i harness.Instance) bool {
 	for _, c := range slices.Backward(h.Calls) {
 		if c.Who != "client" || c.Of != i.Name || harness.PathOf(c.Verb) != "start" {
 			continue
@@ -120,7 +120,7 @@ func diedStarting(h *harness.History, i harness.Instance) bool {
 }
 
 // startedByShim returns when a shim started a container, or the zero time.
-func startedByShim(h *harness.History, id string) time.Time {
+func startedByShim(h *run, id string) time.Time {
 	for _, hit := range h.Hits {
 		if hit.Who == "shim" && hit.ID == id && hit.Point == "rpc:shim:Task.Start:exit" && hit.Err == "" {
 			return hit.Time
@@ -130,7 +130,7 @@ func startedByShim(h *harness.History, id string) time.Time {
 }
 
 // endedBetween reports whether a fault ended containerd between two times.
-func endedBetween(h *harness.History, from, to time.Time) bool {
+func endedBetween(h *run, from, to time.Time) bool {
 	in := func(t time.Time) bool { return !t.Before(from) && !t.After(to) }
 	return slices.ContainsFunc(h.Kills, func(k harness.Kill) bool { return k.Who == "containerd" && in(k.At) }) ||
 		slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
@@ -148,7 +148,7 @@ const clockGrace = 50 * time.Millisecond
 // endedEarly returns the facts of a stop by CRI that did not wait for its grace period.
 // Either a container that ignores SIGTERM ended too early, or containerd reported that it
 // did. Or containerd sent a second signal before the grace period was over.
-func endedEarly(h *harness.History, i harness.Instance) (fact.Facts, bool) {
+func endedEarly(h *run, i harness.Instance) (fact.Facts, bool) {
 	stop, once := stopOf(h, i)
 	if h.CRI == nil || !once && !i.Spec.IgnoresTerm || stop.IsZero() || i.WithPod || i.Spec.Signal != "SIGTERM" ||
 		faultKilled(h, i) || clientKilled(h, i) {
@@ -167,7 +167,7 @@ func endedEarly(h *harness.History, i harness.Instance) (fact.Facts, bool) {
 }
 
 // exitSeen reports whether an event reported a container's exit.
-func exitSeen(h *harness.History, i harness.Instance) bool {
+func exitSeen(h *run, i harness.Instance) bool {
 	return slices.ContainsFunc(h.Events, func(e event.Task) bool {
 		return e.Container == i.ID && e.Exec == "" && e.Topic == event.TopicExit
 	})
@@ -175,7 +175,7 @@ func exitSeen(h *harness.History, i harness.Instance) bool {
 
 // secondKill returns when containerd asked a shim to send a second signal to a container
 // before its recorded end, or the zero time.
-func secondKill(h *harness.History, i harness.Instance, stop time.Time) time.Time {
+func secondKill(h *run, i harness.Instance, stop time.Time) time.Time {
 	kills := 0
 	for _, hit := range h.Hits {
 		if hit.Point != "rpc:containerd:Task.Kill:entry" || hit.ID != i.ID || hit.ExecID != "" || hit.Time.Before(stop) {
@@ -190,7 +190,7 @@ func secondKill(h *harness.History, i harness.Instance, stop time.Time) time.Tim
 
 // outlived returns the children that ran after their shim had reported the exit of the
 // init. It returns none if a shim was killed, because that shim could not kill them.
-func outlived(h *harness.History) (found []finding.Finding) {
+func outlived(h *run) (found []finding.Finding) {
 	if len(shimKills(h)) > 0 {
 		return nil
 	}

@@ -114,11 +114,11 @@ func TestEndsBehindAShimWithoutProbes(t *testing.T) {
 	killedByNobody(&h)
 	h.Hits, h.Flushed.Hits = nil, 0
 	h.Hits = append(h.Hits, hit(createEntry, 60, func(h *failpoints.Hit) { h.PID = 99 }))
-	if found, _ := ends(&h); len(found) != 1 {
+	if found, _ := ends(runOf(&h)); len(found) != 1 {
 		t.Errorf("nothing has killed it: %v", found)
 	}
 	kill(&h, "shim", 42)
-	if found, _ := ends(&h); len(found) != 0 {
+	if found, _ := ends(runOf(&h)); len(found) != 0 {
 		t.Errorf("its shim was killed: %v", found)
 	}
 }
@@ -133,7 +133,7 @@ func TestEndsOfAChildsOOM(t *testing.T) {
 		i.Spec.OOM, i.Spec.Memory, i.OOMKills = harness.OOMChild, 32, &kills
 		i.Payload.Exited, i.Payload.HoggedAt = false, at(25)
 		h.Exits[0].Code = killed
-		if found, _ := ends(&h); len(found) > 0 != want {
+		if found, _ := ends(runOf(&h)); len(found) > 0 != want {
 			t.Errorf("%d kills: %v", kills, found)
 		}
 	}

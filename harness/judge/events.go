@@ -19,7 +19,7 @@ import (
 // subscribed. An event has the time of its shim's first attempt to send it. An OOM event
 // arrives if the kernel OOM-killed a process of the container, and only then. No event is
 // about a process that never started.
-func (known excuses) events(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
+func (known excuses) events(h *run) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
 	}
@@ -27,7 +27,7 @@ func (known excuses) events(h *harness.History) (found []finding.Finding, _ []ha
 }
 
 // lifeEvents returns the findings about the events of containers and sandboxes.
-func (known excuses) lifeEvents(h *harness.History) []finding.Finding {
+func (known excuses) lifeEvents(h *run) []finding.Finding {
 	if !settled(h) {
 		return nil
 	}
@@ -57,10 +57,10 @@ func (known excuses) lifeEvents(h *harness.History) []finding.Finding {
 // HasDueEvents reports whether a task event that is due has not arrived. The runner waits
 // for it.
 func HasDueEvents(h harness.History, known []residue.Known) bool {
-	uses := usesApart(&h)
-	found := excuses(known).lifeEvents(uses)
-	if looked(uses) {
-		found = slices.Concat(found, excuses(known).execEvents(uses), oomEvents(uses))
+	r := runOf(&h)
+	found := excuses(known).lifeEvents(r)
+	if looked(r) {
+		found = slices.Concat(found, excuses(known).execEvents(r), oomEvents(r))
 	}
 	return slices.ContainsFunc(finding.Violations(found), func(f finding.Finding) bool {
 		return slices.Contains([]string{fact.Missing, fact.NotSentAgain}, f.Facts[fact.Event])
@@ -69,7 +69,7 @@ func HasDueEvents(h harness.History, known []residue.Known) bool {
 
 // ofWorkload returns the events that are not about bystanders. Rule bystanders judges the
 // others.
-func ofWorkload(h *harness.History, events []event.Task) []event.Task {
+func ofWorkload(h *run, events []event.Task) []event.Task {
 	if len(h.Bystanders) == 0 {
 		return events
 	}
@@ -80,7 +80,7 @@ func ofWorkload(h *harness.History, events []event.Task) []event.Task {
 
 // life returns which events of a container must have arrived, and with which pid and
 // times.
-func life(h *harness.History, i harness.Instance) check.Lifecycle {
+func life(h *run, i harness.Instance) check.Lifecycle {
 	l := check.Lifecycle{
 		Namespace: daemon.TaskNamespace, Container: i.ID, PID: int(i.PID), Begun: i.Begun, Created: i.Created,
 		Started: i.Started, Deleted: i.Deleted, Told: acknowledgedWindows(h, i.ID),
@@ -107,7 +107,7 @@ func life(h *harness.History, i harness.Instance) check.Lifecycle {
 // container. The exit of a sandbox is due unless a fault broke a call, or killed a
 // process other than containerd. After such a fault CRI may report a lost sandbox as
 // stopped. No delete is due, because CRI asks the shim to exit at that time.
-func sandboxLives(h *harness.History) (lives []check.Lifecycle) {
+func sandboxLives(h *run) (lives []check.Lifecycle) {
 	if h.CRI == nil {
 		return nil
 	}
@@ -129,7 +129,7 @@ func sandboxLives(h *harness.History) (lives []check.Lifecycle) {
 
 // firstCall returns when the client made its first call of a verb, or the beginning of
 // the case.
-func firstCall(h *harness.History, verb string) time.Time {
+func firstCall(h *run, verb string) time.Time {
 	for _, c := range h.Calls {
 		if c.Verb == verb {
 			return c.At
@@ -140,7 +140,7 @@ func firstCall(h *harness.History, verb string) time.Time {
 
 // shimDeleted reports whether a shim carried out the Delete of a container. If it died
 // afterwards, its unsent events were lost.
-func shimDeleted(h *harness.History, id string) bool {
+func shimDeleted(h *run, id string) bool {
 	return slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool { return isShimDelete(hit) && hit.ID == id })
 }
 
@@ -148,7 +148,7 @@ func shimDeleted(h *harness.History, id string) bool {
 // before containerd asked it to exit. Without a probe in the shim, the last delete of a
 // pod is that of its sandbox. In a group it is that of the container that was deleted
 // last.
-func lastOfShim(h *harness.History, id string) bool {
+func lastOfShim(h *run, id string) bool {
 	last, shim := map[int]string{}, 0 // by shim
 	for _, hit := range h.Hits {
 		if isShimDelete(hit) && !hit.Time.After(h.After.At) {
@@ -179,7 +179,7 @@ func isShimDelete(hit failpoints.Hit) bool {
 
 // ofRefused returns the events about processes that never started, because their command
 // does not exist. It returns none after a fault.
-func ofRefused(h *harness.History) (found []finding.Finding) {
+func ofRefused(h *run) (found []finding.Finding) {
 	if brokenOrKilled(h, h.After.At) {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // execEvents returns the findings about the events of all execs.
-func (known excuses) execEvents(h *harness.History) (found []finding.Finding) {
+func (known excuses) execEvents(h *run) (found []finding.Finding) {
 	for _, p := range processes(h) {
 		if p.e != nil {
 			found = append(found, p.execEvents()...)
@@ -101,7 +101,7 @@ type dueTask struct {
 
 // isDue reports whether the event must have arrived at the shim's first try: the shim did
 // not die, and the harness was subscribed.
-func (d dueTask) isDue(h *harness.History, id string) bool {
+func (d dueTask) isDue(h *run, id string) bool {
 	until := d.since.Add(reportIn)
 	return settled(h) && !d.since.IsZero() && !shimDiedBefore(h, id, d.since) &&
 		!slices.ContainsFunc(gaps(h), func(g event.Gap) bool { return g.Overlaps(d.from, until) })
@@ -109,7 +109,7 @@ func (d dueTask) isDue(h *harness.History, id string) bool {
 
 // lost reports whether an event that has not arrived must have arrived, at the shim's
 // first try or at a later one. It returns the facts of the missing event.
-func (d dueTask) lost(h *harness.History, i harness.Instance) (fact.Facts, bool) {
+func (d dueTask) lost(h *run, i harness.Instance) (fact.Facts, bool) {
 	fs := fact.Facts{fact.Event: fact.Missing, fact.Topic: d.topic,
 		fact.At: d.since.UTC().Format("15:04:05.000")}
 	switch {
@@ -124,7 +124,7 @@ func (d dueTask) lost(h *harness.History, i harness.Instance) (fact.Facts, bool)
 
 // unaskedExecs returns the events of execs that the client did not ask for: they have a
 // wrong id.
-func unaskedExecs(h *harness.History) (found []finding.Finding) {
+func unaskedExecs(h *run) (found []finding.Finding) {
 	events, _, _ := h.FirstUse()
 	for _, e := range events {
 		p, ok := processOf(h, e.Container, "")

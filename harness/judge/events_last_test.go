@@ -31,7 +31,7 @@ func TestLastOfShim(t *testing.T) {
 		h.Hits = tt.hits
 		got := ""
 		for _, id := range []string{"pod", "c0"} {
-			if lastOfShim(&h, id) {
+			if lastOfShim(runOf(&h), id) {
 				got += " " + id
 			}
 		}

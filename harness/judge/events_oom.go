@@ -17,7 +17,7 @@ import (
 // oomEvents returns the findings about OOM events, and about CRI's reason OOMKilled. The
 // number of events depends on the kernel: cgroup v1 reports each attempt to reclaim
 // memory, and v2 counts the kills.
-func oomEvents(h *harness.History) (found []finding.Finding) {
+func oomEvents(h *run) (found []finding.Finding) {
 	events, _, _ := h.FirstUse()
 	heard := map[string]int{}
 	for _, e := range events {
@@ -61,7 +61,7 @@ func oomEvents(h *harness.History) (found []finding.Finding) {
 // survives records the end of its child. If the record of an init ends at its memory
 // limit, and nothing else may have killed it, the kernel did. The container has no swap.
 // The kernel's own count must agree.
-func oomKilled(h *harness.History, i harness.Instance) (from, since time.Time) {
+func oomKilled(h *run, i harness.Instance) (from, since time.Time) {
 	own := i.Payload
 	switch {
 	case own.HoggedAt.IsZero(), !mayBeCounted(i):
@@ -81,7 +81,7 @@ func mayBeCounted(i harness.Instance) bool { return i.OOMKills == nil || *i.OOMK
 
 // countedByKernel reports whether the kernel counted all OOM kills of a container, and
 // the shim sent no event about one again.
-func countedByKernel(h *harness.History, i harness.Instance) bool {
+func countedByKernel(h *run, i harness.Instance) bool {
 	return h.Machine.Cgroups == "v2" && h.Case.Faultless() && i.OOMKills != nil &&
 		(i.Spec.OOM == harness.OOMInit || i.Payload.Exited)
 }
@@ -92,7 +92,7 @@ const forward = "Events.Forward"
 // oomUnreported reports whether a fault may have kept a shim from reporting an OOM kill.
 // The fault held the shim or an event, or broke a statement. It does not count if it only
 // refused or dropped the event, because the shim sends the event again.
-func oomUnreported(h *harness.History, i harness.Instance) bool {
+func oomUnreported(h *run, i harness.Instance) bool {
 	again := []term.Action{term.Off, term.Error, term.Lose}
 	return held(h, i) || slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
 		return hit.Fault >= 0 && !killedByTerm(hit.Did) && (hit.ParsedPoint().Kind == failpoints.Stmt ||
@@ -103,7 +103,7 @@ func oomUnreported(h *harness.History, i harness.Instance) bool {
 // oomReason returns a finding if CRI does not report the reason OOMKilled. CRI gets the
 // OOM event, too, unless containerd is down. If CRI reported the reason while the
 // container ran, it had stored the reason, and a restart is no excuse.
-func oomReason(h *harness.History, i harness.Instance, from time.Time) []finding.Finding {
+func oomReason(h *run, i harness.Instance, from time.Time) []finding.Finding {
 	if h.CRI == nil {
 		return nil
 	}

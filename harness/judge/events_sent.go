@@ -56,13 +56,13 @@ func nextTry(failing time.Duration) time.Duration {
 // call asked it to exit. A pause held the shim before that time, or not at all. The
 // harness got all events that containerd accepted from the shim. The time is zero if one
 // of these conditions does not hold, or is unknown.
-func sentAgainBy(h *harness.History, i harness.Instance, from, since time.Time) time.Time {
+func sentAgainBy(h *run, i harness.Instance, from, since time.Time) time.Time {
 	_, first, _ := h.FirstUse()
 	served := shimsOf(first, i.ID)
 	if from.IsZero() || since.IsZero() || len(served) != 1 || tolerated(h, eventSent, i, span{}) {
 		return time.Time{}
 	}
-	for _, e := range effectsOf(h) {
+	for _, e := range h.effects {
 		switch {
 		case e.kind != shimHeld || !served[e.pid]:
 		case e.to.IsZero():
@@ -104,8 +104,8 @@ func sentAgainBy(h *harness.History, i harness.Instance, from, since time.Time) 
 
 // backAfter returns when containerd last came up after a time, or the zero time if it was
 // not down. known is false if containerd did not come up again.
-func backAfter(h *harness.History, from time.Time) (back time.Time, known bool) {
-	for _, d := range downs(h) {
+func backAfter(h *run, from time.Time) (back time.Time, known bool) {
+	for _, d := range h.downs {
 		if d.To.IsZero() {
 			return back, false
 		}
@@ -145,7 +145,7 @@ func sentAtOnce(later []failpoints.Hit, hit failpoints.Hit) bool {
 
 // servesAfter reports whether a shim made or received a call after a time. A shim ignores
 // Shutdown while it serves other containers.
-func servesAfter(h *harness.History, pid int, by time.Time) bool {
+func servesAfter(h *run, pid int, by time.Time) bool {
 	return slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
 		return hit.PID == pid && hit.Who == "shim" && hit.Time.After(by)
 	})
@@ -154,7 +154,7 @@ func servesAfter(h *harness.History, pid int, by time.Time) bool {
 // sentAgain reports whether a late exit event is one that the shim could not send at its
 // first try. It then arrives a second later, after the events that the shim sent
 // meanwhile.
-func sentAgain(h *harness.History, f finding.Finding) bool {
+func sentAgain(h *run, f finding.Finding) bool {
 	events, hits, _ := h.FirstUse()
 	return slices.ContainsFunc(events, func(e event.Task) bool {
 		if e.Topic != event.TopicExit || e.Container != f.Subject.ID || e.Exec != f.Subject.Exec || hasNoTime(e.Exited) {
@@ -167,7 +167,7 @@ func sentAgain(h *harness.History, f finding.Finding) bool {
 
 // stampedLate returns the events whose time is later than their shim's first attempt to
 // send them. A shim that sends an event again must keep its time.
-func stampedLate(h *harness.History) (found []finding.Finding) {
+func stampedLate(h *run) (found []finding.Finding) {
 	events, hits, _ := h.FirstUse()
 	for _, i := range h.Instances {
 		if held(h, i) {
@@ -228,7 +228,7 @@ func readyBetween(hits []failpoints.Hit, e event.Task) (from, due time.Time) {
 // had reported its exit and its deletion. Each begins when containerd asks the shim to
 // exit, after a response that the task is deleted. It ends when containerd dies, or
 // creates the id again. If a fault dropped the response, containerd did not know.
-func acknowledgedWindows(h *harness.History, id string) (all []event.Gap) {
+func acknowledgedWindows(h *run, id string) (all []event.Gap) {
 	var deleted, broken, lost bool // lost: the plan drops the response.
 	knows := 0                     // The pid of the containerd that got it.
 	hits := slices.Clone(h.Hits)   // The hits of two processes may be out of order.

@@ -19,7 +19,7 @@ import (
 // a fault at least one does, if containerd is up. Reports about the second use of an id
 // have no data of the first. Events that arrive after the final inventory are judged,
 // too.
-func exits(h *harness.History) ([]finding.Finding, []harness.Problem) {
+func exits(h *run) ([]finding.Finding, []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
 	}
@@ -41,13 +41,13 @@ func exits(h *harness.History) ([]finding.Finding, []harness.Problem) {
 
 // ledger has the real exits, and all reports of them.
 type ledger struct {
-	h          *harness.History
+	h          *run
 	truths     []exit.Truth
 	reported   []exit.Observation
 	neverBegan []string // The containers with a payload that never began.
 }
 
-func ledgerOf(h *harness.History) ledger {
+func ledgerOf(h *run) ledger {
 	l := ledger{h: h}
 	if !looked(h) {
 		return l
@@ -91,7 +91,7 @@ func (l ledger) wrong() ([]finding.Finding, error) {
 
 // lostWithNode reports whether the node rebooted while perhaps only the shim knew the
 // exit. Then no API can report the exit.
-func lostWithNode(h *harness.History, container, exec string) bool {
+func lostWithNode(h *run, container, exec string) bool {
 	p, ok := processOf(h, container, exec)
 	if !ok {
 		return false
@@ -132,7 +132,7 @@ func (l ledger) unreported() (found []finding.Finding) {
 
 // mustReport returns the observers that report an exit if there is no fault. The client
 // of a script asks only as its steps say.
-func mustReport(h *harness.History, t exit.Truth) []exit.Observer {
+func mustReport(h *run, t exit.Truth) []exit.Observer {
 	p, ok := processOf(h, t.Container, t.Exec)
 	switch {
 	case !ok || h.Case.Workload.ReusesIDs():
@@ -238,7 +238,7 @@ func precisely(at time.Time) string { return at.UTC().Format("15:04:05.000000000
 
 // secondUse returns the reports of the second use of an id that have another status, pid
 // or time.
-func secondUse(h *harness.History) (found []finding.Finding) {
+func secondUse(h *run) (found []finding.Finding) {
 	if h.Reuse == nil || h.Reuse.Err != nil || h.Reuse.Use.ID == "" || h.Reuse.After == nil || h.Flushed == nil {
 		return nil
 	}
@@ -267,7 +267,7 @@ func secondUse(h *harness.History) (found []finding.Finding) {
 }
 
 // ofFirstUse reports whether an event has the pid of a container's first use.
-func ofFirstUse(h *harness.History, id string, pid int) bool {
+func ofFirstUse(h *run, id string, pid int) bool {
 	p, ok := processOf(h, id, "")
 	return ok && p.i.PID != 0 && int(p.i.PID) == pid
 }

@@ -15,7 +15,7 @@ func TestATimeThatCannotBeAccusesNobodyElse(t *testing.T) {
 		h := clean()
 		plain(&h)
 		h.Events[2].Exited = at(ms)
-		found := ledgerOf(&h).differingTimes()
+		found := ledgerOf(runOf(&h)).differingTimes()
 		if len(found) > 0 != accused {
 			t.Errorf("%d ms: %v", ms, found)
 		}
@@ -41,7 +41,7 @@ func TestATimeIsLostWithItsShim(t *testing.T) {
 		h.Case.Plan = failpoints.Plan{failpoints.Once("proc:shim:exited", tt.do)}
 		h.Kills = []harness.Kill{{Who: "shim", PID: 42, At: at(tt.killed)}}
 		h.Events[3].Exited = at(36)
-		if found := ledgerOf(&h).differingTimes(); len(found) > 0 != tt.accused {
+		if found := ledgerOf(runOf(&h)).differingTimes(); len(found) > 0 != tt.accused {
 			t.Errorf("%s: %v", name, found)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 )
 
 // rule checks related statements about a run.
-type rule func(*harness.History) ([]finding.Finding, []harness.Problem)
+type rule func(*run) ([]finding.Finding, []harness.Problem)
 
 // excuses are the known residues: harmless leftovers of releases. A rule is a method of
 // excuses if a residue may excuse its findings.
@@ -49,19 +49,19 @@ func Judge(h harness.History, known []residue.Known) harness.Verdict {
 		LeftOut: h.LeftOut, Firings: h.Firings, Evidence: h.Evidence,
 		Took: h.Took, CPU: h.CPU, Problems: slices.Clone(h.Problems), History: &h,
 	}
-	uses := usesApart(&h)
-	for _, r := range rules(known) {
-		found, problems := r(uses)
+	r := runOf(&h)
+	for _, check := range rules(known) {
+		found, problems := check(r)
 		v.Findings = append(v.Findings, found...)
 		v.Problems = append(v.Problems, problems...)
 	}
-	attributeFindings(uses, v.Findings)
-	v.Residues = excuses(known).races(uses, v.Findings)
+	attributeFindings(r, v.Findings)
+	v.Residues = excuses(known).races(r, v.Findings)
 	v.Findings = once(v.Findings)
 	withoutStalls(&h, &v)
-	l := ledgerOf(uses)
+	l := ledgerOf(r)
 	v.Truths, v.Reported, v.NeverBegan = l.truths, l.reported, l.neverBegan
-	v.Outcome = outcome(&h, &v)
+	v.Outcome = outcome(r, &v)
 	return v
 }
 
@@ -69,7 +69,7 @@ func Judge(h harness.History, known []residue.Known) harness.Verdict {
 // fire, or an inventory is missing. It does not count if a failure of the harness or of
 // the machine may have caused it. If a step of the harness failed, a process may still be
 // frozen. A crash always counts.
-func outcome(h *harness.History, v *harness.Verdict) harness.Outcome {
+func outcome(h *run, v *harness.Verdict) harness.Outcome {
 	doubtful := slices.ContainsFunc(v.Problems, func(p harness.Problem) bool {
 		return slices.Contains(harnessProblems, p.Kind) || p.Kind == harness.ByStep && (has(h, slowed) || has(h, frozen))
 	})
@@ -89,13 +89,13 @@ var harnessProblems = []harness.ProblemKind{
 }
 
 // looked reports whether the history has both inventories.
-func looked(h *harness.History) bool {
+func looked(h *run) bool {
 	return h.After != nil && h.After.Inventory != nil && h.Before != nil
 }
 
 // settled reports whether the run also waited for late events. Otherwise an event that
 // has not arrived is not a finding.
-func settled(h *harness.History) bool { return looked(h) && h.Flushed != nil }
+func settled(h *run) bool { return looked(h) && h.Flushed != nil }
 
 func problem(kind harness.ProblemKind, text string) []harness.Problem {
 	return []harness.Problem{{Kind: kind, Text: text}}

@@ -20,7 +20,7 @@ import (
 // running process. A removed container leaves nothing in its running pod, and the second
 // use of an id leaves nothing either. A restarted containerd removes no file or mount of
 // a running container.
-func (known excuses) leaks(h *harness.History) (found []finding.Finding, problems []harness.Problem) {
+func (known excuses) leaks(h *run) (found []finding.Finding, problems []harness.Problem) {
 	if looked(h) {
 		found = append(known.left(h), compare.Missing(*h.Before, *h.After.Inventory)...)
 	}
@@ -37,7 +37,7 @@ func (known excuses) leaks(h *harness.History) (found []finding.Finding, problem
 
 // left returns the leaks, and a note for each known residue that should be there and is
 // not.
-func (known excuses) left(h *harness.History) []finding.Finding {
+func (known excuses) left(h *run) []finding.Finding {
 	if !looked(h) {
 		return nil
 	}
@@ -52,7 +52,7 @@ func (known excuses) left(h *harness.History) []finding.Finding {
 
 // brokenBoot reports whether a fault came before the first call of the client. Then
 // containerd may not have loaded all plugins before the first inventory.
-func brokenBoot(h *harness.History) bool {
+func brokenBoot(h *run) bool {
 	return len(h.Calls) > 0 && slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
 		return hit.Who == "containerd" && hit.Fault >= 0 && hit.Time.Before(h.Calls[0].At)
 	})
@@ -60,7 +60,7 @@ func brokenBoot(h *harness.History) bool {
 
 // replaced reports whether the last containerd is another release than the first. Another
 // release has other plugins.
-func replaced(h *harness.History) bool {
+func replaced(h *run) bool {
 	all := h.Versions()
 	return all[0] != all[len(all)-1]
 }
@@ -76,7 +76,7 @@ func ofPlugin(f finding.Finding) bool {
 // ofNextBoot reports whether a finding is about a handle of a containerd that started
 // after the first inventory. The first inventory does not have the usual handles of that
 // containerd.
-func ofNextBoot(h *harness.History, f finding.Finding) bool {
+func ofNextBoot(h *run, f finding.Finding) bool {
 	return f.Class == finding.ClassHandle && f.Facts[fact.Program] == "containerd" &&
 		!slices.ContainsFunc(h.Before.Handles, func(was inventory.Handles) bool {
 			return was.PID == f.Subject.PID && was.Start == f.Subject.Start
@@ -85,7 +85,7 @@ func ofNextBoot(h *harness.History, f finding.Finding) bool {
 
 // responseLost reports whether a fault dropped the result of a call of containerd. The
 // result may have been a descriptor, which the fault then leaked.
-func responseLost(h *harness.History) bool {
+func responseLost(h *run) bool {
 	return slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
 		return hit.Who == "containerd" && hit.Did == term.Lose
 	})
@@ -95,7 +95,7 @@ func responseLost(h *harness.History) bool {
 // sandboxes that a restarted containerd removed. It ends at a fault in a call of
 // containerd, and at the kill of a shim or its processes. After these containerd may have
 // to remove them.
-func takenFromRunning(h *harness.History) (found []finding.Finding) {
+func takenFromRunning(h *run) (found []finding.Finding) {
 	if h.Before == nil {
 		return nil
 	}
@@ -119,7 +119,7 @@ func takenFromRunning(h *harness.History) (found []finding.Finding) {
 
 // leftByReuse returns the leaks of the second use of an id. If the first use has leaked a
 // shim, containerd may connect to it again, so handles are not reported.
-func (known excuses) leftByReuse(h *harness.History) []finding.Finding {
+func (known excuses) leftByReuse(h *run) []finding.Finding {
 	if h.Reuse == nil || h.Reuse.Err != nil || h.Reuse.After == nil || h.Reuse.After.Inventory == nil || !looked(h) {
 		return nil
 	}

@@ -17,7 +17,7 @@ import (
 // final inventory still has is not among them, because left returns it. A restarted
 // containerd has new handles for the objects that it loaded. It gets one more a round
 // later, when a loaded shim sends an event.
-func (known excuses) leftInPod(h *harness.History) (found []finding.Finding) {
+func (known excuses) leftInPod(h *run) (found []finding.Finding) {
 	if h.CRI == nil || h.CRI.Pod == nil {
 		return nil
 	}
@@ -50,13 +50,13 @@ func (known excuses) leftInPod(h *harness.History) (found []finding.Finding) {
 }
 
 // stays reports whether a container was created before the first round.
-func stays(h *harness.History, i harness.Instance) bool {
+func stays(h *run, i harness.Instance) bool {
 	return !i.Begun.IsZero() && i.Begun.Before(h.CRI.Pod.Taken)
 }
 
 // staysInPod reports whether a sandbox or a container runs through the rounds. Its task
 // looks new if a fault had cut the earlier list short.
-func staysInPod(h *harness.History, s finding.Subject) bool {
+func staysInPod(h *run, s finding.Subject) bool {
 	_, ofPod := h.CRI.DoneAt("RunPodSandbox", s.ID)
 	through := slices.ContainsFunc(h.Instances, func(i harness.Instance) bool { return i.ID == s.ID && stays(h, i) })
 	return (ofPod || through) && s.Namespace == daemon.CRINamespace
@@ -64,7 +64,7 @@ func staysInPod(h *harness.History, s finding.Subject) bool {
 
 // ofEndedStatus reports whether a finding is about the status file of a container that
 // runs through the rounds. The file grows when a fault ends the container.
-func ofEndedStatus(h *harness.History, f finding.Finding) bool {
+func ofEndedStatus(h *run, f finding.Finding) bool {
 	return f.Class == finding.ClassFile && f.Facts[fact.Size] == fact.Grown &&
 		slices.ContainsFunc(h.Instances, func(i harness.Instance) bool {
 			return stays(h, i) && i.ID != "" && strings.HasSuffix(f.Subject.Path, "/containers/"+i.ID+"/status")
@@ -73,7 +73,7 @@ func ofEndedStatus(h *harness.History, f finding.Finding) bool {
 
 // ofRotatedLog reports whether a finding is about a handle of a bystander's log. During a
 // rotation the handle has the log's older name, and a round later the new one.
-func ofRotatedLog(h *harness.History, f finding.Finding) bool {
+func ofRotatedLog(h *run, f finding.Finding) bool {
 	return f.Class == finding.ClassHandle && slices.ContainsFunc(h.Bystanders, func(b harness.Bystander) bool {
 		return len(b.Rotations) > 0 && strings.HasPrefix(path.Base(f.Facts[fact.Handle]), harness.BystanderPod+".")
 	})

@@ -144,7 +144,7 @@ func TestTheStatusOfWhatHasEndedGrows(t *testing.T) {
 		"another file":         {file("c1/io", nothing), false},
 		"a file that is new":   {file("c1/status", func(f *finding.Finding) { f.Facts[fact.Size] = "" }), false},
 	} {
-		if got := ofEndedStatus(h, tt.f); got != tt.want {
+		if got := ofEndedStatus(runOf(h), tt.f); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

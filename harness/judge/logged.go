@@ -29,7 +29,7 @@ const (
 
 // logged: containerd logs no message very often, and without a fault no fatal message. An
 // endless loop is often visible only in the log.
-func logged(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
+func logged(h *run) (found []finding.Finding, _ []harness.Problem) {
 	bound := logBound + logsOfACall*len(h.Calls) + logsOfAStart*len(h.Deaths)
 	for _, l := range h.Logged {
 		add := func(is, most string) {

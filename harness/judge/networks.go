@@ -17,7 +17,7 @@ import (
 // CRI reports the IP address that CNI returned. The DEL comes after the request to stop
 // the pod, and while the pod's network namespace exists. The rule `leaks` requires the
 // final DEL.
-func networks(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
+func networks(h *run) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
 	}
@@ -54,7 +54,7 @@ func networks(h *harness.History) (found []finding.Finding, _ []harness.Problem)
 // livedAt reports whether a pod should have run at a time, and since when. The client had
 // run it by then, and had not asked to stop it. A recorded call that stops a pod has no
 // id, but the client stops one pod at a time.
-func livedAt(h *harness.History, sandbox string, at time.Time) (since time.Time, lives bool) {
+func livedAt(h *run, sandbox string, at time.Time) (since time.Time, lives bool) {
 	for _, b := range h.Bystanders {
 		if b.Sandbox == sandbox {
 			return b.Started, !b.Started.IsZero() && b.Started.Before(at) &&
@@ -73,7 +73,7 @@ func livedAt(h *harness.History, sandbox string, at time.Time) (since time.Time,
 
 // otherAddresses returns a finding for each ready pod for which CRI reports another
 // address than CNI returned, before or after a restart of containerd.
-func otherAddresses(h *harness.History) (found []finding.Finding) {
+func otherAddresses(h *run) (found []finding.Finding) {
 	if h.CRI == nil {
 		return nil
 	}

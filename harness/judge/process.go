@@ -15,13 +15,13 @@ import (
 
 // process is the init of a container of the workload, or an exec in it.
 type process struct {
-	h *harness.History
+	h *run
 	i harness.Instance
 	e *harness.Exec // nil: the init
 }
 
 // processes returns the processes of the workload: each init, followed by its execs.
-func processes(h *harness.History) (all []process) {
+func processes(h *run) (all []process) {
 	for n := range h.Instances {
 		i := h.Instances[n]
 		all = append(all, process{h, i, nil})
@@ -34,7 +34,7 @@ func processes(h *harness.History) (all []process) {
 
 // processOf returns the process of a container, or of an exec in it. If the client did
 // not ask for the exec, it returns the init.
-func processOf(h *harness.History, container, exec string) (process, bool) {
+func processOf(h *run, container, exec string) (process, bool) {
 	n := slices.IndexFunc(h.Instances, func(i harness.Instance) bool { return i.ID != "" && i.ID == container })
 	if n < 0 {
 		return process{}, false
@@ -138,14 +138,14 @@ func (p process) truth() (t exit.Truth, ran bool, err error) {
 }
 
 // truth returns how the init of a container really ended.
-func truth(h *harness.History, i harness.Instance) (exit.Truth, bool, error) {
+func truth(h *run, i harness.Instance) (exit.Truth, bool, error) {
 	return process{h, i, nil}.truth()
 }
 
 // reportedKilled reports whether an observer reported that SIGKILL ended the container. A
 // process that dies of SIGSEGV needs time to write its core. If the client kills it
 // meanwhile, only the kernel knows which signal ended it.
-func reportedKilled(h *harness.History, i harness.Instance) bool {
+func reportedKilled(h *run, i harness.Instance) bool {
 	return slices.ContainsFunc(h.Reported, func(o exit.Observation) bool {
 		return o.Container == i.ID && o.Exec == "" && o.Status == killed
 	})

@@ -56,7 +56,7 @@ func (p process) over() time.Time {
 
 // livedUntil returns the last known time at which the payload of a container was alive,
 // and what happened then.
-func livedUntil(h *harness.History, i harness.Instance) (at time.Time, what string) {
+func livedUntil(h *run, i harness.Instance) (at time.Time, what string) {
 	if kill := firstKillRequest(h, i); !kill.IsZero() && kill.After(ranAt(i)) {
 		return kill, "the client was about to kill it"
 	}
@@ -87,7 +87,7 @@ func ranAt(i harness.Instance) time.Time {
 // if SIGKILL ended it. The time is zero if another process may have killed it before. An
 // example is containerd after a failed start. The time of the response is no use: the
 // signal may be sent long before, and the response may be lost.
-func firstKillRequest(h *harness.History, i harness.Instance) (first time.Time) {
+func firstKillRequest(h *run, i harness.Instance) (first time.Time) {
 	other := func(k harness.Kill) bool { return k.Who != "containerd" }
 	undone := i.Started.IsZero() && !diedStarting(h, i)
 	if i.Payload.Exited || i.Payload.Runs == 0 || undone || lastSent(h, i, unix.SIGKILL).IsZero() ||
@@ -105,7 +105,7 @@ func firstKillRequest(h *harness.History, i harness.Instance) (first time.Time) 
 }
 
 // lastSent returns when the client last sent a signal to a container, or the zero time.
-func lastSent(h *harness.History, i harness.Instance, signal unix.Signal) (last time.Time) {
+func lastSent(h *run, i harness.Instance, signal unix.Signal) (last time.Time) {
 	for _, s := range h.Signals {
 		if s.Container == i.ID && s.Signal == int(signal) && s.At.After(last) {
 			last = s.At
@@ -115,7 +115,7 @@ func lastSent(h *harness.History, i harness.Instance, signal unix.Signal) (last 
 }
 
 // killedBefore reports whether the client had sent SIGKILL to a container by a time.
-func killedBefore(h *harness.History, i harness.Instance, t time.Time) bool {
+func killedBefore(h *run, i harness.Instance, t time.Time) bool {
 	return slices.ContainsFunc(h.Signals, func(s harness.SentSignal) bool {
 		return s.Container == i.ID && s.Signal == int(unix.SIGKILL) && s.At.Before(t)
 	})
@@ -124,7 +124,7 @@ func killedBefore(h *harness.History, i harness.Instance, t time.Time) bool {
 // endOf returns when a container ended, as its payload, the world's init or the harness
 // that killed it has recorded. Reports of containerd do not count. The time is zero if
 // the end is unknown.
-func endOf(h *harness.History, i harness.Instance) time.Time {
+func endOf(h *run, i harness.Instance) time.Time {
 	switch {
 	case i.Payload.Exited:
 		return i.Payload.ExitedAt
@@ -146,7 +146,7 @@ func endOf(h *harness.History, i harness.Instance) time.Time {
 
 // overBy returns a time by which a container had ended: its end, or else the first report
 // that it had ended or was gone.
-func overBy(h *harness.History, i harness.Instance) time.Time {
+func overBy(h *run, i harness.Instance) time.Time {
 	over := soonest(soonest(endOf(h, i), i.Waited), i.Gone)
 	for _, e := range h.Events {
 		if e.Container == i.ID && e.Exec == "" && e.Topic == event.TopicExit {
@@ -158,7 +158,7 @@ func overBy(h *harness.History, i harness.Instance) time.Time {
 
 // endedBy returns the latest time that an observer of a container's end can report. The
 // time is zero if its end is unknown, or if its shim may have noticed it late.
-func endedBy(h *harness.History, i harness.Instance) time.Time {
+func endedBy(h *run, i harness.Instance) time.Time {
 	if held(h, i) {
 		return time.Time{}
 	}
@@ -179,7 +179,7 @@ func endedBy(h *harness.History, i harness.Instance) time.Time {
 // exitDue returns when a container had ended at the latest: its end, or the client's
 // SIGKILL, or when its processes were gone. Its exit event is due then. Responses of
 // containerd do not count.
-func exitDue(h *harness.History, i harness.Instance) time.Time {
+func exitDue(h *run, i harness.Instance) time.Time {
 	if end := endOf(h, i); !end.IsZero() {
 		return end
 	}
@@ -195,7 +195,7 @@ func exitDue(h *harness.History, i harness.Instance) time.Time {
 }
 
 // runsStill reports whether the final inventory has a process of a container.
-func runsStill(h *harness.History, i harness.Instance) bool {
+func runsStill(h *run, i harness.Instance) bool {
 	return slices.ContainsFunc(h.After.Inventory.Processes, func(p inventory.Process) bool {
 		return !p.Zombie() && (i.PID != 0 && p.PID == int(i.PID) || strings.HasSuffix(p.Cgroup, "/"+i.ID))
 	})
@@ -211,7 +211,7 @@ func stopVerb(i harness.Instance) string {
 
 // stoppedAt returns when the stop of a container by CRI first succeeded: it had ended by
 // then.
-func stoppedAt(h *harness.History, i harness.Instance) (time.Time, bool) {
+func stoppedAt(h *run, i harness.Instance) (time.Time, bool) {
 	if h.CRI == nil {
 		return time.Time{}, false
 	}
@@ -220,7 +220,7 @@ func stoppedAt(h *harness.History, i harness.Instance) (time.Time, bool) {
 
 // stopOf returns when the client first asked for the stop of a container, and whether it
 // asked once before the container was removed.
-func stopOf(h *harness.History, i harness.Instance) (at time.Time, once bool) {
+func stopOf(h *run, i harness.Instance) (at time.Time, once bool) {
 	removed, gone := time.Time{}, false
 	if h.CRI != nil {
 		removed, gone = h.CRI.DoneAt("RemoveContainer", i.ID)
@@ -247,7 +247,7 @@ var (
 
 // clientKilled reports whether the client sent SIGKILL to a container, or began a call
 // that kills it, before it ended. The response may come later than the end.
-func clientKilled(h *harness.History, i harness.Instance) bool {
+func clientKilled(h *run, i harness.Instance) bool {
 	sent, over := lastSent(h, i, unix.SIGKILL), overBy(h, i)
 	inTime := over.IsZero() || sent.Before(over) || called(h, i, ending)
 	return !sent.IsZero() && inTime || called(h, i, killing)
@@ -255,7 +255,7 @@ func clientKilled(h *harness.History, i harness.Instance) bool {
 
 // called reports whether the client began a call with one of these verbs about a
 // container before it ended.
-func called(h *harness.History, i harness.Instance, verbs []string) bool {
+func called(h *run, i harness.Instance, verbs []string) bool {
 	over := overBy(h, i)
 	return slices.ContainsFunc(h.Calls, func(c harness.Call) bool {
 		return isCall(c, i, verbs) && (over.IsZero() || c.At.Before(over))

@@ -21,7 +21,7 @@ func TestLivedUntilItsFirstKill(t *testing.T) {
 		i.Started, i.Payload.Exited = tt.started, false
 		h.Signals = []harness.SentSignal{{Container: "c0", Signal: int(unix.SIGKILL), At: at(50)}}
 		h.Calls = []harness.Call{{Who: "client", Verb: "kill", Of: "c0", At: at(50), Took: time.Millisecond}}
-		if got, what := livedUntil(&h, *i); !got.Equal(at(tt.until)) {
+		if got, what := livedUntil(runOf(&h), *i); !got.Equal(at(tt.until)) {
 			t.Errorf("%s: %v, %s; want %v", name, got, what, at(tt.until))
 		}
 	}
@@ -55,7 +55,7 @@ func TestTruthOfASegfault(t *testing.T) {
 			i := &h.Instances[0]
 			i.Spec, i.Payload.Status, i.PID = harness.Container{Segfault: harness.SegfaultCore}, 139, 0
 			tt.change(&h)
-			got, ran, err := truth(&h, *i)
+			got, ran, err := truth(runOf(&h), *i)
 			if got.Status != tt.want || !ran || err != nil {
 				t.Errorf("%d, %v, %v; want %d", got.Status, ran, err, tt.want)
 			}

@@ -12,7 +12,7 @@ import (
 
 // proofs: every planned fault fired, and the harness took the final inventory. For a
 // fault that did not fire, the verdict lists the points that were hit instead.
-func proofs(h *harness.History) (_ []finding.Finding, missed []harness.Problem) {
+func proofs(h *run) (_ []finding.Finding, missed []harness.Problem) {
 	if !looked(h) && len(h.Problems) == 0 { // otherwise another problem already says why
 		missed = problem(harness.ByLook, "the history has no final inventory, and no problem says why")
 	}
@@ -38,7 +38,7 @@ func proofs(h *harness.History) (_ []finding.Finding, missed []harness.Problem) 
 // counts. Later hits come from calls of the oracle. If the fault's process hit points of
 // the fault's kind, hitInstead lists only these. It counts the entry and the exit of a
 // call as one.
-func hitInstead(h *harness.History, at failpoints.Point) string {
+func hitInstead(h *run, at failpoints.Point) string {
 	hits, near := map[failpoints.Point]int{}, false
 	for _, hit := range h.Hits {
 		p, err := failpoints.ParsePoint(hit.Point)

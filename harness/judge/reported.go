@@ -59,7 +59,7 @@ func reportedByShims(hits []failpoints.Hit) (reported []exit.Observation) {
 
 // reportedBySync returns the exit statuses in the responses to ExecSync. They have no
 // time.
-func reportedBySync(h *harness.History) (all []exit.Observation) {
+func reportedBySync(h *run) (all []exit.Observation) {
 	for _, i := range h.Instances {
 		for _, e := range i.Execs {
 			if e.Sync == nil || e.Sync.Err != nil || e.Sync.Answered.IsZero() {

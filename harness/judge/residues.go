@@ -13,7 +13,7 @@ import (
 // races counts, for each race that may lose an event, how many events were due and how
 // many of these were lost. An event does not count if the harness was not subscribed. One
 // case cannot tell a race from an event that is never sent. Many cases can.
-func (known excuses) races(h *harness.History, found []finding.Finding) (out []rate.Count) {
+func (known excuses) races(h *run, found []finding.Finding) (out []rate.Count) {
 	if !settled(h) {
 		return nil
 	}
@@ -51,13 +51,13 @@ func count(n *rate.Count, lost bool) {
 
 // endedBySignal reports whether a signal ended a container as its workload says, and no
 // shim was killed. A killed shim loses its last event.
-func endedBySignal(h *harness.History, i harness.Instance) bool {
+func endedBySignal(h *run, i harness.Instance) bool {
 	t, ran, err := truth(h, i)
 	return err == nil && ran && t.Status > signalBase && t.Status == i.Spec.Want() && i.Spec.Signal != "" &&
 		len(shimKills(h)) == 0
 }
 
-func arrived(h *harness.History, id, topic string) bool {
+func arrived(h *run, id, topic string) bool {
 	events, _, _ := h.FirstUse()
 	return id != "" && slices.ContainsFunc(events, func(e event.Task) bool {
 		return e.Container == id && e.Exec == "" && e.Topic == topic

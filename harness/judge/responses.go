@@ -21,7 +21,7 @@ import (
 // fault at a shim changes nothing for the containers of other shims. After a fault that
 // may affect a container, only the reported states of its task are checked. An ended task
 // does not run again, and a transient state ends.
-func responses(h *harness.History) (found []finding.Finding, problems []harness.Problem) {
+func responses(h *run) (found []finding.Finding, problems []harness.Problem) {
 	if h.Case.Workload.Fakeshim != "" {
 		return nil, nil
 	}
@@ -52,7 +52,7 @@ func responses(h *harness.History) (found []finding.Finding, problems []harness.
 // follow collects the calls for one container, and the states that containerd reported
 // for it.
 type follow struct {
-	h         *harness.History
+	h         *run
 	steps     script.Script
 	container int
 	ops       []model.Op
@@ -132,7 +132,7 @@ func (f *follow) object(c harness.Call) (script.Object, bool) {
 
 // atSameTime reports whether another call creates or deletes the same object at the same
 // time.
-func atSameTime(h *harness.History, c harness.Call) bool {
+func atSameTime(h *run, c harness.Call) bool {
 	return (c.Verb == "create" || c.Verb == "delete") && slices.ContainsFunc(h.Calls, func(other harness.Call) bool {
 		return other.Verb == c.Verb && other.Of == c.Of && other.Step != c.Step && other.Step > 0 &&
 			other.At.Before(c.At.Add(c.Took)) && c.At.Before(other.At.Add(other.Took))
@@ -194,7 +194,7 @@ func (f *follow) pauses(o model.Op) bool {
 
 // faultAt returns when the first fault may have changed a container. ok is false if there
 // is no such fault. The time is zero if it is unknown.
-func faultAt(h *harness.History, container int) (first time.Time, ok bool) {
+func faultAt(h *run, container int) (first time.Time, ok bool) {
 	for n := range h.Case.Plan {
 		if ofAnotherShim(h, n, container) {
 			continue
@@ -211,7 +211,7 @@ func faultAt(h *harness.History, container int) (first time.Time, ok bool) {
 }
 
 // ofAnotherShim reports whether a fault acted only on shims of other containers.
-func ofAnotherShim(h *harness.History, fault, container int) bool {
+func ofAnotherShim(h *run, fault, container int) bool {
 	at := map[int]bool{} // the processes on which the fault acted
 	for _, f := range h.Firings {
 		if f.Fault == fault && f.PID != 0 {

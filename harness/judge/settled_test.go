@@ -32,7 +32,7 @@ func TestConditionsAreThoseOfTheirTime(t *testing.T) {
 	h.Kills[len(h.Kills)-1].At = at(30)
 	h.Instances[0].Deleted = at(30)
 	for ms, want := range map[int]bool{29: false, 30: true} {
-		got := conditions(&h, at(ms)).Happened
+		got := conditions(runOf(&h), at(ms)).Happened
 		for _, what := range []string{residue.TaskDeleted, residue.ShimKilled} {
 			if slices.Contains(got, what) != want {
 				t.Errorf("%d ms: %v, and %s is %t", ms, got, what, want)

@@ -21,7 +21,7 @@ const slowAlways, slowTimes = 3 * time.Second, 20
 // case. No stop waits for another stop. A slow call is a finding only if the default
 // release can run the case on this machine. Only this rule finds a call that polls
 // rarely, or waits until a timeout.
-func slow(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
+func slow(h *run) (found []finding.Finding, _ []harness.Problem) {
 	found = stopsHeldUp(h)
 	if !h.MachineCan() {
 		return found, nil
@@ -41,7 +41,7 @@ func slow(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 // stopsHeldUp returns the stops that wait for the stop of a container that ignores
 // SIGTERM, in a case without a fault. They waited if none of them returned earlier. A
 // single late stop is no finding, because it may be late on a busy machine.
-func stopsHeldUp(h *harness.History) []finding.Finding {
+func stopsHeldUp(h *run) []finding.Finding {
 	if !h.Case.Faultless() {
 		return nil
 	}
@@ -77,7 +77,7 @@ func stopsHeldUp(h *harness.History) []finding.Finding {
 
 // slowCalls returns the calls of a case without a fault that took longer than a bound,
 // and the bound.
-func slowCalls(h *harness.History) ([]harness.Call, time.Duration) {
+func slowCalls(h *run) ([]harness.Call, time.Duration) {
 	waits := slices.ContainsFunc(h.Instances, func(i harness.Instance) bool { return i.Spec.IgnoresTerm })
 	calls := slices.DeleteFunc(slices.Clone(h.Calls), func(c harness.Call) bool {
 		path, waits := script.Called(c.Verb)

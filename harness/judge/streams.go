@@ -17,7 +17,7 @@ import (
 // after CloseIO, not before. A client that attached by CRI reads the whole output, and
 // its stream ends after the container ends. The rule does not apply if a fault broke a
 // process between writer and reader.
-func streams(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
+func streams(h *run) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
 	}
@@ -66,7 +66,7 @@ const unwritten = 2 * time.Second
 
 // logWritten returns the time in which containerd wrote a container's last lines to its
 // log. Without CRI it writes none.
-func logWritten(h *harness.History, i harness.Instance) span {
+func logWritten(h *run, i harness.Instance) span {
 	if h.CRI == nil || !i.Payload.Exited {
 		return span{}
 	}

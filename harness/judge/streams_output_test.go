@@ -51,12 +51,12 @@ func TestRulesOfOutputs(t *testing.T) {
 	}
 	logged := func(ms int) func(*harness.History) { // of a pod
 		return func(h *harness.History) {
-			g := logWritten(h, h.Instances[0])
+			g := logWritten(runOf(h), h.Instances[0])
 			if g != (span{}) {
 				t.Error("a task has no log")
 			}
 			h.CRI = &harness.CRISeen{}
-			if g = logWritten(h, h.Instances[0]); !g.to.Equal(at(31)) {
+			if g = logWritten(runOf(h), h.Instances[0]); !g.to.Equal(at(31)) {
 				t.Errorf("its log is written in %v", g)
 			}
 			h.CRI = nil
@@ -141,7 +141,7 @@ func TestALogDiesWithContainerd(t *testing.T) {
 		withOutput(&h)
 		h.CRI = &harness.CRISeen{}
 		h.Deaths = []daemon.Death{{At: at(ms), BackIn: time.Millisecond, Asked: true}}
-		if got := tolerated(&h, outputRead, h.Instances[0], logWritten(&h, h.Instances[0])); got != broken {
+		if got := tolerated(runOf(&h), outputRead, h.Instances[0], logWritten(runOf(&h), h.Instances[0])); got != broken {
 			t.Errorf("it died at %d ms: its log may be lost: %t", ms, got)
 		}
 	}

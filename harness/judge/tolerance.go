@@ -104,15 +104,15 @@ func until(to time.Time) span { return span{to: to} }
 
 // tolerated reports whether a fault effect excuses that a statement about a container
 // does not hold.
-func tolerated(h *harness.History, what statement, of harness.Instance, when span) bool {
-	return slices.ContainsFunc(effectsOf(h), func(e effect) bool {
+func tolerated(h *run, what statement, of harness.Instance, when span) bool {
+	return slices.ContainsFunc(h.effects, func(e effect) bool {
 		return tolerances[what][e.kind].covers(h, e, of, when)
 	})
 }
 
 // covers reports whether a cell lets an effect excuse a statement about a container and a
 // span.
-func (c cell) covers(h *harness.History, e effect, of harness.Instance, when span) bool {
+func (c cell) covers(h *run, e effect, of harness.Instance, when span) bool {
 	switch c {
 	case always:
 		return true
@@ -136,40 +136,40 @@ func (c cell) covers(h *harness.History, e effect, of harness.Instance, when spa
 
 // broken reports whether a fault may have kept containerd from storing what it reported
 // by a time.
-func broken(h *harness.History, by time.Time) bool { return brokenSince(h, time.Time{}, by) }
+func broken(h *run, by time.Time) bool { return brokenSince(h, time.Time{}, by) }
 
 // brokenSince reports the same for the time between two times.
-func brokenSince(h *harness.History, from, by time.Time) bool {
+func brokenSince(h *run, from, by time.Time) bool {
 	return tolerated(h, reportWritten, harness.Instance{}, span{from, by})
 }
 
 // fired reports whether a fault may have happened by a time.
-func fired(h *harness.History, by time.Time) bool {
+func fired(h *run, by time.Time) bool {
 	return tolerated(h, stateReported, harness.Instance{}, until(by))
 }
 
 // brokenOrKilled reports whether a fault may have broken a call of containerd, or killed
 // a process other than containerd, by a time.
-func brokenOrKilled(h *harness.History, by time.Time) bool {
+func brokenOrKilled(h *run, by time.Time) bool {
 	return tolerated(h, objectKept, harness.Instance{}, until(by))
 }
 
 // faultKilled reports whether the harness killed the init of a container, or a fault
 // killed a shim that served it.
-func faultKilled(h *harness.History, i harness.Instance) bool {
+func faultKilled(h *run, i harness.Instance) bool {
 	return tolerated(h, processLives, i, span{})
 }
 
 // held reports whether the shim of a container may have noticed its end late or not at
 // all.
-func held(h *harness.History, i harness.Instance) bool { return tolerated(h, exitNoticed, i, span{}) }
+func held(h *run, i harness.Instance) bool { return tolerated(h, exitNoticed, i, span{}) }
 
 // has reports whether a history has a fault effect of a kind.
-func has(h *harness.History, is kind) bool {
-	return slices.ContainsFunc(effectsOf(h), func(e effect) bool { return e.kind == is })
+func has(h *run, is kind) bool {
+	return slices.ContainsFunc(h.effects, func(e effect) bool { return e.kind == is })
 }
 
 // hadBegun reports whether a fault effect of a kind had begun by a time.
-func hadBegun(h *harness.History, is kind, by time.Time) bool {
-	return slices.ContainsFunc(effectsOf(h), func(e effect) bool { return e.kind == is && !e.from.After(by) })
+func hadBegun(h *run, is kind, by time.Time) bool {
+	return slices.ContainsFunc(h.effects, func(e effect) bool { return e.kind == is && !e.from.After(by) })
 }

@@ -16,7 +16,7 @@ func TestLoggersOfTwoUses(t *testing.T) {
 	h := &harness.History{Case: harness.Case{Workload: harness.Workload{Script: []string{"create c0"}}},
 		Instances: []harness.Instance{logged("c0"), logged("c0-2")}}
 	for _, i := range usesApart(h).Instances {
-		for _, p := range []process{{h, i, nil}, {h, i, &i.Execs[0]}} {
+		for _, p := range []process{{runOf(h), i, nil}, {runOf(h), i, &i.Execs[0]}} {
 			out := i.Outputs
 			if p.e != nil {
 				out = p.e.Outputs

@@ -144,7 +144,7 @@ func TestTheTimeOfAMadeUpStatus(t *testing.T) {
 		h := clean()
 		h.Instances[0].Begun = at(-1000)
 		h.Reported[0].Status, h.Reported[0].At = tc.status, at(tc.ms)
-		found := ledgerOf(&h).wrongTimes()
+		found := ledgerOf(runOf(&h)).wrongTimes()
 		if got := len(found) == 1 && found[0].Facts[fact.Status] == fact.WrongTime; got != tc.wrong {
 			t.Errorf("%s: %v", name, found)
 		}
