@@ -62,7 +62,11 @@ func (f *Failed) Error() string { return f.Text }
 
 // Facts returns the facts of an operation that failed with this error.
 func (f *Failed) Facts(what string) fact.Facts {
-	return fact.Facts{fact.What: what, fact.Call: f.Call, fact.Code: f.Code, fact.Message: Comparable(f.Said),
+	said := f.Said
+	if f.Code == codes.DeadlineExceeded.String() && strings.HasPrefix(said, "stream terminated by RST_STREAM") {
+		said = context.DeadlineExceeded.Error() // gRPC has either text, as the client or the server ends the stream
+	}
+	return fact.Facts{fact.What: what, fact.Call: f.Call, fact.Code: f.Code, fact.Message: Comparable(said),
 		fact.Error: f.Text}
 }
 

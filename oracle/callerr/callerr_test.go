@@ -21,3 +21,12 @@ func TestFailure(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }
+
+// A call that ran into its deadline has one of two texts by chance.
+func TestDeadline(t *testing.T) {
+	reset := status.Error(codes.DeadlineExceeded, "stream terminated by RST_STREAM with error code: CANCEL")
+	own := status.Error(codes.DeadlineExceeded, "context deadline exceeded")
+	if a, b := Of(reset).Facts(fact.Removal).Cause(), Of(own).Facts(fact.Removal).Cause(); a != b {
+		t.Errorf("%s\nand\n%s", a, b)
+	}
+}
