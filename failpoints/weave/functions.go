@@ -22,8 +22,15 @@ import (
 // Functions has a digest for each function of a module, by "FOLDER.FUNCTION". The digest
 // covers the tokens of its source without comments. "FOLDER.import FILE NAME" is the
 // digest of an import. "FOLDER.const NAME" is that of a constant that does not depend on
-// the others of its declaration. "FOLDER." is that of a package's other declarations.
+// the others of its declaration. "FOLDER.var NAME", "FOLDER.type NAME" and "FOLDER.type
+// NAME.FIELD" are those of the others. "FOLDER." is that of what acts on a whole package.
 type Functions map[string]string
+
+// IsDeclared reports whether a key without its folder is that of a variable, a type or a
+// field. One that only one source has matters only to the functions that use it.
+func IsDeclared(name string) bool {
+	return strings.HasPrefix(name, "var ") || strings.HasPrefix(name, "type ")
+}
 
 // Key returns the key of a statement's function.
 func (s Statement) Key() string {
@@ -84,18 +91,16 @@ func addFunctions(sums map[string]hash.Hash, folder, name string, src []byte) er
 			case *ast.FuncDecl:
 				key += functionName(d)
 			case *ast.GenDecl:
-				if d.Tok == token.IMPORT {
+				if d.Tok == token.CONST && !areIndependent(d) {
+					break // "FOLDER."
+				}
+				name := declared(d, func(n ast.Node) bool {
+					return fset.Position(n.Pos()).Offset <= file.Offset(pos) && file.Offset(pos) < fset.Position(n.End()).Offset
+				})
+				if name == "" || tok == token.SEMICOLON { // or the keyword, or a parenthesis
 					continue
 				}
-				if areIndependent(d) {
-					i := slices.IndexFunc(d.Specs, func(s ast.Spec) bool {
-						return fset.Position(s.Pos()).Offset <= file.Offset(pos) && file.Offset(pos) < fset.Position(s.End()).Offset
-					})
-					if i < 0 { // the keyword or a parenthesis
-						continue
-					}
-					key += "const " + d.Specs[i].(*ast.ValueSpec).Names[0].Name
-				}
+				key += name
 			}
 		}
 		if tok == token.SEMICOLON {
@@ -122,6 +127,34 @@ func addFunctions(sums map[string]hash.Hash, folder, name string, src []byte) er
 		fmt.Fprint(sums[key], is.Path.Value)
 	}
 	return nil
+}
+
+// declared returns the key of the part of a declaration that has a token: of a field, or
+// of a name. It returns "" for an import and for a token of no part.
+func declared(d *ast.GenDecl, has func(ast.Node) bool) string {
+	for _, s := range d.Specs {
+		switch s := s.(type) {
+		case *ast.ValueSpec:
+			if has(s) {
+				return d.Tok.String() + " " + s.Names[0].Name
+			}
+		case *ast.TypeSpec:
+			if !has(s) {
+				continue
+			}
+			name := "type " + s.Name.Name
+			if of, is := s.Type.(*ast.StructType); is {
+				for _, f := range of.Fields.List {
+					// An embedded field has methods, and reflection reads a tag.
+					if has(f) && len(f.Names) > 0 && f.Tag == nil {
+						return name + "." + f.Names[0].Name
+					}
+				}
+			}
+			return name
+		}
+	}
+	return ""
 }
 
 // areIndependent reports whether a declaration has constants each of which has a value of

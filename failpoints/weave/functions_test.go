@@ -32,7 +32,8 @@ func TestFunctions(t *testing.T) {
 		"type T struct{ a int }\n\nfunc (t *T) G(x int) { t.a = x; go func() { F() }() }\n"
 	was := functionsIn(t, src)
 	keys := slices.Sorted(maps.Keys(was))
-	if !slices.Equal(keys, []string{"core.", "core.F", "core.T.G", "core.import a.go status"}) {
+	if !slices.Equal(keys, []string{"core.", "core.F", "core.T.G", "core.import a.go status",
+		"core.type T", "core.type T.a"}) {
 		t.Fatalf("the functions are %q", keys)
 	}
 	for name, tt := range map[string]struct {
@@ -44,7 +45,13 @@ func TestFunctions(t *testing.T) {
 		"a result":        {"return 1", "return 2", []string{"core.F"}},
 		"a variable":      {"x int) { t.a = x", "y int) { t.a = y", []string{"core.T.G"}},
 		"a literal":       {"{ F() }", "{ F(); F() }", []string{"core.T.G"}},
-		"a type":          {"{ a int }", "{ a, b int }", []string{"core."}},
+		"a field":         {"{ a int }", "{ a uint }", []string{"core.type T.a"}},
+		"a new field":     {"{ a int }", "{\n\tb bool\n\ta int\n}", []string{"core.type T.b"}},
+		"a tag":           {"{ a int }", "{ a int; b int `json:\"b\"` }", []string{"core.type T"}},
+		"an embedded one": {"{ a int }", "{ a int; B }", []string{"core.type T"}},
+		"another type":    {"type T struct{ a int }", "type T []int", []string{"core.type T"}},
+		"a new type":      {"type T", "type U int\n\ntype T", []string{"core.type U"}},
+		"a new variable":  {"type T", "var v, w = F(), 1\n\ntype T", []string{"core.var v"}},
 		"a new function":  {"type T", "func H() {}\n\ntype T", []string{"core.H"}},
 		"a new constant":  {"type T", "const (\n\tK = 1\n\tL = 2\n)\n\ntype T", []string{"core.const K", "core.const L"}},
 		"more of iota":    {"type T", "const (\n\tK = iota\n\tL\n)\n\ntype T", []string{"core."}},

@@ -14,8 +14,8 @@ import (
 
 // Difference is how the sources of two containerds differ.
 type Difference struct {
-	// Functions are the functions with probes whose source differs, or whose package has
-	// other declarations that do: "containerd runtime.binary.Start".
+	// Functions are the functions with probes whose source differs, or whose package has a
+	// variable or a type that does: "containerd runtime.binary.Start".
 	Functions []string `json:"functions"`
 	// Unwoven are the other functions and packages that differ. A run does not tell
 	// whether it reaches them, so every case may.
@@ -38,20 +38,25 @@ func DifferenceOf(a, b Source) Difference {
 		return Difference{Unwoven: []string{withoutProbes}}
 	}
 	differs := func(key string) bool { return a.Functions[key] != b.Functions[key] }
-	probed, woven := map[string]bool{}, map[string]bool{}
+	probed, woven, whole := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for key := range a.Functions {
+		pkg, name := split(key)
+		whole[pkg] = whole[pkg] || differs(key) && (name == "" || weave.IsDeclared(name) && b.Functions[key] != "")
+	}
 	var d Difference
 	for _, st := range slices.Concat(a.Statements, b.Statements) {
 		probed[st.Key()], woven[st.Package] = true, true
 		name := st.Who + " " + st.Function
-		if (differs(st.Key()) || differs(st.Package+".")) && !slices.Contains(d.Functions, name) {
+		if (differs(st.Key()) || whole[st.Package]) && !slices.Contains(d.Functions, name) {
 			d.Functions = append(d.Functions, name)
 		}
 	}
 	for _, all := range []weave.Functions{a.Functions, b.Functions} {
 		for key := range all {
-			folder, name := key[:strings.LastIndexByte(key, '/')+1], key[strings.LastIndexByte(key, '/')+1:]
-			pkg, function, _ := strings.Cut(name, ".")
-			known := woven[folder+pkg] && (function == "" || probed[key] || a.Functions[key] == "" || b.Functions[key] == "")
+			pkg, name := split(key)
+			onlyOne := a.Functions[key] == "" || b.Functions[key] == ""
+			known := woven[pkg] && (name == "" || probed[key] || weave.IsDeclared(name) || onlyOne) ||
+				weave.IsDeclared(name) && onlyOne
 			if differs(key) && !known && !slices.Contains(d.Unwoven, key) {
 				d.Unwoven = append(d.Unwoven, key)
 			}
@@ -60,6 +65,13 @@ func DifferenceOf(a, b Source) Difference {
 	slices.Sort(d.Functions)
 	slices.Sort(d.Unwoven)
 	return d
+}
+
+// split returns the package of a key of [weave.Functions], and the name in it.
+func split(key string) (pkg, name string) {
+	folder := strings.LastIndexByte(key, '/') + 1
+	pkg, name, _ = strings.Cut(key[folder:], ".")
+	return key[:folder] + pkg, name
 }
 
 // Choose returns the indexes of the cases to run. Cases with a fault in a function that

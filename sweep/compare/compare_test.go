@@ -229,7 +229,8 @@ func TestDifference(t *testing.T) {
 		Statements: []weave.Statement{statement("containerd", "core/runtime/v2", "runtime.binary.Start"),
 			statement("shim", "pkg/shim", "shim.run"), statement("shim", "pkg/shim", "shim.serve")},
 		Functions: weave.Functions{"core/runtime/v2.": "1", "core/runtime/v2.binary.Start": "1", "pkg/shim.": "1",
-			"pkg/shim.run": "1", "pkg/shim.serve": "1", "client.Task.Delete": "1", "pkg/shim.import shim.go log": "1"},
+			"pkg/shim.run": "1", "pkg/shim.serve": "1", "client.Task.Delete": "1", "pkg/shim.import shim.go log": "1",
+			"pkg/shim.type service.mu": "1", "client.type Task": "1"},
 	}
 	for name, tt := range map[string]struct {
 		changed    string
@@ -241,7 +242,11 @@ func TestDifference(t *testing.T) {
 		"a new function beside others": {"pkg/shim.fresh", nil, false},
 		"a new import":                 {"pkg/shim.import shim.go status", nil, false},
 		"another import of that name":  {"pkg/shim.import shim.go log", nil, true},
-		"a type":                       {"pkg/shim.", []string{"shim shim.run", "shim shim.serve"}, false},
+		"what acts on the package":     {"pkg/shim.", []string{"shim shim.run", "shim shim.serve"}, false},
+		"a field":                      {"pkg/shim.type service.mu", []string{"shim shim.run", "shim shim.serve"}, false},
+		"a new field":                  {"pkg/shim.type service.fresh", nil, false},
+		"a new variable elsewhere":     {"client.var fresh", nil, false},
+		"a type without probes":        {"client.type Task", nil, true},
 		"a function without probes":    {"client.Task.Delete", nil, true},
 		"another package":              {"core/mount.", nil, true},
 	} {
