@@ -47,6 +47,9 @@ func Compare(h journal.Head, rep compare.Report, dirs ...string) Data {
 	d.Cases = func(yield func(Case, error) bool) {
 		seen := map[string]bool{} // the first run on each side
 		eachHistory(dirs, func(dir string, r journal.Result, k harness.Kept) (c Case, ok bool) {
+			if r.On == rep.A {
+				r.On = ""
+			}
 			id := sideID(r.I, r.On)
 			if !listed[id] || seen[id] {
 				return c, false

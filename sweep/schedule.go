@@ -44,8 +44,8 @@ func (s *Schedule) Run(ctx context.Context) ([]journal.Result, error) {
 	results, evidence := slices.Clone(s.Done), newKeeper(s.Head.Plan, s.Done)
 	var failed error // to add a drawn case
 	next, end := iter.Pull(func(yield func(compare.Job) bool) {
-		for _, i := range todo {
-			if !yield(s.job(i)) {
+		for _, c := range todo {
+			if !yield(s.job(c.spec, c.on)) {
 				return
 			}
 		}
@@ -55,7 +55,7 @@ func (s *Schedule) Run(ctx context.Context) ([]journal.Result, error) {
 		for spec := range s.Draw {
 			i := len(s.Head.Plan.Specs)
 			s.Head.Plan.Specs = append(s.Head.Plan.Specs, spec)
-			if failed = s.Journal.AddCase(spec); failed != nil || !yield(s.job(i)) {
+			if failed = s.Journal.AddCase(spec); failed != nil || !yield(s.job(i, "")) {
 				return
 			}
 		}
@@ -96,13 +96,13 @@ func (s *Schedule) Run(ctx context.Context) ([]journal.Result, error) {
 	return results, errors.Join(err, failed)
 }
 
-// job returns the first run of a case.
-func (s *Schedule) job(i int) compare.Job {
+// job returns the first run of a case on a containerd.
+func (s *Schedule) job(i int, on string) compare.Job {
 	spec := s.Head.Plan.Specs[i]
 	var r journal.Result
 	return compare.Job{
 		Do: func(t *engine.Task) (_ []journal.Result, err error) {
-			r, err = s.one(t, i, spec)
+			r, err = s.one(t, i, spec, on)
 			return []journal.Result{r}, err
 		},
 		Done: func() {
@@ -113,24 +113,38 @@ func (s *Schedule) job(i int) compare.Job {
 	}
 }
 
+// first is the first run of a case on a containerd; on is "" for the plan's own.
+type first struct {
+	spec int
+	on   string
+}
+
 // todo returns the cases without a result, spread over the plan. Cases that waited long
-// on another containerd are in the first half, because they would end last.
-func (s *Schedule) todo() (todo []int) {
-	done, long := map[int]bool{}, map[int]bool{}
+// on another containerd are in the first half, because they would end last. A comparison
+// begins with the cases without a run on A.
+func (s *Schedule) todo() (todo []first) {
+	done, ran, long := map[first]bool{}, map[int]bool{}, map[int]bool{}
 	for _, r := range s.Done {
-		done[r.I] = done[r.I] || r.On == s.On
+		done[first{r.I, r.On}] = true
+		ran[r.I] = ran[r.I] || r.On != s.On
 		long[r.I] = long[r.I] || time.Duration(r.Millis)*time.Millisecond > waitsLong
 	}
 	order := map[int]uint64{}
 	for i, spec := range s.Head.Plan.Specs {
-		if s.Head.Shard.Has(i) && !done[i] && (s.On == "" || slices.Contains(s.Cases, i)) {
-			if order[i] = spec.Order(); long[i] {
-				order[i] /= 2
-			}
-			todo = append(todo, i)
+		if !s.Head.Shard.Has(i) || s.On != "" && !slices.Contains(s.Cases, i) {
+			continue
 		}
+		order[i] = spec.Order()
+		sides := []first{{i, s.On}}
+		switch {
+		case s.Compare != nil && i < s.Compare.Shared && !ran[i]:
+			order[i], sides = 0, append(sides, first{i, s.Compare.A})
+		case long[i]:
+			order[i] /= 2
+		}
+		todo = append(todo, slices.DeleteFunc(sides, func(c first) bool { return done[c] })...)
 	}
-	slices.SortStableFunc(todo, func(a, b int) int { return cmp.Compare(order[a], order[b]) })
+	slices.SortStableFunc(todo, func(a, b first) int { return cmp.Compare(order[a.spec], order[b.spec]) })
 	return todo
 }
 
@@ -139,8 +153,8 @@ const waitsLong = 20 * time.Second
 
 // one runs a case until its fault has fired, at most Spec.MaxRuns times. It does not
 // repeat a random case, because others follow.
-func (s *Schedule) one(t *engine.Task, i int, spec plan.Spec) (journal.Result, error) {
-	c, err := spec.Case(cmp.Or(s.On, s.Head.Plan.Containerd))
+func (s *Schedule) one(t *engine.Task, i int, spec plan.Spec, on string) (journal.Result, error) {
+	c, err := spec.Case(cmp.Or(on, s.Head.Plan.Containerd))
 	if err != nil {
 		return journal.Result{}, err
 	}
@@ -151,12 +165,12 @@ func (s *Schedule) one(t *engine.Task, i int, spec plan.Spec) (journal.Result, e
 		}
 		r, err := journal.ResultOf(i, v)
 		if err != nil && spec.CaseName() != "" { // this machine cannot run this case
-			return journal.Result{I: i, On: s.On, Outcome: harness.Invalid, Why: v.ProblemsText()}, nil
+			return journal.Result{I: i, On: on, Outcome: harness.Invalid, Why: v.ProblemsText()}, nil
 		}
 		if err != nil {
 			return r, err
 		}
-		if r.On = s.On; n > 1 {
+		if r.On = on; n > 1 {
 			r.Tries = n
 		}
 		if v.History != nil {

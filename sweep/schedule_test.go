@@ -13,6 +13,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/sweep/compare"
 	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
@@ -88,6 +89,23 @@ func TestScheduleRunsEachCaseOnce(t *testing.T) {
 	_, again, err := journal.Read(dir)
 	if err != nil || len(again) != len(results) || len(results) != 13 || len(e.runs) != 13 {
 		t.Errorf("%d results, %d in the journal, %d cases ran; want 13: %v", len(results), len(again), len(e.runs), err)
+	}
+}
+
+// A comparison runs its cases on B, and cases without a run on A on both.
+func TestACaseWithoutARunOnARunsOnBoth(t *testing.T) {
+	_, j, h := begun(t, 3, whole)
+	ran := map[string]int{}
+	e := &fake{verdict: func(c harness.Case, _ int) harness.Verdict {
+		ran[c.Containerd]++
+		return harness.Verdict{Outcome: harness.Held}
+	}}
+	done := []journal.Result{{I: 0, Outcome: harness.Held}, {I: 1, Outcome: harness.Held, On: "a"}}
+	h.Plan.Containerd, h.Other = "a", &journal.Other{Containerd: "b", Shared: 3}
+	_, err := (&Schedule{Engine: engine.New(e, 1), Head: h, Journal: j, Done: done, On: "b", Cases: []int{0, 1, 2},
+		Compare: &compare.Comparison{Plan: h.Plan, Shared: 3, A: "a", B: "b"}}).Run(t.Context())
+	if want := map[string]int{"a": 1, "b": 3}; err != nil || !maps.Equal(ran, want) {
+		t.Errorf("ran %v, want %v: %v", ran, want, err)
 	}
 }
 

@@ -58,6 +58,8 @@ func (f *compareFlags) begin(ctx context.Context, e *engine.Engine, a, b string)
 	}
 	difference := compare.DifferenceOf(sources[0], sources[1])
 	fmt.Fprintf(stderr, "shimquake: %s\n", difference)
+	base.Plan.Specs = append(base.Plan.Specs, difference.Stuck(base.Plan)...)
+	base.Plan = base.Plan.WithDigest()
 	both, err := f.union(ctx, e, base.Plan, b, sources)
 	if err != nil {
 		return s, err

@@ -23,11 +23,12 @@ import (
 // covers the tokens of its source without comments. "FOLDER.import FILE NAME" is the
 // digest of an import. "FOLDER.const NAME" is that of a constant that does not depend on
 // the others of its declaration. "FOLDER.var NAME", "FOLDER.type NAME" and "FOLDER.type
-// NAME.FIELD" are those of the others. "FOLDER." is that of what acts on a whole package.
+// NAME.FIELD" are the digests of other declarations. "FOLDER." covers what acts on a
+// whole package.
 type Functions map[string]string
 
 // IsDeclared reports whether a key without its folder is that of a variable, a type or a
-// field. One that only one source has matters only to the functions that use it.
+// field. If only one source has it, it matters only to the functions that use it.
 func IsDeclared(name string) bool {
 	return strings.HasPrefix(name, "var ") || strings.HasPrefix(name, "type ")
 }

@@ -2,11 +2,16 @@ package compare
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/failpoints/weave"
+	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 	"github.com/shimquake/shimquake/sweep/triage"
@@ -109,6 +114,40 @@ func (d Difference) Choose(a journal.Head, results []journal.Result, all bool, s
 	}
 	slices.Sort(chosen)
 	return chosen, sampled
+}
+
+// stuckFor is how long a process is stuck. It is longer than CRI may take to learn of an
+// exit (learnBound of package judge).
+const stuckFor = 45 * time.Second
+
+// maxStuck limits the cases of Stuck.
+const maxStuck = 16
+
+// Stuck returns cases in which a process is stuck in the middle of a function that
+// differs. The shim serves two containers, because a patch may let one wait for the
+// other. A function that a task reaches has a case with tasks and one with a pod.
+func (d Difference) Stuck(p plan.Plan) (all []plan.Spec) {
+	of, tasks := map[string][]plan.Fault{}, map[string]bool{}
+	for _, s := range p.Specs {
+		f, api := s.Last(), plan.API(s.Workload)
+		if api != "" && len(s.Faults) == 1 && f.Nth == 1 && f.Path != "load" && f.Point.Kind == failpoints.Stmt &&
+			d.hasFaultOf(s) {
+			of[f.Place()] = append(of[f.Place()], f)
+			tasks[f.Place()] = tasks[f.Place()] || api == harness.TaskAPI
+		}
+	}
+	two := []harness.Container{{Exit: 7}, {Exit: 5}}
+	for _, place := range slices.Sorted(maps.Keys(of)) {
+		f := of[place][len(of[place])/2]
+		f.Action = fmt.Sprintf("%s(%d)", term.Delay, stuckFor.Milliseconds())
+		add := func(w harness.Workload) {
+			all = append(all, plan.Spec{Workload: plan.OwnScript, Own: &w, Faults: []plan.Fault{f}})
+		}
+		if add(harness.Workload{API: harness.CRI, Containers: two}); tasks[place] {
+			add(harness.Workload{API: harness.TaskAPI, Grouped: true, Containers: two})
+		}
+	}
+	return all[:min(len(all), maxStuck)]
 }
 
 // hasFaultOf reports whether a case has a fault in a function that differs.

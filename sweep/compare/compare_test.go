@@ -3,6 +3,7 @@ package compare
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -307,5 +308,29 @@ func TestChoose(t *testing.T) {
 	}
 	if classes, _ := choose(Difference{Unwoven: []string{"client."}}, false, 0, 1); len(classes) != 6 {
 		t.Errorf("chose %v if any case may reach it", classes)
+	}
+}
+
+func TestStuck(t *testing.T) {
+	p := planOf("runtime.binary.Start:a", "runtime.binary.Start:b", "runtime.binary.Start:c", "runtime.binary.Delete:a",
+		"runtime.binary.Stop:a")
+	p.Specs[3].Workload = "cri"
+	p.Specs[4].Faults[0].Path = "load" // these workloads do not restart containerd
+	all := Difference{Functions: []string{"containerd runtime.binary.Start", "containerd runtime.binary.Delete",
+		"containerd runtime.binary.Stop"}}.Stuck(p)
+	var got []string
+	for _, s := range all {
+		c, err := s.Case("v2.4.2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := c.Workload
+		got = append(got, fmt.Sprint(w.API, " ", w.Grouped, " ", len(w.Containers), " ", c.Plan[0].At, " ", c.Plan[0].Do))
+	}
+	want := []string{"cri false 2 stmt:containerd:runtime.binary.Delete:a 1*delay(45000)",
+		"cri false 2 stmt:containerd:runtime.binary.Start:b 1*delay(45000)",
+		string(harness.TaskAPI) + " true 2 stmt:containerd:runtime.binary.Start:b 1*delay(45000)"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

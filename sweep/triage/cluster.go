@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/journal"
@@ -170,8 +171,11 @@ func happened(s plan.Spec) []string {
 	var parts []string
 	for _, f := range s.Faults {
 		part := "something fails"
-		if f.Kills() {
+		switch {
+		case f.Kills():
 			part = f.Point.Who + " dies"
+		case f.Word() == string(term.Delay):
+			part = f.Point.Who + " is stuck"
 		}
 		if !slices.Contains(parts, part) {
 			parts = append(parts, part)
