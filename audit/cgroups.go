@@ -2,15 +2,11 @@ package audit
 
 import (
 	"fmt"
-	"io/fs"
 	"path"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/moby/sys/mountinfo"
-
+	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
@@ -20,44 +16,29 @@ const cgroupDepth = 12
 // maxCgroups limits the groups of a hierarchy that are read.
 const maxCgroups = 50_000
 
-// hierarchy is a mounted cgroup hierarchy.
-type hierarchy struct {
-	point string
-	dev   string // the same for all mounts of one hierarchy
-	top   string // the path of the mounted group, in the mount namespace of the audit
-}
-
-func hierarchyOf(m *mountinfo.Info) hierarchy {
-	return hierarchy{m.Mountpoint, fmt.Sprint(m.Major, ":", m.Minor), m.Root}
-}
-
 // territory notes which groups may belong to containerds of other views. A group belongs
 // to the containerd whose top is its nearest ancestor. Another containerd with the same
 // top is a peer, because it may own any group of this view.
-func (w *viewing) territory(own []hierarchy) {
-	for _, c := range w.table.candidates {
-		if c.p.notRoots != "" || slices.ContainsFunc(w.group.daemons, func(own candidate) bool { return own.p == c.p }) {
+func (w *viewing) territory(own []inventory.Mount) {
+	for _, p := range w.table.candidates {
+		if p.notRoots != "" || slices.Contains(w.group.daemons, p) {
 			continue
 		}
-		infos, err := scan.Mounts(filepath.Join(w.Proc, itoa(c.p.PID)))
-		if err != nil {
-			continue // the process has exited
-		}
-		peer := false
-		for _, m := range infos {
+		all, _ := inventory.Mounts(w.table.dir(p.PID)) // an error means that the process has exited
+		isPeer := false
+		for _, theirs := range all {
 			for _, h := range own {
-				theirs := hierarchyOf(m)
 				switch {
-				case theirs.dev != h.dev || m.FSType != "cgroup" && m.FSType != "cgroup2":
-				case theirs.top == h.top:
-					peer = true
-				case strings.HasPrefix(theirs.top, strings.TrimSuffix(h.top, "/")+"/"):
-					w.others = append(w.others, path.Join(h.point, strings.TrimPrefix(theirs.top, h.top)))
+				case theirs.Device != h.Device || !theirs.IsCgroup():
+				case theirs.Root == h.Root:
+					isPeer = true
+				case strings.HasPrefix(theirs.Root, strings.TrimSuffix(h.Root, "/")+"/"):
+					w.others = append(w.others, path.Join(h.Point, strings.TrimPrefix(theirs.Root, h.Root)))
 				}
 			}
 		}
-		if peer {
-			w.Peers = append(w.Peers, c.p.PID)
+		if isPeer {
+			w.Peers = append(w.Peers, p.PID)
 		}
 	}
 }
@@ -65,41 +46,46 @@ func (w *viewing) territory(own []hierarchy) {
 // cgroups lists the groups of a hierarchy that have the name of a container. It skips the
 // groups below them, because a container that is a node (kind) has its own containers. It
 // also skips the groups that root has delegated to a user.
-func (w *viewing) cgroups(h hierarchy) {
+func (w *viewing) cgroups(h inventory.Mount) error {
 	namespaces := namespacesOf(w.View)
 	ids := map[string]bool{} // of tasks
 	for k := range w.Known.Tasks {
 		ids[k.ID] = true
 	}
 	left := maxCgroups
-	var walk func(rel string, depth int)
-	walk = func(rel string, depth int) {
-		entries, err := w.tree.List(path.Join(h.point, rel))
-		if err != nil || depth > cgroupDepth {
-			return // the group was removed during the scan
+	err := inventory.EachCgroup(w.tree, h.Point, func(name string) bool {
+		rel := strings.TrimPrefix(strings.TrimPrefix(name, h.Point), "/")
+		if left--; left < 0 || slices.Contains(w.others, name) || w.owned(name) != nil {
+			return false
 		}
-		for _, e := range entries {
-			name := path.Join(rel, e.Name())
-			at := path.Join(h.point, name)
-			if !e.IsDir() || slices.Contains(w.others, at) {
-				continue
-			}
-			if left--; left < 0 {
-				return
-			}
-			if k, ok := cgroupKey(name, namespaces); ok {
-				if isName(k.ID) && w.owned(at) == nil {
-					w.addCgroup(at, k, ids)
-				}
-				continue
-			}
-			walk(name, depth+1)
+		k, ok := cgroupKey(rel, namespaces)
+		if ok && isName(k.ID) {
+			w.addCgroup(name, k, ids)
 		}
-	}
-	walk("", 0)
+		return !ok && strings.Count(rel, "/") < cgroupDepth
+	})
 	if left < 0 {
-		w.Notes = append(w.Notes, fmt.Sprintf("%s has more than %d groups, and the others were not read", h.point,
+		w.Notes = append(w.Notes, fmt.Sprintf("%s has more than %d groups, and the others were not read", h.Point,
 			maxCgroups))
+	}
+	return err
+}
+
+// addCgroup adds a cgroup to the view, with its processes if its container has no task.
+// ids are the ids of all tasks. The pids are those of the auditor's PID namespace.
+func (w *viewing) addCgroup(name string, k Key, ids map[string]bool) {
+	g := Cgroup{Path: name, Key: k}
+	if !ids[k.ID] {
+		g.Procs = inventory.CgroupProcs(w.tree, name)
+		_ = inventory.EachCgroup(w.tree, name, func(sub string) bool { // an error also ends the whole walk
+			g.Procs = append(g.Procs, inventory.CgroupProcs(w.tree, sub)...)
+			return w.owned(sub) == nil
+		})
+		slices.Sort(g.Procs)
+		g.Procs = slices.Compact(g.Procs)
+	}
+	if w.budget.Cut() == nil {
+		w.Cgroups = append(w.Cgroups, g)
 	}
 }
 
@@ -135,29 +121,4 @@ func namespacesOf(v *View) []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
-}
-
-// maxProcs limits the size of a group's list of processes, in bytes.
-const maxProcs = 1 << 20
-
-// procsIn returns the processes in a group and in the groups below it. The pids are those
-// of the auditor's PID namespace.
-func procsIn(t *scan.Tree, dir string, depth int) []int {
-	var out []int
-	text, _ := t.ReadFile(path.Join(dir, "cgroup.procs"), maxProcs) // "" if the group was removed
-	for line := range strings.Lines(string(text)) {
-		if pid, err := strconv.Atoi(strings.TrimSpace(line)); err == nil && pid > 0 {
-			out = append(out, pid)
-		}
-	}
-	entries, err := t.List(dir)
-	if err != nil || depth == 0 {
-		return out
-	}
-	for _, e := range entries {
-		if e.Type()&fs.ModeDir != 0 {
-			out = append(out, procsIn(t, path.Join(dir, e.Name()), depth-1)...)
-		}
-	}
-	return out
 }

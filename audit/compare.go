@@ -4,14 +4,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-)
 
-// The statuses of tasks and the values of facts, in the words of the catalogue.
-const (
-	stopped  = "STOPPED"
-	unknown  = "UNKNOWN"
-	none     = "none"
-	notAsked = "not-asked"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // Compare returns the objects of a Node whose owner is missing, as suspects. It does no
@@ -67,8 +62,8 @@ type comparison struct {
 	shimOf        map[Key]*Process
 	byAddress     map[string]*Process // shims, by the sockets on which they listen
 	bundleOf      map[Key]*Bundle
-	addressOf     map[string]Key // bundles in the state directory, by the address of their shim
-	files         map[string]bool
+	named         map[string]bool // the addresses in the bundles of the state directory
+	listening     map[string]bool // the sockets with a listener
 	// busy has the shims that serve a task with another id, as the shim of a pod does.
 	busy map[int]bool
 	// helped has the containers for which a helper (shim start, shim delete) runs.
@@ -79,30 +74,29 @@ func index(v *View) *comparison {
 	c := &comparison{
 		View: v, ids: map[string]bool{}, byPID: map[int]*Process{}, byInner: map[int]*Process{},
 		shimOf: map[Key]*Process{}, byAddress: map[string]*Process{}, bundleOf: map[Key]*Bundle{},
-		addressOf: map[string]Key{}, files: map[string]bool{}, busy: map[int]bool{},
-		helped: map[Key]bool{},
+		named: map[string]bool{}, listening: map[string]bool{}, busy: map[int]bool{}, helped: map[Key]bool{},
 	}
 	for i := range v.Processes {
 		p := &v.Processes[i]
 		c.byPID[p.PID], c.byInner[p.Inner] = p, p
 		if p.Shim != nil && p.Shim.Action != "" {
-			c.helped[Key{p.Shim.Namespace, p.Shim.ID}] = true
+			c.helped[p.served()] = true
 		}
 		if p.Serves() {
-			c.shimOf[Key{p.Shim.Namespace, p.Shim.ID}] = p
+			c.shimOf[p.served()] = p
 			for _, name := range p.Listens {
 				c.byAddress[socketKey(name)] = p
 			}
 		}
 	}
 	for _, s := range v.Sockets {
-		c.files[socketKey(s.Path)] = s.Listening
+		c.listening[socketKey(s.Path)] = s.Listening
 	}
 	for i := range v.Bundles {
 		if b := &v.Bundles[i]; !b.Work && !b.Hidden {
 			c.bundleOf[Key{b.Namespace, b.ID}] = b
 			if b.Address != "" {
-				c.addressOf[socketKey(b.Address)] = Key{b.Namespace, b.ID}
+				c.named[socketKey(b.Address)] = true
 			}
 		}
 	}
@@ -155,44 +149,50 @@ func (c *comparison) task(k Key) string {
 	t, ok := c.Known.Tasks[k]
 	switch {
 	case ok && t.Status == NoAnswer:
-		return unknown
+		return fact.TaskUnknown
 	case ok:
 		return t.Status
 	case !c.Complete:
-		return notAsked
+		return fact.NotAsked
 	}
-	return none
+	return fact.None
+}
+
+// has reports whether containerd has a task or a sandbox.
+func (c *comparison) has(k Key) bool {
+	_, ok := c.Known.Tasks[k]
+	return ok || c.Known.Sandboxes[k]
 }
 
 // suspect returns a new suspect with the view and the version of its containerd.
-func (c *comparison) suspect(kind Kind, k Key) Suspect {
-	s := Suspect{Kind: kind, Sure: Likely, Namespace: k.Namespace, ID: k.ID, View: c.Name, Bugs: []string{}}
+func (c *comparison) suspect(class finding.Class, k Key, fs fact.Facts) Suspect {
+	s := Suspect{Kind: class, Sure: Likely, View: c.Name, Facts: fs.Cause(), Missing: missing(fs), Bugs: []string{}}
+	s.Namespace, s.ID = k.Namespace, k.ID
 	if c.Complete {
 		s.Sure = Certain
 	}
+	shim := c.shimOf[k]
 	for _, d := range c.Daemons {
-		if s.Version == "" || d.Address == c.addressOfShim(k) {
+		if s.Version == "" || shim != nil && d.Address == shim.Shim.Address {
 			s.Version = d.Version
 		}
 	}
 	return s
 }
 
-// addressOfShim returns the address of the containerd that started a shim.
-func (c *comparison) addressOfShim(k Key) string {
-	if p := c.shimOf[k]; p != nil {
-		return p.Address
-	}
-	return ""
+// ofProcess returns a new suspect about a process.
+func (c *comparison) ofProcess(class finding.Class, k Key, p *Process, fs fact.Facts) Suspect {
+	s := c.suspect(class, k, fs)
+	s.PID, s.Start, s.Age = p.PID, p.Start, p.Age
+	return s
 }
 
-// facts joins pairs of keys and values: facts("task", none) returns "task=none".
-func facts(pairs ...string) []string {
-	var out []string
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
-			out = append(out, pairs[i]+"="+pairs[i+1])
+// missing names the objects that the facts report as missing.
+func missing(fs fact.Facts) (names []string) {
+	for _, k := range []fact.Key{fact.Task, fact.Bundle, fact.Socket, fact.Shim} {
+		if fs[k] == fact.None || fs[k] == fact.Gone {
+			names = append(names, k.String())
 		}
 	}
-	return out
+	return names
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
@@ -21,37 +21,53 @@ const (
 	inContInit = 43
 )
 
+// process returns a running process.
+func process(pid, parent int, start uint64) Process {
+	return Process{Inner: pid, Process: inventory.Process{PID: pid, Parent: parent, Start: start, State: "S"}}
+}
+
+// shim returns a shim, or with an action one of its helpers.
+func shim(id string, pid, parent int, age time.Duration, action string) Process {
+	p := process(pid, parent, 100)
+	p.Age, p.Shim = age, &scan.ShimArgs{ID: id, Namespace: "k8s.io", Action: action, Address: sock}
+	if action == "" {
+		p.Cwd = taskDir + "k8s.io/" + id
+	}
+	return p
+}
+
+func socket(name string, listening bool, of Key) Socket {
+	return Socket{Socket: inventory.Socket{Path: name, Listening: listening}, Of: of}
+}
+
 // healthy is a node with a pod of two containers: the pause container p1, and c1, which
 // the pod's shim serves, too.
 func healthy() *Node {
-	const socket = "/run/containerd/s/ab12"
+	const socketFile = "/run/containerd/s/ab12"
 	bundle := func(id string) Bundle {
 		return Bundle{Bundle: scan.Bundle{
-			Path: taskDir + "k8s.io/" + id, Namespace: "k8s.io", ID: id, Address: "unix://" + socket,
+			Path: taskDir + "k8s.io/" + id, Namespace: "k8s.io", ID: id, Address: "unix://" + socketFile,
 		}}
 	}
 	p1, c1 := Key{"k8s.io", "p1"}, Key{"k8s.io", "c1"}
+	served := shim("p1", podShim, 1, time.Hour, "")
+	served.Listens, served.Children = []string{socketFile}, []int{podInit, inContInit}
 	v := &View{
 		Complete: true,
 		Daemons:  []Daemon{{PID: 7, Address: sock, State: "/run/containerd", Version: "v2.3.7", Answered: true, CRI: true}},
 		Processes: []Process{
-			{PID: 1, Inner: 1, State: "S"},
-			{PID: podShim, Inner: podShim, Parent: 1, Start: 100, State: "S", Age: time.Hour, Address: sock,
-				Shim: &scan.ShimArgs{ID: "p1", Namespace: "k8s.io"}, Listens: []string{socket}, Cwd: taskDir + "k8s.io/p1",
-				Children: []int{podInit, inContInit}},
-			{PID: podInit, Inner: podInit, Parent: podShim, Start: 101, State: "S"},
-			{PID: inContInit, Inner: inContInit, Parent: podShim, Start: 102, State: "S"},
+			process(1, 0, 0), served, process(podInit, podShim, 101), process(inContInit, podShim, 102),
 		},
-		Sockets: []Socket{{Path: socket, Listening: true, Inode: 5, Of: p1}},
+		Sockets: []Socket{socket(socketFile, true, p1)},
 		Bundles: []Bundle{
 			bundle("p1"), bundle("c1"),
 			{Bundle: scan.Bundle{Path: workDir + "k8s.io/c1", Namespace: "k8s.io", ID: "c1", Work: true}},
 		},
 		RuncStates: []State{{PID: inContInit, Start: 102,
 			RuncState: scan.RuncState{Path: "/run/containerd/runc/k8s.io/c1", Namespace: "k8s.io", ID: "c1"}}},
-		Mounts: []Mount{
+		Mounts: []inventory.Mount{
 			{Point: taskDir + "k8s.io/c1/rootfs", Type: "overlay"}, {Point: criDir + "p1/shm", Type: "tmpfs"},
-			{Point: "/run/netns/cni-1", Type: "nsfs", NetNS: "net:[9]"},
+			{Point: "/run/netns/cni-1", Type: "nsfs", Root: "net:[9]"},
 		},
 		Cgroups: []Cgroup{{Path: "/sys/fs/cgroup/kubepods/podx/c1", Key: Key{"", "c1"}}},
 		Known: Known{
@@ -75,7 +91,6 @@ func TestCompare(t *testing.T) {
 		delete(v.Known.CRIContainers, k.ID)
 	}
 	forgetAll := func(v *View) { forget(v, p1); forget(v, c1) }
-	lost := func(id string) scan.ShimArgs { return scan.ShimArgs{ID: id, Namespace: "k8s.io"} }
 	for _, test := range []struct {
 		name  string
 		spoil func(*View)
@@ -99,26 +114,23 @@ func TestCompare(t *testing.T) {
 			v.Bundles = nil
 		}, nil},
 		{"a shim that lives on", func(v *View) {
-			v.Processes = append(v.Processes, Process{PID: 50, Inner: 50, Parent: 1, State: "S", Age: time.Second,
-				Address: sock, Shim: new(lost("x")), Cwd: taskDir + "k8s.io/x (deleted)",
-				Listens: []string{"/run/containerd/s/cd"}})
-			v.Sockets = append(v.Sockets, Socket{Path: "/run/containerd/s/cd", Listening: true})
+			lost := shim("x", 50, 1, time.Second, "")
+			lost.Cwd, lost.Listens = lost.Cwd+" (deleted)", []string{"/run/containerd/s/cd"}
+			v.Processes = append(v.Processes, lost)
+			v.Sockets = append(v.Sockets, socket("/run/containerd/s/cd", true, Key{}))
 		}, []string{"shim certain x task=none bundle=gone socket=listening children=none"}},
 		{"a young shim with its bundle may be on its way", func(v *View) {
-			v.Processes = append(v.Processes, Process{PID: 50, Inner: 50, Parent: 1, State: "S", Age: time.Second,
-				Address: sock, Shim: new(lost("x")), Cwd: taskDir + "k8s.io/x"})
+			v.Processes = append(v.Processes, shim("x", 50, 1, time.Second, ""))
 		}, []string{"shim likely x task=none bundle=there socket=none children=none"}},
 		{"a helper that hangs", func(v *View) {
-			v.Processes = append(v.Processes, Process{PID: 50, Inner: 50, Parent: 7, State: "S", Age: time.Hour, Address: sock,
-				Shim: &scan.ShimArgs{ID: "x", Namespace: "k8s.io", Action: "start"}})
+			v.Processes = append(v.Processes, shim("x", 50, 7, time.Hour, "start"))
 		}, []string{"shim likely x task=none children=none helper=start"}},
 		{"a helper that has just begun", func(v *View) {
-			v.Processes = append(v.Processes, Process{PID: 50, Inner: 50, Parent: 7, State: "S", Age: time.Second,
-				Address: sock, Shim: &scan.ShimArgs{ID: "x", Namespace: "k8s.io", Action: "start"}})
+			v.Processes = append(v.Processes, shim("x", 50, 7, time.Second, "start"))
 		}, nil},
 		{"a whole pod that containerd has forgotten is one suspect and its container another", forgetAll, []string{
 			"shim certain p1 task=none bundle=there socket=listening children=some",
-			"process certain c1 owner=container task=none parent=shim",
+			"process certain c1 task=none owner=container parent=shim",
 			"mount likely  type=nsfs",
 		}},
 		{"containerd is down: a shim with a bundle will be found again", func(v *View) {
@@ -131,11 +143,11 @@ func TestCompare(t *testing.T) {
 			v.Processes[1].Cwd += deleted
 		}, []string{"shim certain p1 task=not-asked bundle=gone socket=listening children=some"}},
 		{"a container that containerd has forgotten is the child of another process", func(v *View) {
-			v.Processes = append(v.Processes, Process{PID: 60, Inner: 60, Parent: 1, State: "S"})
+			v.Processes = append(v.Processes, process(60, 1, 0))
 			v.Processes[3].Parent, v.Processes[1].Children = 60, []int{podInit}
 			forget(v, c1)
 		}, []string{
-			"process certain c1 owner=container task=none parent=process",
+			"process certain c1 task=none owner=container parent=process",
 		}},
 		{"the shim was killed, and its container runs on", func(v *View) {
 			v.Processes = slices.Delete(v.Processes, 1, 2)
@@ -143,7 +155,7 @@ func TestCompare(t *testing.T) {
 			v.Sockets[0].Listening = false
 			forgetAll(v)
 		}, []string{
-			"process certain c1 owner=container task=none parent=init",
+			"process certain c1 task=none owner=container parent=init",
 			"bundle certain p1 task=none shim=none",
 			"mount likely  type=nsfs",
 		}},
@@ -172,23 +184,24 @@ func TestCompare(t *testing.T) {
 			v.Processes[1].State = "T"
 		}, []string{"task certain p1 task=UNKNOWN state=stopped"}},
 		{"a stopped task whose process runs", func(v *View) { v.Known.Tasks[c1] = Task{inContInit, "STOPPED"} },
-			[]string{"process certain c1 owner=container task=STOPPED parent=shim"}},
+			[]string{"process certain c1 task=STOPPED owner=container parent=shim"}},
 		{"a pid that was given anew is not the container's", func(v *View) {
 			v.Known.Tasks[c1] = Task{0, "STOPPED"}
 			v.RuncStates[0].Start = 99
 		}, nil},
 		{"a zombie that its shim does not reap", func(v *View) {
-			v.Processes = append(v.Processes, Process{PID: 60, Inner: 60, Parent: podShim, State: "Z", Comm: "runc"})
+			zombie := process(60, podShim, 0)
+			zombie.State, zombie.Comm = "Z", "runc"
+			v.Processes = append(v.Processes, zombie)
 		}, []string{"process likely  parent=shim state=zombie"}},
 		{"a socket whose shim is about to exit", func(v *View) {
-			v.Sockets = append(v.Sockets, Socket{Path: "/run/containerd/s/ef", Of: Key{"k8s.io", "p1"}})
+			v.Sockets = append(v.Sockets, socket("/run/containerd/s/ef", false, Key{"k8s.io", "p1"}))
 		}, nil},
 		{"a socket that a helper cleans up after", func(v *View) {
-			v.Sockets = append(v.Sockets, Socket{Path: "/run/containerd/s/ef", Of: Key{"k8s.io", "p9"}})
-			v.Processes = append(v.Processes, Process{PID: 61, Inner: 61, Parent: 1, State: "D",
-				Shim: &scan.ShimArgs{ID: "p9", Namespace: "k8s.io", Action: "delete"}})
+			v.Sockets = append(v.Sockets, socket("/run/containerd/s/ef", false, Key{"k8s.io", "p9"}))
+			v.Processes = append(v.Processes, shim("p9", 61, 1, time.Second, "delete"))
 		}, nil},
-		{"a silent socket", func(v *View) { v.Sockets = append(v.Sockets, Socket{Path: "/run/containerd/s/ef"}) },
+		{"a silent socket", func(v *View) { v.Sockets = append(v.Sockets, socket("/run/containerd/s/ef", false, Key{})) },
 			[]string{"socket certain  socket=silent"}},
 		{"a hidden bundle, also while containerd is down", func(v *View) {
 			v.Complete = false
@@ -200,8 +213,7 @@ func TestCompare(t *testing.T) {
 		}, []string{"bundle certain x task=none shim=none"}},
 		{"a bundle whose shim is being started", func(v *View) {
 			v.Bundles = append(v.Bundles, Bundle{Bundle: scan.Bundle{Path: taskDir + "k8s.io/x", Namespace: "k8s.io", ID: "x"}})
-			v.Processes = append(v.Processes, Process{PID: 50, Inner: 50, Parent: 7, State: "S", Age: time.Second,
-				Shim: &scan.ShimArgs{ID: "x", Namespace: "k8s.io", Action: "start"}})
+			v.Processes = append(v.Processes, shim("x", 50, 7, time.Second, "start"))
 		}, nil},
 		{"a work directory alone", func(v *View) {
 			v.Bundles = append(v.Bundles, Bundle{Bundle: scan.Bundle{Path: workDir + "k8s.io/x", Namespace: "k8s.io", ID: "x",
@@ -216,15 +228,15 @@ func TestCompare(t *testing.T) {
 			v.Cgroups = append(v.Cgroups, Cgroup{Path: "/x", Key: Key{"", "x"}})
 		}, []string{"cgroup likely x task=none procs=none"}},
 		{"a process in the cgroup of nobody", func(v *View) {
-			v.Processes = append(v.Processes, Process{PID: 70, Inner: 70, Parent: 1, State: "S"})
+			v.Processes = append(v.Processes, process(70, 1, 0))
 			v.Cgroups = append(v.Cgroups, Cgroup{Path: "/k8s.io/x", Key: Key{"k8s.io", "x"}, Procs: []int{70}})
-		}, []string{"process certain x owner=container task=none parent=init"}},
+		}, []string{"process certain x task=none owner=container parent=init"}},
 		{"a runc state alone", func(v *View) {
 			v.RuncStates = append(v.RuncStates,
 				State{RuncState: scan.RuncState{Path: "/r/k8s.io/x", Namespace: "k8s.io", ID: "x"}})
 		}, []string{"runc-state certain x task=none"}},
 		{"a root file system alone", func(v *View) {
-			v.Mounts = append(v.Mounts, Mount{Point: taskDir + "k8s.io/x/rootfs", Type: "overlay"})
+			v.Mounts = append(v.Mounts, inventory.Mount{Point: taskDir + "k8s.io/x/rootfs", Type: "overlay"})
 		}, []string{"mount certain x task=none bundle=gone type=overlay"}},
 		{"CRI has forgotten a container", func(v *View) { delete(v.Known.CRIContainers, "c1") },
 			[]string{"container certain c1 task=RUNNING listed=not-by-cri"}},
@@ -242,8 +254,8 @@ func TestCompare(t *testing.T) {
 			var got []string
 			for _, s := range Compare(n) {
 				got = append(got, strings.TrimSpace(strings.Join([]string{string(s.Kind), string(s.Sure), s.ID,
-					strings.Join(s.Facts, " ")}, " ")))
-				if _, err := fact.ParseAll(s.Facts); err != nil || !slices.Contains(finding.Classes, finding.Class(s.Kind)) {
+					s.Facts.String()}, " ")))
+				if _, err := finding.ParseMatch(finding.Match{Class: s.Kind, Facts: s.Facts}.String()); err != nil {
 					t.Errorf("%s %v: the catalogue does not know it: %v", s.Kind, s.Facts, err)
 				}
 				if s.Do == "" || len(s.Missing) == 0 || s.Bugs == nil || s.String() == "" {
@@ -270,7 +282,7 @@ func TestACgroupOfANodeInANode(t *testing.T) {
 		t.Errorf("%v", found)
 	}
 	delete(inner.Known.Tasks, Key{"k8s.io", "inner"})
-	if found := Compare(n); len(found) != 1 || found[0].Kind != CgroupKind {
+	if found := Compare(n); len(found) != 1 || found[0].Kind != finding.ClassCgroup {
 		t.Errorf("nobody has it: %v", found)
 	}
 	inner.Complete = false
@@ -281,10 +293,10 @@ func TestACgroupOfANodeInANode(t *testing.T) {
 
 // A suspect that only one look found is kept as likely if the other look read less.
 func TestASuspectOfOneLook(t *testing.T) {
-	dir := Suspect{Kind: BundleKind, Sure: Certain, ID: "y", Path: "/y"}
-	shim := Suspect{Kind: ShimKind, Sure: Certain, ID: "x", PID: 5, Start: 9}
+	dir := Suspect{Kind: finding.ClassBundle, Sure: Certain, Subject: finding.Subject{ID: "y", Path: "/y"}}
+	shim := Suspect{Kind: finding.ClassShim, Sure: Certain, Subject: finding.Subject{ID: "x", PID: 5, Start: 9}}
 	look := func(v View) *Node { return &Node{Views: []*View{&v}} }
-	shims := func(start uint64) []Process { return []Process{{PID: 5, Start: start}} }
+	shims := func(start uint64) []Process { return []Process{process(5, 1, start)} }
 	for name, test := range map[string]struct {
 		of    Suspect
 		other *Node
@@ -318,12 +330,14 @@ func TestASuspectOfOneLook(t *testing.T) {
 // An object that changes between the two scans is not reported. A suspect that is only
 // likely in one scan is not certain.
 func TestBoth(t *testing.T) {
-	shim := Suspect{Kind: ShimKind, Sure: Likely, ID: "x", PID: 5, Start: 9, Age: time.Second}
+	shim := Suspect{Kind: finding.ClassShim, Sure: Likely, Subject: finding.Subject{ID: "x", PID: 5, Start: 9},
+		Age: time.Second}
 	later := shim
 	later.Sure, later.Age = Certain, 4*time.Second
 	again := later
 	again.Start = 10
-	dir := Suspect{Kind: BundleKind, Sure: Certain, ID: "y", Path: "/y", Changed: time.Unix(5, 0)}
+	dir := Suspect{Kind: finding.ClassBundle, Sure: Certain, Subject: finding.Subject{ID: "y", Path: "/y"},
+		Changed: time.Unix(5, 0)}
 	otherDir := dir
 	otherDir.Changed = time.Unix(7, 0)
 	for _, test := range []struct {

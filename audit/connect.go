@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
@@ -38,7 +38,7 @@ var errMayNotAsk = errors.New("an audit does not call this method")
 func (a *asker) connect(d *Daemon) (*grpc.ClientConn, error) {
 	address := strings.TrimPrefix(d.Address, "unix://")
 	// Read again, because containerd may have begun to listen since the first read.
-	own := sockets(filepath.Join(a.table.proc, itoa(d.PID)))
+	own := inventory.HeldSockets(a.table.dir(d.PID))
 	if !slices.ContainsFunc(a.listening, func(s scan.UnixSocket) bool {
 		return path.Base(s.Path) == path.Base(address) && slices.Contains(own, s.Inode)
 	}) {

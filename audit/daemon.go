@@ -14,14 +14,14 @@ import (
 
 // daemon adds a containerd to the view. It refuses a containerd if another user may write
 // its binary, configuration, state, root or socket.
-func (w *viewing) daemon(c candidate) {
-	d := Daemon{PID: c.p.PID, Exe: c.exe, Age: c.p.Age}
-	own := filepath.Join(w.Proc, itoa(c.p.PID))
-	exe, wasReplaced := strings.CutSuffix(c.exe, deleted)
+func (w *viewing) daemon(p *Process) {
+	d := Daemon{PID: p.PID, Exe: p.Exe, Age: p.Age}
+	own := w.table.dir(p.PID)
+	exe, wasReplaced := strings.CutSuffix(p.Exe, deleted)
 	d.Replaced = wasReplaced
 	if w.View.Untrusted == 0 {
 		if err := w.checkBinary(own, exe); err != nil {
-			w.refuse(c, err)
+			w.refuse(p, err)
 			return
 		}
 		version, is := build(filepath.Join(own, "exe"))
@@ -30,9 +30,9 @@ func (w *viewing) daemon(c candidate) {
 		}
 		d.Version = version
 	}
-	where := c.where.or(places{config: defaults.config})
+	where := p.where.or(places{config: defaults.config})
 	if !path.IsAbs(where.config) {
-		where.config = path.Join(w.table.link(c.p.PID, "cwd"), where.config)
+		where.config = path.Join(w.table.link(p.PID, "cwd"), where.config)
 	}
 	said, err := configured(w.tree, where.config)
 	where = where.or(said).or(defaults)
@@ -41,11 +41,11 @@ func (w *viewing) daemon(c candidate) {
 		err = errors.Join(err, w.owned(name))
 	}
 	if notOwned, ok := errors.AsType[*scan.NotOwnedError](err); ok {
-		w.refuse(c, notOwned)
+		w.refuse(p, notOwned)
 		return
 	}
 	if cut, ok := errors.AsType[*scan.CutError](err); ok {
-		w.refuse(c, cut)
+		w.refuse(p, cut)
 		return
 	}
 	if err != nil {
@@ -54,18 +54,18 @@ func (w *viewing) daemon(c candidate) {
 	w.Daemons = append(w.Daemons, d)
 }
 
-// refusal is a candidate that the audit does not trust, with the reason.
+// refusal is a process that the audit does not trust as a containerd, with the reason.
 type refusal struct {
-	candidate
+	*Process
 	why string
 }
 
-func (w *viewing) refuse(c candidate, why error) {
-	w.refused = append(w.refused, refusal{c, why.Error()})
+func (w *viewing) refuse(p *Process, why error) {
+	w.refused = append(w.refused, refusal{p, why.Error()})
 	if w.View.Untrusted != 0 {
 		return
 	}
-	w.Notes = append(w.Notes, fmt.Sprintf("containerd (process %d) is not trusted, because %v", c.p.PID, why))
+	w.Notes = append(w.Notes, fmt.Sprintf("containerd (process %d) is not trusted, because %v", p.PID, why))
 }
 
 // owned returns an error if a file belongs to another user, or if the walk has reached

@@ -3,9 +3,9 @@ package audit
 import (
 	"errors"
 	"io/fs"
-	"slices"
 	"time"
 
+	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
@@ -30,7 +30,7 @@ func (w *viewing) changed(name string, of Key) (at time.Time, isThere bool) {
 // state returns runc's state of a container. It reports the same as changed.
 func (w *viewing) state(r scan.RuncState) (s State, isThere bool) {
 	k := Key{r.Namespace, r.ID}
-	if task, ok := w.Known.Tasks[k]; ok && task.Status == stopped {
+	if task, ok := w.Known.Tasks[k]; ok && task.Status == fact.TaskStopped {
 		k = Key{} // its process may still be there
 	}
 	s.RuncState = r
@@ -38,17 +38,4 @@ func (w *viewing) state(r scan.RuncState) (s State, isThere bool) {
 		s.PID, s.Start = runcInit(w.tree, r.Path)
 	}
 	return s, isThere && w.budget.Cut() == nil
-}
-
-// addCgroup adds a cgroup to the view. ids are the ids of all tasks.
-func (w *viewing) addCgroup(name string, k Key, ids map[string]bool) {
-	g := Cgroup{Path: name, Key: k}
-	if !ids[k.ID] {
-		g.Procs = procsIn(w.tree, name, cgroupDepth)
-		slices.Sort(g.Procs)
-		g.Procs = slices.Compact(g.Procs)
-	}
-	if w.budget.Cut() == nil {
-		w.Cgroups = append(w.Cgroups, g)
-	}
 }

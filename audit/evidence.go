@@ -10,9 +10,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/oracle/scan"
 	"github.com/shimquake/shimquake/quote"
 )
@@ -52,7 +55,7 @@ func (r *Report) Evidence(ctx context.Context, w io.Writer, o Options, workloads
 	left := maxProcesses
 	for _, s := range r.Suspects {
 		if left--; s.PID != 0 && left >= 0 {
-			e.process(o.Proc, s.PID, s.Kind == ShimKind || s.Kind == TaskKind)
+			e.process(o.Proc, s.PID, s.Kind == finding.ClassShim || s.Kind == finding.ClassTask)
 		}
 	}
 	for i, v := range r.last.Views {
@@ -137,7 +140,7 @@ func quoted(text string) string {
 }
 
 func (e *evidence) process(proc string, pid int, ours bool) {
-	from, dir := filepath.Join(proc, itoa(pid)), "proc/"+itoa(pid)
+	from, dir := filepath.Join(proc, strconv.Itoa(pid)), "proc/"+strconv.Itoa(pid)
 	for _, name := range ofProcess {
 		e.file(dir+"/"+name, filepath.Join(from, name))
 	}
@@ -147,19 +150,13 @@ func (e *evidence) process(proc string, pid int, ours bool) {
 	if e.workloads {
 		e.file(dir+"/environ", filepath.Join(from, "environ"))
 	}
-	f, err := os.Open(filepath.Join(from, "fd")) //nolint:forbidigo // of /proc
-	if err != nil {
-		return
-	}
-	defer f.Close()                            //nolint:errcheck // read-only
-	names, _ := f.Readdirnames(maxDescriptors) // an error means that the process has exited
 	var t quote.Text
-	for _, name := range names {
-		if e.ctx.Err() != nil {
-			return
-		}
-		to, _ := os.Readlink(filepath.Join(from, "fd", name)) // "" if it was closed
-		t.Line("%s -> %s", name, to)
+	err := inventory.EachDescriptor(from, func(fd, target string) error {
+		t.Line("%s -> %s", fd, target)
+		return e.ctx.Err()
+	})
+	if err != nil { // the process has exited, or the time is over
+		return
 	}
 	e.put(dir+"/fd", []byte(t.String()))
 }

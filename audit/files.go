@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
@@ -50,8 +51,10 @@ func (w *viewing) files(ctx context.Context, listening []scan.UnixSocket) error 
 	w.territory(hierarchies)
 	return w.walk(ctx, func() error {
 		for _, h := range hierarchies {
-			w.at(h.point)
-			w.cgroups(h)
+			w.at(h.Point)
+			if err := w.orNote(w.cgroups(h)); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
@@ -111,38 +114,24 @@ func (w *viewing) real(name string) (string, fs.FileInfo) {
 }
 
 // sockets lists the files of shims' sockets, and the abstract sockets of containerd
-// before 1.4.
+// before 1.4. A silent one that is removed meanwhile is left out.
 func (w *viewing) sockets(listening []scan.UnixSocket) error {
-	byPath := map[string][]uint64{}
-	for _, s := range listening {
-		byPath[s.Path] = append(byPath[s.Path], s.Inode)
-		if strings.HasPrefix(s.Path, abstractSockets) && w.View.Untrusted == 0 && w.held(s.Inode) {
-			w.Sockets = append(w.Sockets, Socket{Path: s.Path, Listening: true, Inode: s.Inode})
+	ofShims := slices.DeleteFunc(slices.Clone(listening), func(s scan.UnixSocket) bool {
+		isAbstract := strings.HasPrefix(s.Path, "@")
+		return !w.isSocketOfShim(s.Path) || isAbstract && w.View.Untrusted != 0 || !w.held(s.Inode)
+	})
+	all, err := inventory.Sockets(w.tree, w.socketDirs(), nil, ofShims)
+	for _, found := range all {
+		s := Socket{Socket: found}
+		isThere := true
+		if !s.Listening {
+			s.Changed, isThere = w.changed(s.Path, Key{})
+		}
+		if isThere {
+			w.Sockets = append(w.Sockets, s)
 		}
 	}
-	for _, dir := range w.socketDirs() {
-		entries, err := w.tree.List(dir)
-		if err != nil {
-			return fmt.Errorf("list sockets: %w", err)
-		}
-		for _, e := range entries {
-			if e.Type()&fs.ModeSocket == 0 {
-				continue
-			}
-			name := path.Join(dir, e.Name())
-			s := Socket{Path: name}
-			isThere := true
-			if at := slices.IndexFunc(byPath[name], w.held); at >= 0 {
-				s.Listening, s.Inode = true, byPath[name][at]
-			} else {
-				s.Changed, isThere = w.changed(name, Key{})
-			}
-			if isThere {
-				w.Sockets = append(w.Sockets, s)
-			}
-		}
-	}
-	return nil
+	return err
 }
 
 // held reports whether a process of root holds a socket. A line in the kernel's list is
@@ -154,14 +143,14 @@ func (w *viewing) held(inode uint64) bool {
 	if w.holds == nil {
 		w.holds = map[uint64]bool{}
 		for _, p := range w.table.byPID {
-			w.hold(p.sockets)
+			w.hold(p.SocketInodes)
 		}
 	}
 	if !w.holds[inode] && !w.heldByAll { // a shim may have rewritten its command line, so all processes are read
 		w.heldByAll = true
 		for _, p := range w.table.byPID {
 			if p.notRoots == "" && p.Shim == nil {
-				w.hold(sockets(filepath.Join(w.Proc, itoa(p.PID))))
+				w.hold(inventory.HeldSockets(w.table.dir(p.PID)))
 			}
 		}
 	}
@@ -177,25 +166,19 @@ func (w *viewing) hold(inodes []uint64) {
 // mounts adds the mounts of containers and of network namespaces to the view, and returns
 // the cgroup hierarchies. It counts a container's mount only in containerd's directories,
 // because a user can mount elsewhere (fusermount).
-func (w *viewing) mounts() ([]hierarchy, error) {
-	infos, err := scan.Mounts(filepath.Dir(w.Root))
-	if err != nil {
-		return nil, err
-	}
-	var hierarchies []hierarchy
-	for _, m := range infos {
+func (w *viewing) mounts() ([]inventory.Mount, error) {
+	all, err := inventory.Mounts(filepath.Dir(w.Root))
+	var hierarchies []inventory.Mount
+	for _, m := range all {
+		ns, id := scan.MountOwner(m.Point)
 		switch {
-		case m.FSType == "cgroup" || m.FSType == "cgroup2":
-			hierarchies = append(hierarchies, hierarchyOf(m))
-		case m.FSType == "nsfs" && strings.HasPrefix(m.Root, "net:"):
-			w.Mounts = append(w.Mounts, Mount{Point: m.Mountpoint, Type: m.FSType, NetNS: m.Root})
-		case w.inDirs(m.Mountpoint):
-			if ns, id := scan.MountOwner(m.Mountpoint); isName(ns) && isName(id) {
-				w.Mounts = append(w.Mounts, Mount{Point: m.Mountpoint, Type: m.FSType})
-			}
+		case m.IsCgroup():
+			hierarchies = append(hierarchies, m)
+		case isNetNS(m), w.inDirs(m.Point) && isName(ns) && isName(id):
+			w.Mounts = append(w.Mounts, m)
 		}
 	}
-	return hierarchies, nil
+	return hierarchies, err
 }
 
 // inDirs reports whether a path is in a state or root directory of containerd.
@@ -240,7 +223,7 @@ func name(v *View) {
 	}
 	for _, p := range v.Processes {
 		if p.Shim != nil {
-			of[socketName(p.Address, Key{p.Shim.Namespace, p.Shim.ID})] = Key{p.Shim.Namespace, p.Shim.ID}
+			of[socketName(p.Shim.Address, Key{p.Shim.Namespace, p.Shim.ID})] = Key{p.Shim.Namespace, p.Shim.ID}
 		}
 	}
 	for i, s := range v.Sockets {

@@ -17,7 +17,7 @@ type group struct {
 	place
 	anchor  int      // a process that has the view's root
 	user    *Process // an untrusted containerd, with a view of its own, or nil
-	daemons []candidate
+	daemons []*Process
 	shims   []*Process
 	// sharing are containerds with the same root in another PID namespace. Their files are
 	// in this view, and their shims are not.
@@ -47,8 +47,8 @@ func (l *nodeScan) groups(ctx context.Context) ([]*group, error) {
 		return byPlace[at]
 	}
 	for _, c := range l.table.candidates {
-		if c.p.notRoots == "" {
-			g := put(c.p)
+		if c.notRoots == "" {
+			g := put(c)
 			g.daemons = append(g.daemons, c)
 		}
 	}
@@ -62,7 +62,7 @@ func (l *nodeScan) groups(ctx context.Context) ([]*group, error) {
 		for other, h := range byPlace {
 			if other.root == at.root && other.pidns != at.pidns {
 				for _, c := range h.daemons {
-					g.sharing = append(g.sharing, c.p.PID)
+					g.sharing = append(g.sharing, c.PID)
 				}
 			}
 		}
@@ -109,12 +109,12 @@ func (l *nodeScan) users(placeOf func(pid int) place) []*group {
 	}
 	var out []*group
 	for _, c := range l.table.candidates {
-		if c.p.notRoots == "" || c.p.pidns == "" || len(out) == maxUsers || l.PID != 0 && l.PID != c.p.PID {
+		if c.notRoots == "" || c.pidns == "" || len(out) == maxUsers || l.PID != 0 && l.PID != c.PID {
 			continue
 		}
-		g := &group{place: placeOf(c.p.PID), anchor: c.p.PID, user: c.p, daemons: []candidate{c}}
+		g := &group{place: placeOf(c.PID), anchor: c.PID, user: c, daemons: []*Process{c}}
 		for _, p := range l.table.byPID {
-			if p.Shim != nil && p.notRoots != "" && p.UID == c.p.UID && !p.Zombie() && placeOf(p.PID) == g.place {
+			if p.Shim != nil && p.notRoots != "" && p.UID == c.UID && !p.Zombie() && placeOf(p.PID) == g.place {
 				g.shims = append(g.shims, p)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/shimquake/shimquake/audit"
 	"github.com/shimquake/shimquake/fixtures/world/wire"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
@@ -45,7 +46,7 @@ func TestASocketOfAUser(t *testing.T) {
 			r := n.reports(t, audit.Options{})
 			found := false
 			for _, s := range r.Suspects {
-				found = found || s.Kind == audit.SocketKind && s.Path == dead
+				found = found || s.Kind == finding.ClassSocket && s.Path == dead
 			}
 			if !found && len(r.Partial) == 0 {
 				t.Errorf("the silent socket is hidden, and no note says so:\n%v", r)

@@ -19,6 +19,7 @@ import (
 	"github.com/shimquake/shimquake/audit"
 	"github.com/shimquake/shimquake/child"
 	"github.com/shimquake/shimquake/fixtures/world"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/poll"
 )
 
@@ -108,7 +109,7 @@ func (n *node) userFile(name, text string) string {
 func (n *node) findsTheLeak(t *testing.T) *audit.Report {
 	t.Helper()
 	r := n.reports(t, audit.Options{})
-	if len(r.Suspects) != 1 || r.Suspects[0].ID != "lost" || r.Suspects[0].Kind != audit.BundleKind ||
+	if len(r.Suspects) != 1 || r.Suspects[0].ID != "lost" || r.Suspects[0].Kind != finding.ClassBundle ||
 		r.Suspects[0].Sure != audit.Certain || len(r.Suspects[0].With) != 1 || len(r.Partial) != 0 || len(r.Daemons) != 1 {
 		t.Errorf("want the bundle of lost with its runc state, certain, and no note:\n%v", r)
 	}

@@ -21,7 +21,8 @@ func TestImports(t *testing.T) {
 			have = append(have, rest)
 		}
 	}
-	if want := []string{"quote", "foreign", "oracle/scan", "audit"}; !slices.Equal(have, want) {
+	if want := []string{"spelling", "oracle/fact", "oracle/finding", "oracle/callerr", "quote", "foreign", "oracle/scan",
+		"poll", "oracle/inventory", "audit"}; !slices.Equal(have, want) {
 		t.Errorf("linked with %q, want %q", have, want)
 	}
 }

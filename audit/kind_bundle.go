@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"path"
 
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// BundleKind is a bundle, or a work directory.
-const BundleKind Kind = "bundle"
-
+// directoryKind is a bundle, or a work directory.
 var directoryKind = kind{
-	name: BundleKind,
+	class: finding.ClassBundle,
 	read: func(w *viewing) error {
 		for _, dir := range w.dirs {
 			err := scan.EachBundle(w.tree, dir.state, dir.root, func(b scan.Bundle) {
@@ -28,7 +28,7 @@ var directoryKind = kind{
 	},
 	find: (*comparison).bundles,
 	do: func(s Suspect) string {
-		if s.has("task=not-asked") {
+		if s.Facts[fact.Task] == fact.NotAsked {
 			return "start containerd, which removes bundles without a shim"
 		}
 		return fmt.Sprintf("if `ctr -n %s task ls` does not show it: umount %s where it is mounted, then remove the"+
@@ -40,47 +40,28 @@ var directoryKind = kind{
 // directories without a bundle.
 func (c *comparison) bundles() []Suspect {
 	var out []Suspect
-	for i := range c.Bundles {
-		b := &c.Bundles[i]
+	for _, b := range c.Bundles {
 		k := Key{b.Namespace, b.ID}
-		_, task := c.Known.Tasks[k]
-		shim := c.shimOf[k]
-		if shim == nil && b.Address != "" {
-			shim = c.byAddress[socketKey(b.Address)]
-		}
-		s := c.suspect(BundleKind, k)
-		s.Path, s.Changed = b.Path, b.Changed
-		at := "there"
-		switch {
-		case c.Blind && !b.Hidden:
-			continue // an unread process may be its shim
-		case b.Hidden:
-			at, s.Sure = "hidden", Certain // containerd ignores a name that begins with a dot
-			s.Missing = []string{"end of its removal"}
-		case task || c.Known.Sandboxes[k] || shim != nil || c.helped[k]:
+		isServed := c.Blind || // an unread process may be its shim
+			c.shimOf[k] != nil || c.helped[k] || b.Address != "" && c.byAddress[socketKey(b.Address)] != nil
+		isOfBundle := b.Work && c.bundleOf[k] != nil // it is reported with its bundle
+		if !b.Hidden && (isServed || isOfBundle || c.has(k)) {
 			continue
-		case b.Work && c.bundleOf[k] != nil:
-			continue // it is reported with its bundle
+		}
+		fs := fact.Facts{fact.Task: c.task(k), fact.Shim: fact.None}
+		switch {
+		case b.Hidden:
+			fs[fact.Bundle] = fact.Hidden
 		case b.Work:
-			at = "gone"
-			s.Missing = []string{"bundle"}
-		default:
-			if n := c.taken.Sub(b.Changed); n < helperTime && !b.Changed.IsZero() {
-				s.Sure = Likely // containerd may be about to start the shim
-			}
-			s.Missing = []string{"shim"}
-			if c.Complete {
-				s.Missing = []string{"task", "shim"}
-			}
+			fs[fact.Bundle], fs[fact.Kind] = fact.Gone, fact.AWorkDir
 		}
-		kind := ""
-		if b.Work {
-			kind = "work-directory"
+		s := c.suspect(finding.ClassBundle, k, fs)
+		s.Path, s.Changed = b.Path, b.Changed
+		if b.Hidden { // containerd ignores a name that begins with a dot
+			s.Sure, s.Missing = Certain, []string{"end of its removal"}
+		} else if !b.Work && !b.Changed.IsZero() && c.taken.Sub(b.Changed) < helperTime {
+			s.Sure = Likely // containerd may be about to start the shim
 		}
-		if at == "there" {
-			at = "" // the catalogue has no such fact for a plain bundle
-		}
-		s.Facts = facts("task", c.task(k), "bundle", at, "shim", none, "kind", kind)
 		out = append(out, s)
 	}
 	return out

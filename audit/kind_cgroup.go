@@ -1,11 +1,14 @@
 package audit
 
-// CgroupKind is a cgroup.
-const CgroupKind Kind = "cgroup"
+import (
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
+)
 
+// groupKind is a cgroup.
 var groupKind = kind{
-	name: CgroupKind,
-	find: (*comparison).cgroups,
+	class: finding.ClassCgroup,
+	find:  (*comparison).cgroups,
 	do: func(_ Suspect) string {
 		return "rmdir it (safe: the kernel refuses if a process is in it)"
 	},
@@ -27,9 +30,8 @@ func (c *comparison) cgroups() []Suspect {
 			continue
 		}
 		reported[g.Key] = true
-		s := c.suspect(CgroupKind, g.Key)
+		s := c.suspect(finding.ClassCgroup, g.Key, fact.Facts{fact.Task: fact.None, fact.Procs: fact.None})
 		s.Path = g.Path
-		s.Facts, s.Missing = facts("task", none, "procs", none), []string{"task"}
 		if g.Key.Namespace == "" {
 			s.Sure = Likely // only the name of the cgroup shows that it is a container's
 		}

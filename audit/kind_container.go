@@ -3,15 +3,16 @@ package audit
 import (
 	"maps"
 	"slices"
+
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// ContainerKind is a container of CRI that CRI does not list, or that CRI reports as
-// running without a task.
-const ContainerKind Kind = "container"
-
+// inCRIKind is a container of CRI that CRI does not list, or that CRI reports as running
+// without a task.
 var inCRIKind = kind{
-	name: ContainerKind,
-	find: (*comparison).inCRI,
+	class: finding.ClassContainer,
+	find:  (*comparison).inCRI,
 	do: func(_ Suspect) string {
 		return "drain the node and restart containerd: CRI then reads containerd's records, and kubelet removes unknown" +
 			" containers"
@@ -31,10 +32,8 @@ func (c *comparison) inCRI() []Suspect {
 		if kind == "" || pod || container {
 			continue
 		}
-		s := c.suspect(ContainerKind, k)
-		s.Age = c.Known.Containers[k].Age
-		s.Facts = facts("task", c.task(k), "listed", "not-by-cri")
-		s.Missing = []string{"CRI's record of the " + kind}
+		s := c.suspect(finding.ClassContainer, k, fact.Facts{fact.Task: c.task(k), fact.Listed: fact.NotByCRI})
+		s.Age, s.Missing = c.Known.Containers[k].Age, []string{"CRI's record of the " + kind}
 		out = append(out, s)
 	}
 	const ns = "k8s.io"
@@ -43,8 +42,7 @@ func (c *comparison) inCRI() []Suspect {
 		if _, ok := c.Known.Tasks[k]; ok || c.Known.CRIContainers[id] != "CONTAINER_RUNNING" {
 			continue
 		}
-		s := c.suspect(ContainerKind, k)
-		s.Facts = facts("task", none)
+		s := c.suspect(finding.ClassContainer, k, fact.Facts{fact.Task: fact.None})
 		s.Missing = []string{"task: CRI reports it as running"}
 		out = append(out, s)
 	}

@@ -4,19 +4,23 @@ import (
 	"path"
 	"strings"
 
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// MountKind is a mount, or a network namespace.
-const MountKind Kind = "mount"
-
+// mountedKind is a mount, or a network namespace.
 var mountedKind = kind{
-	name: MountKind,
-	find: (*comparison).mounts,
+	class: finding.ClassMount,
+	find:  (*comparison).mounts,
 	do: func(_ Suspect) string {
 		return "umount it (safe: the kernel refuses while it is in use)"
 	},
 }
+
+// isNetNS reports whether a mount keeps a network namespace.
+func isNetNS(m inventory.Mount) bool { return m.Type == "nsfs" && strings.HasPrefix(m.Root, "net:") }
 
 // mounts returns mounts of containers without a task, and network namespaces that no
 // container names.
@@ -31,38 +35,27 @@ func (c *comparison) mounts() []Suspect {
 	var out []Suspect
 	for _, m := range c.Mounts {
 		ns, id := scan.MountOwner(m.Point)
-		k := Key{ns, id}
-		if m.NetNS != "" {
-			if used[path.Base(m.Point)] || !strings.HasPrefix(path.Base(m.Point), "cni-") {
+		k, name := Key{ns, id}, path.Base(m.Point)
+		fs := fact.Facts{fact.MountType: m.Type}
+		switch {
+		case isNetNS(m):
+			if used[name] || !strings.HasPrefix(name, "cni-") {
 				continue // others do not come from CNI, but for example from `ip netns add`
 			}
-		} else if c.mountUsed(m, k) {
+		case c.has(k) || name != "rootfs" && c.ids[id]: // CRI keeps a pod's mounts as long as the pod exists
 			continue
+		default:
+			fs[fact.Task], fs[fact.Bundle] = fact.None, fact.Gone
+			if c.bundleOf[k] != nil {
+				fs[fact.Bundle] = fact.There
+			}
 		}
-		s := c.suspect(MountKind, k)
+		s := c.suspect(finding.ClassMount, k, fs)
 		s.Path = m.Point
-		s.Facts = facts("task", none, "bundle", c.bundleAt(k), "type", m.Type)
-		s.Missing = []string{"task"}
-		if m.NetNS != "" {
+		if isNetNS(m) {
 			s.Sure, s.Missing = Likely, []string{"container that names this network namespace"}
-			s.Facts = facts("type", m.Type)
 		}
 		out = append(out, s)
 	}
 	return out
-}
-
-func (c *comparison) mountUsed(m Mount, k Key) bool {
-	if _, ok := c.Known.Tasks[k]; ok || c.Known.Sandboxes[k] {
-		return true
-	}
-	inBundle := path.Base(m.Point) == "rootfs"
-	return !inBundle && c.ids[k.ID] // CRI keeps a pod's mounts as long as the pod exists
-}
-
-func (c *comparison) bundleAt(k Key) string {
-	if c.bundleOf[k] != nil {
-		return "there"
-	}
-	return "gone"
 }

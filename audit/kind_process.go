@@ -3,17 +3,18 @@ package audit
 import (
 	"fmt"
 	"path"
+
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// ProcessKind is a process of a container that containerd does not know, or a zombie
+// forgottenKind is a process of a container that containerd does not know, or a zombie
 // below a shim.
-const ProcessKind Kind = "process"
-
 var forgottenKind = kind{
-	name: ProcessKind,
-	find: func(c *comparison) []Suspect { return append(c.forgotten(), c.zombies()...) },
+	class: finding.ClassProcess,
+	find:  func(c *comparison) []Suspect { return append(c.forgotten(), c.zombies()...) },
 	do: func(s Suspect) string {
-		if s.has("state=zombie") {
+		if s.Facts[fact.State] == fact.AZombie {
 			return "its shim does not reap it: delete the pod as usual; a zombie only uses a pid"
 		}
 		return fmt.Sprintf("check its owner's logs, then kill %d, and run runc --root %s delete %s",
@@ -31,16 +32,15 @@ func (c *comparison) forgotten() []Suspect {
 			return
 		}
 		reported[p.PID] = true
-		s := c.suspect(ProcessKind, k)
-		s.PID, s.Start, s.Age = p.PID, p.Start, p.Age
+		parent := c.parentOf(p)
+		s := c.ofProcess(finding.ClassProcess, k, p, fact.Facts{fact.Owner: fact.OfContainer, fact.Task: task,
+			fact.Parent: parent, fact.State: p.Family()[fact.State]})
 		if !sure {
 			s.Sure = Likely
 		}
-		s.Facts = facts("owner", "container", "task", task, "parent", c.parentOf(p), "state", stateOf(p))
-		s.Missing = []string{"task"}
-		if task == stopped {
+		if task == fact.TaskStopped {
 			s.Missing = []string{"end: its task has stopped"}
-		} else if c.shimOf[k] == nil && c.parentOf(p) != "shim" {
+		} else if c.shimOf[k] == nil && parent != fact.ByShim {
 			s.Missing = append(s.Missing, "shim")
 		}
 		out = append(out, s)
@@ -50,7 +50,7 @@ func (c *comparison) forgotten() []Suspect {
 		if r.PID == 0 || p == nil || p.Start != r.Start {
 			continue
 		}
-		if task := c.task(k); task == none || task == stopped {
+		if task := c.task(k); task == fact.None || task == fact.TaskStopped {
 			add(p, k, task, true)
 		}
 	}
@@ -59,7 +59,7 @@ func (c *comparison) forgotten() []Suspect {
 			continue
 		}
 		for _, pid := range g.Procs {
-			add(c.byPID[pid], g.Key, none, g.Key.Namespace != "")
+			add(c.byPID[pid], g.Key, fact.None, g.Key.Namespace != "")
 		}
 	}
 	return out
@@ -70,11 +70,11 @@ func (c *comparison) parentOf(p *Process) string {
 	parent := c.byPID[p.Parent]
 	switch {
 	case parent != nil && parent.Shim != nil:
-		return "shim"
+		return fact.ByShim
 	case parent == nil || parent.Inner == 1:
-		return "init"
+		return fact.ByInit
 	}
-	return "process"
+	return fact.ByOther
 }
 
 // zombies returns the zombies that their shim does not reap.
@@ -86,12 +86,10 @@ func (c *comparison) zombies() []Suspect {
 		if !p.Zombie() || parent == nil || !parent.Serves() {
 			continue
 		}
-		s := c.suspect(ProcessKind, Key{})
-		s.PID, s.Start, s.Age, s.Sure = p.PID, p.Start, p.Age, Likely
-		s.Path = p.Comm
-		s.Namespace = parent.Shim.Namespace
-		s.Facts = facts("parent", "shim", "state", "zombie")
-		s.Missing = []string{"shim that reaps it: process " + itoa(parent.PID) + " of " + parent.Shim.ID}
+		s := c.ofProcess(finding.ClassProcess, Key{Namespace: parent.Shim.Namespace}, p,
+			fact.Facts{fact.Parent: fact.ByShim, fact.State: fact.AZombie})
+		s.Sure, s.Path = Likely, p.Comm
+		s.Missing = []string{fmt.Sprintf("shim that reaps it: process %d of %s", parent.PID, parent.Shim.ID)}
 		out = append(out, s)
 	}
 	return out

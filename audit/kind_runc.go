@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"path"
 
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// RuncStateKind is runc's state of a container.
-const RuncStateKind Kind = "runc-state"
-
+// runcStateKind is runc's state of a container.
 var runcStateKind = kind{
-	name: RuncStateKind,
+	class: finding.ClassRuncState,
 	read: func(w *viewing) error {
 		for _, root := range runcRoots {
 			err := scan.EachRuncState(w.tree, root, func(r scan.RuncState) {
@@ -39,9 +39,8 @@ func (c *comparison) runcStates() []Suspect {
 		if _, ok := c.Known.Tasks[k]; ok || !c.Complete {
 			continue
 		}
-		s := c.suspect(RuncStateKind, k)
+		s := c.suspect(finding.ClassRuncState, k, fact.Facts{fact.Task: fact.None})
 		s.Path, s.Changed = r.Path, r.Changed
-		s.Facts, s.Missing = facts("task", none), []string{"task"}
 		out = append(out, s)
 	}
 	return out

@@ -1,11 +1,14 @@
 package audit
 
-// SocketKind is a shim's socket without a listener.
-const SocketKind Kind = "socket"
+import (
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
+)
 
+// listenerKind is a shim's socket without a listener.
 var listenerKind = kind{
-	name: SocketKind,
-	find: (*comparison).sockets,
+	class: finding.ClassSocket,
+	find:  (*comparison).sockets,
 	do: func(_ Suspect) string {
 		return "harmless; remove it when no shim is starting"
 	},
@@ -16,26 +19,21 @@ var listenerKind = kind{
 func (c *comparison) sockets() []Suspect {
 	var out []Suspect
 	for _, socket := range c.Sockets {
-		if socket.Listening || c.inMotion(socket.Of) {
+		// On a busy machine, the socket of a shim that exits, or that is being cleaned up, has
+		// no listener for some seconds before its removal.
+		inMotion := socket.Of != Key{} && (c.helped[socket.Of] || c.shimOf[socket.Of] != nil)
+		if socket.Listening || inMotion {
 			continue
 		}
-		s := c.suspect(SocketKind, socket.Of)
-		s.Path, s.Changed, s.Sure = socket.Path, socket.Changed, Certain
-		s.Missing = []string{"listener"}
-		bundle := ""
-		if _, ok := c.addressOf[socketKey(socket.Path)]; ok {
-			bundle = "named"
+		fs := fact.Facts{fact.Socket: fact.Silent}
+		if c.named[socketKey(socket.Path)] {
+			fs[fact.Bundle] = fact.Named
 		} else if len(c.Bundles) == 0 {
-			bundle = "none-left"
+			fs[fact.Bundle] = fact.NoneLeft
 		}
-		s.Facts = facts("bundle", bundle, "socket", "silent")
+		s := c.suspect(finding.ClassSocket, socket.Of, fs)
+		s.Path, s.Changed, s.Sure, s.Missing = socket.Path, socket.Changed, Certain, []string{"listener"}
 		out = append(out, s)
 	}
 	return out
-}
-
-// inMotion reports whether the shim of a container still runs, or is being cleaned up. On
-// a busy machine, its socket then has no listener for some seconds before its removal.
-func (c *comparison) inMotion(of Key) bool {
-	return of != Key{} && (c.helped[of] || c.shimOf[of] != nil)
 }

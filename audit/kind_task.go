@@ -5,21 +5,21 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// TaskKind is a task with a wrong status.
-const TaskKind Kind = "task"
-
+// lostTaskKind is a task with a wrong status.
 var lostTaskKind = kind{
-	name: TaskKind,
-	find: (*comparison).tasks,
+	class: finding.ClassTask,
+	find:  (*comparison).tasks,
 	do: func(s Suspect) string {
 		switch {
-		case s.has("state=stopped"):
+		case s.Facts[fact.State] == fact.AStopped:
 			return fmt.Sprintf("find out which process sent SIGSTOP to the shim, then kill -CONT %d", s.PID)
-		case s.has("task=UNKNOWN") && s.PID != 0:
+		case s.Facts[fact.Task] == fact.TaskUnknown && s.PID != 0:
 			return fmt.Sprintf("read /proc/%d/stack and the shim's log in containerd's journal; do not restart containerd now:"+
 				" it would treat a shim that does not respond as dead", s.PID)
 		}
@@ -27,8 +27,6 @@ var lostTaskKind = kind{
 			s.Namespace, s.ID)
 	},
 }
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // sorted returns the sorted keys of a map, so that the rows of a report have a fixed
 // order.
@@ -47,26 +45,26 @@ func (c *comparison) tasks() []Suspect {
 	}
 	for _, k := range sorted(c.Known.Tasks) {
 		t := c.Known.Tasks[k]
-		s := c.suspect(TaskKind, k)
-		shim := c.server(k, t)
-		s.Facts = facts("task", c.task(k))
+		shim, fs := c.server(k, t), fact.Facts{fact.Task: c.task(k)}
+		isKnown := fs[fact.Task] != fact.TaskUnknown
+		var s Suspect
 		switch {
-		case shim != nil && (t.Status == NoAnswer || t.Status == unknown):
-			s.PID, s.Start, s.Age, s.Sure = shim.PID, shim.Start, shim.Age, Likely
-			s.Missing = []string{"response of its shim"}
-			if shim.Stopped() {
-				s.Missing, s.Sure = []string{"response of its shim, which SIGSTOP has frozen"}, Certain
-				s.Facts = append(s.Facts, "state=stopped")
-			}
-		case shim == nil && (c.remote(k) || t.Status != NoAnswer && t.Status != unknown):
+		case shim == nil && (c.remote(k) || isKnown):
 			continue // the status is newer than the list of processes
 		case shim == nil:
-			s.Facts = append(s.Facts, "shim=none")
-			s.Missing = []string{"shim"}
-		case t.PID != 0 && c.byInner[t.PID] == nil && t.Status != stopped && t.Status != unknown:
-			s.PID, s.Start, s.Age = shim.PID, shim.Start, shim.Age
-			s.Facts = append(s.Facts, "process=none")
-			s.Missing = []string{"process " + itoa(t.PID) + ", which containerd reports as " + t.Status}
+			fs[fact.Shim] = fact.None
+			s = c.suspect(finding.ClassTask, k, fs)
+		case !isKnown && shim.Family()[fact.State] == fact.AStopped:
+			fs[fact.State] = fact.AStopped
+			s = c.ofProcess(finding.ClassTask, k, shim, fs)
+			s.Missing, s.Sure = []string{"response of its shim, which SIGSTOP has frozen"}, Certain
+		case !isKnown:
+			s = c.ofProcess(finding.ClassTask, k, shim, fs)
+			s.Missing, s.Sure = []string{"response of its shim"}, Likely
+		case t.PID != 0 && c.byInner[t.PID] == nil && t.Status != fact.TaskStopped:
+			fs[fact.Process] = fact.None
+			s = c.ofProcess(finding.ClassTask, k, shim, fs)
+			s.Missing = []string{fmt.Sprintf("process %d, which containerd reports as %s", t.PID, t.Status)}
 		default:
 			continue
 		}

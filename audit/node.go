@@ -3,6 +3,7 @@ package audit
 import (
 	"time"
 
+	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
@@ -33,14 +34,14 @@ type View struct {
 	// Root is the path of the root directory for the auditor, such as /proc/1234/root.
 	Root string `json:"root"`
 	// PIDNS is the PID namespace, such as pid:[4026531836].
-	PIDNS      string    `json:"pidNamespace"`
-	Daemons    []Daemon  `json:"containerds,omitempty"`
-	Processes  []Process `json:"processes,omitempty"`
-	Sockets    []Socket  `json:"sockets,omitempty"`
-	Bundles    []Bundle  `json:"bundles,omitempty"`
-	RuncStates []State   `json:"runcStates,omitempty"`
-	Mounts     []Mount   `json:"mounts,omitempty"`
-	Cgroups    []Cgroup  `json:"cgroups,omitempty"`
+	PIDNS      string            `json:"pidNamespace"`
+	Daemons    []Daemon          `json:"containerds,omitempty"`
+	Processes  []Process         `json:"processes,omitempty"`
+	Sockets    []Socket          `json:"sockets,omitempty"`
+	Bundles    []Bundle          `json:"bundles,omitempty"`
+	RuncStates []State           `json:"runcStates,omitempty"`
+	Mounts     []inventory.Mount `json:"mounts,omitempty"`
+	Cgroups    []Cgroup          `json:"cgroups,omitempty"`
 	// Known has the merged responses of its containerds.
 	Known Known `json:"known"`
 	// Complete is set if every containerd of the view has responded, and every shim has a
@@ -82,41 +83,28 @@ type Daemon struct {
 	CRI      bool   `json:"cri,omitempty"`
 }
 
-// Process is a process of a view.
+// Process is a process of a view. Its pid is the pid in the PID namespace of the audit.
 type Process struct {
-	PID     int            `json:"pid"`             // in the PID namespace of the audit
-	Inner   int            `json:"inner,omitempty"` // as its containerd sees it
-	UID     int            `json:"uid"`             // the real uid; 0 for a zombie
-	Parent  int            `json:"parent"`
-	Start   uint64         `json:"start"` // clock ticks since boot
-	State   string         `json:"state"` // the letter of proc_pid_stat(5)
-	Comm    string         `json:"comm"`
-	Age     time.Duration  `json:"ageNs"`
-	Shim    *scan.ShimArgs `json:"shim,omitempty"`
-	Address string         `json:"address,omitempty"` // for a shim: the address of its containerd
-	Program string         `json:"program,omitempty"` // for a shim: its binary
+	inventory.Process
+	Inner int           `json:"inner,omitempty"` // its pid as its containerd sees it
+	UID   int           `json:"uid"`             // the real uid; 0 for a zombie
+	Age   time.Duration `json:"ageNs"`
 	// Listens are the sockets on which a shim listens, even if the file is gone.
 	Listens []string `json:"listens,omitempty"`
 	// Cwd is a shim's working directory: its bundle. The kernel adds " (deleted)" if it is
 	// gone.
-	Cwd      string `json:"cwd,omitempty"`
-	Children []int  `json:"children,omitempty"`
+	Cwd string `json:"cwd,omitempty"`
 
-	notRoots string // why it does not count as a process of root; "" if it does
-	pids     []int  // its pids, from the auditor's PID namespace to its own
+	notRoots string  // why it does not count as a process of root; "" if it does
+	pids     []int   // its pids, from the auditor's PID namespace to its own
+	where    *places // of a process that may be a containerd: the paths in its command line
+	dir      string  // its folder in /proc, while it is read
 	pidns    string
-	argv     []string
-	sockets  []uint64 // for a shim or a containerd: the inodes of its sockets
+	denied   bool // the auditor may not read it
 }
 
-// Serves reports whether it is a running shim, and not a short-lived helper.
-func (p Process) Serves() bool { return p.Shim != nil && p.Shim.Action == "" && !p.Zombie() }
-
-// Zombie reports whether it has exited and was not reaped.
-func (p Process) Zombie() bool { return p.State == "Z" || p.State == "X" }
-
-// Stopped reports whether a signal has stopped it.
-func (p Process) Stopped() bool { return p.State == "T" || p.State == "t" }
+// served returns the container for which a shim was started.
+func (p *Process) served() Key { return Key{p.Shim.Namespace, p.Shim.ID} }
 
 // Key identifies an object of containerd.
 type Key struct {
@@ -127,12 +115,10 @@ type Key struct {
 // MarshalText returns NAMESPACE/ID, so that a Key can be the key of a JSON object.
 func (k Key) MarshalText() ([]byte, error) { return []byte(k.Namespace + "/" + k.ID), nil }
 
-// Socket is a unix socket of a shim: a file, or a name in the abstract namespace.
+// Socket is a unix socket of a shim.
 type Socket struct {
-	Path      string    `json:"path"` // an abstract name begins with @
-	Listening bool      `json:"listening"`
-	Inode     uint64    `json:"inode,omitempty"`
-	Changed   time.Time `json:"changed,omitzero"`
+	inventory.Socket
+	Changed time.Time `json:"changed,omitzero"`
 	// Of is the container for which the socket was made, if it is known.
 	Of Key `json:"of,omitzero"`
 }
@@ -151,13 +137,6 @@ type State struct {
 	// that file cannot be read.
 	PID   int    `json:"pid,omitempty"`
 	Start uint64 `json:"start,omitempty"`
-}
-
-// Mount is a mount of a container or of a network namespace.
-type Mount struct {
-	Point string `json:"point"`
-	Type  string `json:"type"`
-	NetNS string `json:"netns,omitempty"` // for a bind mount of a network namespace: net:[4026532008]
 }
 
 // Cgroup is a cgroup with the name of a container. It has no age, because the kernel does

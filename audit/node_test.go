@@ -20,6 +20,7 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/fixtures/world"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/shims/fakeshim"
 )
@@ -189,7 +190,7 @@ func TestALeakedShim(t *testing.T) {
 	}
 	s := r.Suspects[0]
 	want := "task=none bundle=gone socket=listening children=none"
-	if s.Kind != audit.ShimKind || s.ID != "lost" || s.Sure != audit.Certain || strings.Join(s.Facts, " ") != want {
+	if s.Kind != finding.ClassShim || s.ID != "lost" || s.Sure != audit.Certain || s.Facts.String() != want {
 		t.Errorf("%+v", s)
 	}
 	// containerd is down. The leaked shim is still reported, and the healthy one is not.
@@ -199,7 +200,7 @@ func TestALeakedShim(t *testing.T) {
 	if len(r.Suspects) != 1 || r.Suspects[0].ID != "lost" || len(r.Partial) == 0 {
 		t.Errorf("containerd is down: %v", r)
 	}
-	if got := strings.Join(r.Suspects[0].Facts, " "); !strings.HasPrefix(got, "task=not-asked bundle=gone") {
+	if got := r.Suspects[0].Facts.String(); !strings.HasPrefix(got, "task=not-asked bundle=gone") {
 		t.Errorf("containerd is down: %s", got)
 	}
 }
@@ -235,7 +236,7 @@ func TestAStoppedShim(t *testing.T) {
 		t.Fatalf("%v", r)
 	}
 	s := r.Suspects[0]
-	if s.Kind != audit.TaskKind || s.ID != "c1" || s.Sure != audit.Certain || !strings.Contains(s.Do, "CONT") {
+	if s.Kind != finding.ClassTask || s.ID != "c1" || s.Sure != audit.Certain || !strings.Contains(s.Do, "CONT") {
 		t.Errorf("%+v", s)
 	}
 }
@@ -260,7 +261,7 @@ func TestManyStoppedShims(t *testing.T) {
 		t.Errorf("%v", r)
 	}
 	for _, s := range r.Suspects {
-		if s.Kind != audit.TaskKind {
+		if s.Kind != finding.ClassTask {
 			t.Errorf("%+v", s)
 		}
 	}

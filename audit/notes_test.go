@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
@@ -43,7 +45,7 @@ func TestRepeated(t *testing.T) {
 
 // A task without a shim has no process whose stack could be read.
 func TestAdviceWithoutAProcess(t *testing.T) {
-	s := Suspect{Kind: TaskKind, ID: "x", Facts: []string{"task=UNKNOWN", "shim=none"}}
+	s := Suspect{Kind: finding.ClassTask, Facts: fact.Facts{fact.Task: fact.TaskUnknown, fact.Shim: fact.None}}
 	if do := lostTaskKind.do(s); strings.Contains(do, "/proc/0") {
 		t.Error(do)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -15,7 +16,7 @@ import (
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 
-	"github.com/shimquake/shimquake/oracle/scan"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // userHz is USER_HZ, the unit of start times in /proc: 100 on every Linux that Go has.
@@ -31,26 +32,13 @@ type processTable struct {
 	up    time.Duration // since boot
 	byPID map[int]*Process
 	// candidates are the processes that may be containerds.
-	candidates []candidate
+	candidates []*Process
 	// denied are the pids of processes that the auditor may not read.
 	denied []int
 	// unread are the reasons why processes of root were left out.
 	unread []string
 	userNS string // the auditor's user namespace
 	all    bool   // also read all files of users' processes
-}
-
-type candidate struct {
-	p     *Process
-	exe   string
-	where places
-}
-
-// entry is the result of reading one process.
-type entry struct {
-	p         *Process
-	candidate *candidate
-	denied    bool
 }
 
 func readProcesses(ctx context.Context, o Options) (*processTable, error) {
@@ -71,110 +59,92 @@ func readProcesses(ctx context.Context, o Options) (*processTable, error) {
 		return nil, fmt.Errorf("read the audit's user namespace: %w", err)
 	}
 	for _, e := range entries {
-		if pid, err := strconv.Atoi(e.Name()); err == nil {
-			t.add(ctx, pid, o.hangs)
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		p, err := attempt(ctx, t.dir(pid), o.hangs, func(func(string)) *Process { return t.read(pid) })
+		if err != nil { // the audit continues without it
+			t.unread = append(t.unread, err.Error())
+		} else if p != nil {
+			t.byPID[pid] = p
 		}
 	}
 	if len(t.byPID)+len(t.unread) == 0 {
 		return nil, fmt.Errorf("%s has no process: is it a procfs?", o.Proc)
 	}
-	for pid, p := range t.byPID {
-		if parent := t.byPID[p.Parent]; parent != nil {
-			parent.Children = append(parent.Children, pid)
-		}
-	}
-	for _, p := range t.byPID {
-		slices.Sort(p.Children)
-	}
-	t.dropForks()
+	t.classify()
 	return t, nil
 }
 
-// add reads one process, and continues without it if the read hangs.
-func (t *processTable) add(ctx context.Context, pid int, limit time.Duration) {
-	r := reader{table: t, pid: pid, dir: filepath.Join(t.proc, strconv.Itoa(pid))}
-	e, err := attempt(ctx, r.dir, limit, func(func(string)) entry { return r.read() })
-	if err != nil {
-		t.unread = append(t.unread, err.Error())
-		return
-	}
-	if e.denied {
-		t.denied = append(t.denied, pid)
-	}
-	if e.p == nil {
-		return
-	}
-	t.byPID[pid] = e.p
-	if e.candidate != nil {
-		t.candidates = append(t.candidates, *e.candidate)
-	}
-}
+// dir returns the folder of a process.
+func (t *processTable) dir(pid int) string { return filepath.Join(t.proc, strconv.Itoa(pid)) }
 
-// dropForks removes forked processes that have not executed their program yet. Such a
-// child still has its parent's command line.
-func (t *processTable) dropForks() {
-	fork := func(p *Process) bool {
+// classify notes the children of each process, and the candidates. It leaves out forked
+// processes that have not executed their program yet: such a child still has its parent's
+// command line.
+func (t *processTable) classify() {
+	pids := slices.Sorted(maps.Keys(t.byPID))
+	for _, pid := range pids {
+		p := t.byPID[pid]
 		parent := t.byPID[p.Parent]
-		return parent != nil && len(p.argv) > 0 && slices.Equal(p.argv, parent.argv)
+		if parent != nil {
+			parent.Children = append(parent.Children, pid)
+		}
+		if parent != nil && len(p.Argv) > 0 && slices.Equal(p.Argv, parent.Argv) {
+			p.Shim, p.where = nil, nil
+		}
+		if p.where != nil {
+			t.candidates = append(t.candidates, p)
+		}
+		if p.denied {
+			t.denied = append(t.denied, pid)
+		}
 	}
-	t.candidates = slices.DeleteFunc(t.candidates, func(c candidate) bool { return fork(c.p) })
 	for _, p := range t.byPID {
-		if p.Shim != nil && fork(p) {
-			p.Shim = nil
+		if p.Shim == nil {
+			p.Argv = nil // that of a container may have secrets
 		}
 	}
 }
 
-// reader reads one process.
-type reader struct {
-	table  *processTable // it is only read
-	pid    int
-	dir    string
-	fd     int // of dir; it stays with this process, even if its pid is used again
-	files  procfs.Proc
-	denied bool
-}
-
-// read returns the zero entry for a process that has exited meanwhile.
-func (r *reader) read() entry {
-	var err error
-	if r.fd, err = unix.Open(r.dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
-		return entry{}
+// read reads one process. It returns nil if the process has exited meanwhile.
+func (t *processTable) read(pid int) *Process {
+	fd, err := unix.Open(t.dir(pid), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
 	}
-	defer unix.Close(r.fd) //nolint:errcheck // of O_PATH
-	if r.files, err = r.table.files.Proc(r.fd); err != nil {
-		return entry{}
+	defer unix.Close(fd) //nolint:errcheck // of O_PATH
+	files, err := t.files.Proc(fd)
+	if err != nil {
+		return nil
 	}
-	s, err := r.files.Stat()
-	if err != nil || s.Flags&scan.KernelThread != 0 {
-		return entry{}
+	stat, isUser, err := inventory.Stat(files)
+	if err != nil || !isUser {
+		return nil
 	}
-	p := &Process{PID: r.pid, Inner: r.pid, Parent: s.PPID, Start: s.Starttime, State: s.State, Comm: s.Comm}
-	p.Age = (r.table.up - time.Duration(s.Starttime)*(time.Second/userHz)).Round(time.Second)
-	if p.Zombie() {
-		return entry{p: p}
+	p := &Process{Process: stat, dir: "/proc/self/fd/" + strconv.Itoa(fd)} // never of another process with its pid
+	p.PID, p.Inner = pid, pid
+	p.Age = (t.up - time.Duration(p.Start)*(time.Second/userHz)).Round(time.Second)
+	if p.Zombie() || !t.identify(p, files) {
+		return p
 	}
-	if !r.identify(p) {
-		return entry{p: p}
+	was := p.notRoots
+	p.command(files, t.all)
+	// A child of sudo or of a login may have changed its user between the two reads.
+	if (p.where != nil || p.Shim != nil) && (!t.identify(p, files) || p.notRoots != was) {
+		p.Shim, p.where, p.denied = nil, nil, false
 	}
-	c := r.program(p)
-	if was := p.notRoots; c != nil || p.Shim != nil {
-		// A child of sudo or of a login may have changed its user between the two reads.
-		if !r.identify(p) || p.notRoots != was {
-			p.Shim = nil
-			return entry{p: p}
-		}
-	}
-	return entry{p: p, candidate: c, denied: r.denied}
+	return p
 }
 
 // identify reads the user of a process.
-func (r *reader) identify(p *Process) bool {
-	st, err := r.files.NewStatus()
+func (t *processTable) identify(p *Process, files procfs.Proc) bool {
+	st, err := files.NewStatus()
 	if err != nil {
 		return false
 	}
-	p.UID, p.notRoots = int(st.UIDs[0]), r.notRoots(st)
+	p.UID, p.notRoots = int(st.UIDs[0]), t.notRoots(p, st)
 	p.pids = nil // it is read twice
 	for _, pid := range st.NSpids {
 		p.pids = append(p.pids, int(pid))
@@ -185,17 +155,17 @@ func (r *reader) identify(p *Process) bool {
 // notRoots returns why a process does not count as a process of root, or "". Root without
 // CAP_SYS_ADMIN (an unprivileged pod), or in another user namespace, counts as a user:
 // containerd and shims need to mount.
-func (r *reader) notRoots(s procfs.ProcStatus) string {
+func (t *processTable) notRoots(p *Process, s procfs.ProcStatus) string {
 	switch {
 	case s.UIDs[0] != 0:
 		return fmt.Sprintf("uid %d", s.UIDs[0])
 	case s.CapEff&(1<<unix.CAP_SYS_ADMIN) == 0:
 		return "root without CAP_SYS_ADMIN"
 	}
-	switch ns, err := r.readlink("ns/user"); {
+	switch ns, err := os.Readlink(p.dir + "/ns/user"); {
 	case errors.Is(err, fs.ErrPermission):
 		return unreadable
-	case ns != r.table.userNS:
+	case ns != t.userNS:
 		return "root of another user namespace"
 	}
 	return ""
@@ -204,95 +174,47 @@ func (r *reader) notRoots(s procfs.ProcStatus) string {
 // unreadable is the reason for a process that the auditor may not read.
 const unreadable = "it may not be read"
 
-// program reads the command line. It notes in p that the process is a shim, and returns a
-// candidate for a containerd.
-func (r *reader) program(p *Process) *candidate {
-	if p.notRoots != "" && p.notRoots != unreadable && !r.table.all {
+// command reads the command line, unless a user may have chosen it. It notes whether the
+// process is a shim, and whether it may be a containerd.
+func (p *Process) command(files procfs.Proc, ofUsers bool) {
+	if p.notRoots != "" && p.notRoots != unreadable && !ofUsers {
 		if p.Comm == "containerd" {
-			return &candidate{p: p}
+			p.where = &places{}
 		}
-		return nil
+		return
 	}
-	var err error
-	if p.argv, err = r.files.CmdLine(); err != nil {
-		return nil
+	if p.ReadCommand(files, p.dir) != nil {
+		return
 	}
-	if p.notRoots == unreadable {
-		_, isShim := scan.ParseShimArgs(p.argv)
-		_, isDaemon := isContainerd("containerd", p.argv)
-		r.denied = isShim || isDaemon && p.Comm == "containerd"
-		return nil
+	isNamed := p.Shim != nil && isName(p.Shim.ID) && isName(p.Shim.Namespace)
+	switch {
+	case p.notRoots == unreadable:
+		_, isDaemon := isContainerd("containerd", p.Argv)
+		p.denied = p.Shim != nil || isDaemon && p.Comm == "containerd"
+		p.Shim = nil
+	case isNamed:
+		p.pidns, p.Cwd = p.link("ns/pid"), p.link("cwd")
+	default:
+		p.Shim = nil
+		if p.Comm != "containerd" && (len(p.Argv) == 0 || path.Base(p.Argv[0]) != "containerd") {
+			return // a readlink for each process would be slow
+		}
+		p.Exe = p.link("exe")
+		if where, ok := isContainerd(p.Exe, p.Argv); ok && p.Exe != "" {
+			p.where, p.pidns, p.SocketInodes = &where, p.link("ns/pid"), inventory.HeldSockets(p.dir)
+		}
 	}
-	if args, ok := scan.ParseShimArgs(p.argv); ok && isName(args.ID) && isName(args.Namespace) {
-		p.Shim = &args
-		p.Address, p.Program = args.Address, path.Base(p.argv[0])
-		p.pidns, p.Cwd = r.link("ns/pid"), r.link("cwd")
-		p.sockets = sockets(r.own())
-		return nil
-	}
-	if p.Comm != "containerd" && (len(p.argv) == 0 || path.Base(p.argv[0]) != "containerd") {
-		return nil // a readlink for each process would be slow
-	}
-	exe := r.link("exe")
-	where, ok := isContainerd(exe, p.argv)
-	if !ok || exe == "" {
-		return nil
-	}
-	p.pidns, p.sockets = r.link("ns/pid"), sockets(r.own())
-	return &candidate{p, exe, where}
 }
 
-// own returns a path to the process's directory that never leads to another process.
-func (r *reader) own() string { return "/proc/self/fd/" + strconv.Itoa(r.fd) }
-
-func (r *reader) readlink(name string) (string, error) { return os.Readlink(r.own() + "/" + name) }
-
-func (r *reader) link(name string) string {
-	to, err := r.readlink(name)
-	r.denied = r.denied || errors.Is(err, fs.ErrPermission)
+func (p *Process) link(name string) string {
+	to, err := os.Readlink(p.dir + "/" + name)
+	p.denied = p.denied || errors.Is(err, fs.ErrPermission)
 	return to
 }
 
 func (t *processTable) link(pid int, name string) string {
-	to, _ := os.Readlink(filepath.Join(t.proc, strconv.Itoa(pid), name)) // "" if it has exited, or may not be read
+	to, _ := os.Readlink(filepath.Join(t.dir(pid), name)) // "" if it has exited, or may not be read
 	return to
-}
-
-// maxDescriptors limits the descriptors of a process that are read.
-const maxDescriptors = 100_000
-
-// sockets returns the inodes of the sockets that a process holds. dir is its directory
-// in /proc.
-func sockets(dir string) []uint64 {
-	f, err := os.Open(dir + "/fd") //nolint:forbidigo // of /proc
-	if err != nil {
-		return nil
-	}
-	defer f.Close() //nolint:errcheck // read-only
-	names, _ := f.Readdirnames(maxDescriptors)
-	var out []uint64
-	for _, name := range names {
-		to, err := os.Readlink(dir + "/fd/" + name)
-		if err != nil {
-			continue
-		}
-		if inode, ok := scan.SocketInode(to); ok {
-			out = append(out, inode)
-		}
-	}
-	return out
-}
-
-// inner returns a process's pid in the PID namespace that is depth levels below the
-// auditor's, or 0 if it has no pid there.
-func (t *processTable) inner(pid, depth int) int {
-	if depth == 0 {
-		return pid
-	}
-	if p := t.byPID[pid]; p != nil && depth < len(p.pids) {
-		return p.pids[depth]
-	}
-	return 0
 }
 
 // depth returns the number of levels from the auditor's PID namespace down to the

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/audit"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 func TestMetrics(t *testing.T) {
@@ -18,9 +19,11 @@ func TestMetrics(t *testing.T) {
 		Taken: time.Unix(7, 0), Shims: 3, Partial: []string{"x"},
 		Daemons: []audit.Daemon{{Address: "/a", Version: "v2.3.7", Answered: true}, {Address: "/b\"\n\\"}},
 		Suspects: []audit.Suspect{
-			{Kind: audit.ShimKind, Sure: audit.Certain, Namespace: "k8s.io", Bugs: []string{"containerd#8981", "other"}},
-			{Kind: audit.ShimKind, Sure: audit.Certain, Namespace: "k8s.io", Bugs: []string{"containerd#8981"}},
-			{Kind: audit.SocketKind, Sure: audit.Certain},
+			{Kind: finding.ClassShim, Sure: audit.Certain, Subject: finding.Subject{Namespace: "k8s.io"},
+				Bugs: []string{"containerd#8981", "other"}},
+			{Kind: finding.ClassShim, Sure: audit.Certain, Subject: finding.Subject{Namespace: "k8s.io"},
+				Bugs: []string{"containerd#8981"}},
+			{Kind: finding.ClassSocket, Sure: audit.Certain},
 		},
 	}
 	var b bytes.Buffer

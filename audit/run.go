@@ -209,9 +209,9 @@ func (r *Report) tell(n *Node) {
 // orphaned returns the address of a containerd that does not run but has running shims.
 func orphaned(v *View) string {
 	for _, p := range v.Processes {
-		runs := slices.ContainsFunc(v.Daemons, func(d Daemon) bool { return d.Address == p.Address })
-		if p.Serves() && p.Address != "" && len(v.Daemons) > 0 && !runs {
-			return p.Address
+		if p.Serves() && p.Shim.Address != "" && len(v.Daemons) > 0 &&
+			!slices.ContainsFunc(v.Daemons, func(d Daemon) bool { return d.Address == p.Shim.Address }) {
+			return p.Shim.Address
 		}
 	}
 	return ""

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -94,8 +95,8 @@ func (l *nodeScan) take(ctx context.Context) (*Node, error) {
 		return nil, err
 	}
 	for _, c := range table.candidates {
-		if c.p.notRoots != "" {
-			n.Untrusted = append(n.Untrusted, Untrusted{PID: c.p.PID, Why: c.p.notRoots})
+		if c.notRoots != "" {
+			n.Untrusted = append(n.Untrusted, Untrusted{PID: c.PID, Why: c.notRoots})
 		}
 	}
 	l.views(ctx, limited, groups, n)
@@ -161,9 +162,9 @@ func (l *nodeScan) viewsOf(ctx context.Context, groups []*group, n *Node) (refus
 		}
 		n.Views = append(n.Views, v)
 		for _, r := range v.refused {
-			n.Untrusted = append(n.Untrusted, Untrusted{PID: r.p.PID, Why: r.why})
+			n.Untrusted = append(n.Untrusted, Untrusted{PID: r.PID, Why: r.why})
 			refused = append(refused, &group{
-				place: groups[i].place, anchor: r.p.PID, user: r.p, daemons: []candidate{r.candidate}, shims: groups[i].shims,
+				place: groups[i].place, anchor: r.PID, user: r.Process, daemons: []*Process{r.Process}, shims: groups[i].shims,
 			})
 		}
 	}
@@ -182,7 +183,7 @@ func (l *nodeScan) anyView(ctx context.Context, g *group) (*View, error) {
 		error
 	}
 	for _, pid := range anchors {
-		root := filepath.Join(l.Proc, itoa(pid), "root")
+		root := filepath.Join(l.Proc, strconv.Itoa(pid), "root")
 		whole, cancel := afterwards(ctx)
 		defer cancel()
 		got, err := attempt(whole, root, l.hangs+l.Timeout, func(at func(string)) answer {

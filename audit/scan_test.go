@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
@@ -197,7 +198,8 @@ func TestTextIsQuoted(t *testing.T) {
 	r := &Report{
 		Node: forged, Partial: []string{forged}, Untrusted: []Untrusted{{PID: 1, Why: forged}},
 		Daemons: []Daemon{{Address: forged, Version: forged}},
-		Suspects: []Suspect{{Kind: ProcessKind, Sure: Likely, ID: forged, Namespace: forged, Path: forged, View: forged,
+		Suspects: []Suspect{{Kind: finding.ClassProcess, Sure: Likely, View: forged,
+			Subject: finding.Subject{ID: forged, Namespace: forged, Path: forged},
 			Missing: []string{forged}, With: []string{forged}, Bugs: []string{forged}, Do: forged}},
 	}
 	text := r.String()
@@ -208,17 +210,21 @@ func TestTextIsQuoted(t *testing.T) {
 
 // A child that was forked and has not executed its program has its parent's command line.
 func TestForks(t *testing.T) {
-	line := []string{"containerd", "-c", "/x"}
-	shim := []string{"shim", "-namespace", "n", "-id", "i"}
 	args := &scan.ShimArgs{ID: "i", Namespace: "n"}
-	p := map[int]*Process{
-		7: {PID: 7, Parent: 1, argv: line}, 8: {PID: 8, Parent: 7, argv: line},
-		9: {PID: 9, Parent: 1, argv: shim, Shim: args}, 10: {PID: 10, Parent: 9, argv: shim, Shim: args},
+	table := &processTable{byPID: map[int]*Process{}}
+	for pid, parent := range map[int]int{7: 1, 8: 7, 9: 1, 10: 9} {
+		p := process(pid, parent, 0)
+		if pid < 9 {
+			p.Argv, p.where = []string{"containerd", "-c", "/x"}, &places{}
+		} else {
+			p.Argv, p.Shim = []string{"shim", "-namespace", "n", "-id", "i"}, args
+		}
+		table.byPID[pid] = &p
 	}
-	table := &processTable{byPID: p, candidates: []candidate{{p: p[8]}, {p: p[7]}}}
-	table.dropForks()
-	if len(table.candidates) != 1 || table.candidates[0].p.PID != 7 || p[9].Shim == nil || p[10].Shim != nil {
-		t.Errorf("%+v, %+v", table.candidates, p)
+	table.classify()
+	if len(table.candidates) != 1 || table.candidates[0].PID != 7 || table.byPID[9].Shim == nil ||
+		table.byPID[10].Shim != nil {
+		t.Errorf("%+v, %+v", table.candidates, table.byPID)
 	}
 }
 

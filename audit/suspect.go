@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// Kind is the kind of a suspect: a class of the catalogue.
-type Kind string
-
-// kind has the functions that find the suspects of a Kind. Each kind has its own file.
+// kind has the functions that find the suspects of a class. Each kind has its own file.
 type kind struct {
-	name Kind
+	class finding.Class
 	// read reads the kind's objects on the disk into the view. It is nil if another kind or
 	// scan.go reads them.
 	read func(*viewing) error
@@ -28,12 +28,12 @@ var kinds = []kind{
 	shimKind, forgottenKind, lostTaskKind, inCRIKind, directoryKind, runcStateKind, groupKind, mountedKind, listenerKind,
 }
 
-// Kinds returns the names of all kinds.
-func Kinds() (names []Kind) {
+// Kinds returns the classes of all kinds.
+func Kinds() (classes []finding.Class) {
 	for _, k := range kinds {
-		names = append(names, k.name)
+		classes = append(classes, k.class)
 	}
-	return names
+	return classes
 }
 
 // Certainty is the certainty of a suspicion.
@@ -48,20 +48,15 @@ const (
 
 // Suspect is an object without an owner.
 type Suspect struct {
-	Kind      Kind          `json:"kind"`
-	Sure      Certainty     `json:"sure"`
-	Namespace string        `json:"namespace,omitempty"`
-	ID        string        `json:"id,omitempty"`
-	PID       int           `json:"pid,omitempty"` // as the auditor sees it
-	Start     uint64        `json:"start,omitempty"`
-	Path      string        `json:"path,omitempty"`
-	Age       time.Duration `json:"ageNs,omitempty"`
+	Kind            finding.Class `json:"kind"`
+	Sure            Certainty     `json:"sure"`
+	finding.Subject               // its pid is the one that the auditor sees
+	Age             time.Duration `json:"ageNs,omitempty"`
 	// Changed is the time of the file's last change, from which its age is computed.
 	Changed time.Time `json:"changed,omitzero"`
 	// Missing names the missing objects: "task", "bundle".
-	Missing []string `json:"missing"`
-	// Facts are its facts, in the words of the catalogue: "task=none".
-	Facts []string `json:"facts"`
+	Missing []string   `json:"missing"`
+	Facts   fact.Facts `json:"facts"`
 	// With lists the other leaked objects of the same container.
 	With []string `json:"with,omitempty"`
 	// View identifies the containerd, by its root directory. Version is its version.
@@ -85,7 +80,7 @@ func (s Suspect) key() string {
 // order sorts suspects by containerd, kind, certainty and age.
 func order(all []Suspect) {
 	names := Kinds()
-	slices.SortStableFunc(all, func(a, b Suspect) int {
+	slices.SortFunc(all, func(a, b Suspect) int {
 		return cmp.Or(
 			strings.Compare(a.View, b.View),
 			cmp.Compare(slices.Index(names, a.Kind), slices.Index(names, b.Kind)),
@@ -121,7 +116,10 @@ func sameNamespace(a, b Suspect) bool {
 	return a.Namespace == b.Namespace || a.Namespace == "" || b.Namespace == ""
 }
 
-func (s Suspect) has(fact string) bool { return slices.Contains(s.Facts, fact) }
+// Finding returns the finding that a run would have for the object.
+func (s Suspect) Finding() finding.Finding {
+	return finding.Finding{Invariant: finding.Leak, Class: s.Kind, Subject: s.Subject, Facts: s.Facts}
+}
 
 // The method what returns the kind and the path or the pid of the object.
 func (s Suspect) what() string {

@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -125,7 +126,7 @@ func (w *viewing) complete() bool {
 		addresses[d.Address] = true
 	}
 	for _, p := range w.Processes {
-		if p.Serves() && p.Address != "" && !addresses[p.Address] {
+		if p.Serves() && p.Shim.Address != "" && !addresses[p.Shim.Address] {
 			return false
 		}
 	}
@@ -146,7 +147,7 @@ func (w *viewing) listening(anchor int) ([]scan.UnixSocket, error) {
 	}
 	if n := repeated(sockets); n > 0 {
 		w.Notes = append(w.Notes, fmt.Sprintf("%s lists %s twice, so a user has forged lines in it",
-			filepath.Join(w.Proc, itoa(anchor), "net/unix"), quote.Count(n, "socket")))
+			filepath.Join(w.Proc, strconv.Itoa(anchor), "net/unix"), quote.Count(n, "socket")))
 	}
 	return sockets, nil
 }
@@ -175,8 +176,13 @@ func (w *viewing) processes(anchor, depth int, listening []scan.UnixSocket) {
 		if p.Shim != nil && !slices.Contains(w.group.shims, known) {
 			continue // a shim of another group
 		}
-		p.Inner = w.table.inner(p.PID, depth)
-		for _, inode := range p.sockets {
+		if depth > 0 {
+			p.Inner = 0
+		}
+		if depth > 0 && depth < len(p.pids) {
+			p.Inner = p.pids[depth]
+		}
+		for _, inode := range p.SocketInodes {
 			if name := names[inode]; name != "" && p.Shim != nil {
 				p.Listens = append(p.Listens, name)
 			}

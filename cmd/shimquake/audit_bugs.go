@@ -2,7 +2,6 @@ package main
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/shimquake/shimquake/audit"
 	"github.com/shimquake/shimquake/catalogue"
@@ -25,12 +24,15 @@ var notSeen = []fact.Key{
 // shimquake repro.
 func nameBugs(r *audit.Report) {
 	ofVersion := map[string][]rank.Fit{}
-	type likeness struct{ kind, facts, version string }
+	type likeness struct {
+		finding.Match
+		version string
+	}
 	type names struct{ bugs, mayBe []string }
 	ofLike := map[likeness]names{} // a cache, because thousands of suspects may have the same facts
 	for i := range r.Suspects {
 		s := &r.Suspects[i]
-		like := likeness{string(s.Kind), strings.Join(s.Facts, " "), s.Version}
+		like := likeness{finding.Match{Class: s.Kind, Facts: s.Facts}, s.Version}
 		if n, done := ofLike[like]; done {
 			s.Bugs, s.MayBe = n.bugs, n.mayBe
 			continue
@@ -52,13 +54,8 @@ func nameBugs(r *audit.Report) {
 // fits. It leaves out bugs with another state on the suspect's version.
 func bugsOf(s audit.Suspect, fits []rank.Fit, state affected.State) []string {
 	ids := []string{}
-	facts, err := fact.ParseAll(s.Facts)
-	if err != nil {
-		return ids
-	}
-	found := finding.Finding{Class: finding.Class(s.Kind), Facts: facts}
 	for _, f := range fits {
-		leaves := slices.ContainsFunc(f.Bug.Matches(), func(m finding.Match) bool { return fitting(m, found) })
+		leaves := slices.ContainsFunc(f.Bug.Matches(), func(m finding.Match) bool { return fitting(m, s.Finding()) })
 		if leaves && f.Bug.StateOf(s.Version) == state {
 			ids = append(ids, f.ID)
 		}

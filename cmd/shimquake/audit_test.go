@@ -9,29 +9,40 @@ import (
 
 	"github.com/shimquake/shimquake/audit"
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/repro"
 	"github.com/shimquake/shimquake/repro/read"
 )
 
+func facts(t *testing.T, text string) fact.Facts {
+	t.Helper()
+	fs, err := fact.ParseAll(strings.Fields(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fs
+}
+
 func TestBugsOfASuspect(t *testing.T) {
-	leaked := []string{"task=none", "bundle=gone", "socket=listening", "children=none"}
+	leaked := facts(t, "task=none bundle=gone socket=listening children=none")
 	for _, test := range []struct {
 		name, version string
-		kind          audit.Kind
-		facts         []string
+		kind          finding.Class
+		facts         fact.Facts
 		first, never  string
 	}{
-		{"Shutdown's error on a release that has it", "v2.3.7", audit.ShimKind, leaked,
+		{"Shutdown's error on a release that has it", "v2.3.7", finding.ClassShim, leaked,
 			"containerd-8981", "containerd-7496"},
-		{"a commit counts as its release", "v2.3.7-5-gabc.m", audit.ShimKind, leaked, "containerd-8981", ""},
-		{"a vendor's package, too", "1.6.20~ds1", audit.ShimKind, leaked, "containerd-8981", ""},
-		{"and on one that has not", "v2.4.2", audit.ShimKind, leaked, "", "containerd-8981"},
-		{"a bundle that was being removed", "v2.4.2", audit.BundleKind,
-			[]string{"task=none", "bundle=hidden", "shim=none"}, "bundle-in-removal", "socket-of-a-group"},
-		{"a cgroup: why its creation was cut off nobody knows", "v2.4.2", audit.CgroupKind,
-			[]string{"task=none", "procs=none"}, "cgroup-of-a-killed-create", ""},
-		{"an unknown version", "", audit.ShimKind, leaked, "", "containerd-8981"},
-		{"what nothing in the catalogue leaves", "v2.4.2", audit.TaskKind, []string{"task=RUNNING", "process=none"}, "", ""},
+		{"a commit counts as its release", "v2.3.7-5-gabc.m", finding.ClassShim, leaked, "containerd-8981", ""},
+		{"a vendor's package, too", "1.6.20~ds1", finding.ClassShim, leaked, "containerd-8981", ""},
+		{"and on one that has not", "v2.4.2", finding.ClassShim, leaked, "", "containerd-8981"},
+		{"a bundle that was being removed", "v2.4.2", finding.ClassBundle,
+			facts(t, "task=none bundle=hidden shim=none"), "bundle-in-removal", "socket-of-a-group"},
+		{"a cgroup: the reason why its creation was cut off is unknown", "v2.4.2", finding.ClassCgroup,
+			facts(t, "task=none procs=none"), "cgroup-of-a-killed-create", ""},
+		{"an unknown version", "", finding.ClassShim, leaked, "", "containerd-8981"},
+		{"what nothing in the catalogue leaves", "v2.4.2", finding.ClassTask, facts(t, "task=RUNNING process=none"), "", ""},
 	} {
 		r := audit.Report{Suspects: []audit.Suspect{{Kind: test.kind, Facts: test.facts, Version: test.version}}}
 		nameBugs(&r)
@@ -48,20 +59,20 @@ func TestOneAnswerForANode(t *testing.T) {
 	const shim = "root 41 1 0 1:00 ? 0:00 /usr/bin/containerd-shim-runc-v2 -namespace ci -id job-1 -address x\n" +
 		"# ctr -n ci t ls\nTASK PID STATUS\n"
 	for name, test := range map[string]struct {
-		kind    audit.Kind
-		facts   []string
+		kind    finding.Class
+		facts   fact.Facts
 		version string
 		paste   string
 	}{
-		"a shim without a task": {audit.ShimKind, []string{"task=none", "bundle=gone", "socket=listening", "children=none"},
+		"a shim without a task": {finding.ClassShim, facts(t, "task=none bundle=gone socket=listening children=none"),
 			"v2.3.7", shim},
-		"a bundle in removal": {audit.BundleKind, []string{"task=none", "bundle=hidden", "shim=none"}, "v2.4.2",
+		"a bundle in removal": {finding.ClassBundle, facts(t, "task=none bundle=hidden shim=none"), "v2.4.2",
 			"# ls -A /run/containerd/io.containerd.runtime.v2.task/ci\n.job-00001\n"},
-		"a socket": {audit.SocketKind, []string{"socket=silent"}, "v2.4.2",
+		"a socket": {finding.ClassSocket, facts(t, "socket=silent"), "v2.4.2",
 			"# ls /run/containerd/s\n" + strings.Repeat("a", 64) + "\n# pgrep -c containerd-shim\n0\n"},
 	} {
 		r := audit.Report{Suspects: []audit.Suspect{
-			{Kind: test.kind, Namespace: "ci", ID: "job-1", Facts: test.facts, Version: test.version},
+			{Kind: test.kind, Subject: finding.Subject{Namespace: "ci", ID: "job-1"}, Facts: test.facts, Version: test.version},
 		}}
 		nameBugs(&r)
 		o := repro.Options{Containerd: test.version, Bugs: catalogue.BySeverity()}
@@ -75,7 +86,7 @@ func TestOneAnswerForANode(t *testing.T) {
 // On an untested version a bug is reported as possible.
 func TestBugsThatASuspectMayBe(t *testing.T) {
 	r := audit.Report{Suspects: []audit.Suspect{
-		{Kind: audit.ShimKind, Facts: []string{"task=none", "bundle=gone", "children=none"}, Version: "v1.5.18"},
+		{Kind: finding.ClassShim, Facts: facts(t, "task=none bundle=gone children=none"), Version: "v1.5.18"},
 	}}
 	nameBugs(&r)
 	if s := r.Suspects[0]; len(s.Bugs) != 0 || !slices.Contains(s.MayBe, "containerd-8981") ||
@@ -109,7 +120,8 @@ func TestWatchTellsNews(t *testing.T) {
 	var out bytes.Buffer
 	a := auditing{out: &out}
 	s := audit.Suspect{
-		Kind: audit.ShimKind, Sure: audit.Certain, Namespace: "k8s.io", ID: "c1", PID: 5, Missing: []string{"task"},
+		Kind: finding.ClassShim, Sure: audit.Certain, Subject: finding.Subject{Namespace: "k8s.io", ID: "c1", PID: 5},
+		Missing: []string{"task"},
 	}
 	for range 2 {
 		a.news(&audit.Report{Suspects: []audit.Suspect{s}, Shims: 4, Taken: time.Unix(0, 0)})

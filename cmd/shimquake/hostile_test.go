@@ -14,6 +14,7 @@ import (
 
 	"github.com/shimquake/shimquake/audit"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // Text that others wrote reaches a terminal escaped, and forges no line of the program.
@@ -49,8 +50,9 @@ func TestForeignTextIsQuoted(t *testing.T) {
 		"a pasted report": {"repro", "--dry-run",
 			file(t, "containerd://1.7.2\nstuck: x\x1b[2J\rheld     forged\u202e\n")},
 		"a bundle of an audit": {"repro", "--dry-run", auditBundle(t, audit.Report{Suspects: []audit.Suspect{
-			{Kind: audit.ShimKind, ID: foreign, Namespace: foreign, Path: foreign, Version: foreign},
-			{Kind: audit.Kind(foreign), ID: foreign, Path: foreign}}})},
+			{Kind: finding.ClassShim, Version: foreign,
+				Subject: finding.Subject{ID: foreign, Namespace: foreign, Path: foreign}},
+			{Kind: finding.Class(foreign), Subject: finding.Subject{ID: foreign, Path: foreign}}}})},
 		"a journal's build":      {"report", "--out", t.TempDir(), swept},
 		"a case that is missing": {"run", "x\x1b[2J\nheld     forged"},
 		"a file's name":          {"judge", "/none/x\x1b[2J\nheld     forged"},

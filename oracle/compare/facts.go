@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strconv"
@@ -36,7 +35,7 @@ func (d diff) bundle(ns, id string) fact.Facts {
 }
 
 func (d diff) shim(p inventory.Process) fact.Facts {
-	fs := d.task(p.Shim.Namespace, p.Shim.ID).With(family(p))
+	fs := d.task(p.Shim.Namespace, p.Shim.ID).With(p.Family())
 	fs[fact.Helper] = p.Shim.Action
 	fs[fact.Bundle], fs[fact.Socket] = fact.Gone, fact.None
 	if _, ok := d.after.Bundle(p.Shim.Namespace, p.Shim.ID); ok {
@@ -63,7 +62,7 @@ func (d diff) process(p inventory.Process, id string) fact.Facts {
 	} else if p.Parent == 1 {
 		fs[fact.Parent] = fact.ByInit
 	}
-	return fs.With(family(p))
+	return fs.With(p.Family())
 }
 
 // program returns the name of a process's program, "" if it cannot be read.
@@ -76,23 +75,6 @@ func program(p inventory.Process) string {
 		return ""
 	}
 	return path.Base(words[0])
-}
-
-// family returns the facts of a process's children and of a state that delays its end.
-func family(p inventory.Process) fact.Facts {
-	fs := fact.Facts{fact.Children: fact.None}
-	switch p.State {
-	case "Z", "X":
-		fs[fact.State], fs[fact.ParentPID] = fact.AZombie, strconv.Itoa(p.Parent)
-	case "T", "t":
-		fs[fact.State] = fact.AStopped
-	case "D":
-		fs[fact.State] = fact.Uninterruptible
-	}
-	if len(p.Children) > 0 {
-		fs[fact.Children], fs[fact.ChildPIDs] = fact.Some, strings.Trim(fmt.Sprint(p.Children), "[]")
-	}
-	return fs
 }
 
 func commandLine(p inventory.Process) string {

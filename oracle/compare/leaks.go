@@ -94,7 +94,10 @@ func (d diff) bundles() []finding.Finding {
 
 func (d diff) mounts() []finding.Finding {
 	var out []finding.Finding
-	for _, m := range fresh(d.before.Mounts, d.after.Mounts, func(m inventory.Mount) inventory.Mount { return m }) {
+	for _, m := range fresh(d.before.Mounts, d.after.Mounts, func(m inventory.Mount) inventory.Mount {
+		m.Device = "" // a new mount of the same thing is not fresh
+		return m
+	}) {
 		f := finding.Finding{Invariant: finding.Leak, Class: finding.ClassMount, Subject: finding.Subject{Path: m.Point}}
 		f.Subject.Namespace, f.Subject.ID = scan.MountOwner(m.Point)
 		if f.Subject.ID != "" {

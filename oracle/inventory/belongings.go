@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -31,7 +32,7 @@ func TakeBelongings(s Scene, of ...string) (Belongings, error) {
 	s = s.withDefaults()
 	s.FileDirs = []string{s.State, s.ContainerdRoot}
 	b := Belongings{At: time.Now(), Of: of}
-	all, err := mounts(s.Proc)
+	all, err := Mounts(filepath.Join(s.Proc, "1"))
 	if err != nil {
 		return b, err
 	}

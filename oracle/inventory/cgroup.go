@@ -4,11 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
+	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/oracle/scan"
 )
 
 // Cgroup is one directory below the scene's cgroup directories.
@@ -25,22 +29,38 @@ type Cgroup struct {
 func cgroups(dirs []string) ([]Cgroup, error) {
 	var out []Cgroup
 	for _, base := range dirs {
-		if _, err := os.Stat(base); err != nil {
+		t, err := scan.OpenTree(base)
+		if err != nil {
 			return nil, fmt.Errorf("list cgroups: give directories that exist in Scene.CgroupDirs: %w", err)
 		}
-		if err := walkCgroup(base, "", &out); err != nil {
+		at := map[string]int{}
+		err = EachCgroup(t, "/", func(name string) bool {
+			if parent, ok := at[path.Dir(name)]; ok {
+				out[parent].Leaf = false
+			}
+			at[name] = len(out)
+			procs := len(CgroupProcs(t, name))
+			out = append(out, Cgroup{Path: filepath.Join(base, name), Rel: name[1:], Procs: procs, Leaf: true})
+			return true
+		})
+		t.Close()
+		if err != nil {
 			return nil, fmt.Errorf("list cgroups: %w", err)
 		}
 	}
 	return out, nil
 }
 
-func walkCgroup(dir, rel string, out *[]Cgroup) error {
-	var st unix.Stat_t
-	err := unix.Stat(dir, &st)
-	var entries []os.DirEntry
-	if err == nil && !childless(st) {
-		entries, err = os.ReadDir(dir)
+// EachCgroup calls visit for each cgroup below a directory of a tree, parents first. It
+// visits the groups below a group only if visit returns true.
+func EachCgroup(t *scan.Tree, dir string, visit func(name string) bool) error {
+	info, err := t.Stat(dir)
+	if err == nil && childless(info) {
+		return nil
+	}
+	var entries []fs.DirEntry
+	if err == nil {
+		entries, err = t.List(dir)
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) { // removed; ENODEV: while it was open
 		return nil
@@ -48,19 +68,12 @@ func walkCgroup(dir, rel string, out *[]Cgroup) error {
 	if err != nil {
 		return err
 	}
-	at := len(*out)
-	if rel != "" {
-		*out = append(*out, Cgroup{Path: dir, Rel: rel, Procs: countProcs(dir), Leaf: true})
-	}
 	for _, e := range entries {
-		if !e.IsDir() {
-			continue
-		}
-		if rel != "" {
-			(*out)[at].Leaf = false
-		}
-		if err := walkCgroup(filepath.Join(dir, e.Name()), filepath.Join(rel, e.Name()), out); err != nil {
-			return err
+		name := path.Join(dir, e.Name())
+		if e.IsDir() && visit(name) {
+			if err := EachCgroup(t, name, visit); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -70,12 +83,23 @@ func walkCgroup(dir, rel string, out *[]Cgroup) error {
 // a link to the directory's own two (kernfs_refresh_inode in Linux's fs/kernfs/inode.c).
 // This is many times faster than to list a cgroup with all its files. A filesystem that
 // does not count links reports 1.
-func childless(st unix.Stat_t) bool { return st.Nlink == 2 }
+func childless(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && st.Nlink == 2
+}
 
-func countProcs(dir string) int {
-	text, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
-	if err != nil {
-		return 0 // removed, or a threaded cgroup (cgroups(7)), whose processes count in its domain
+// maxProcs limits the size of a group's list of processes, in bytes.
+const maxProcs = 1 << 20
+
+// CgroupProcs returns the processes in a cgroup, without those in the groups below it. A
+// process of another PID namespace is 0. The list is empty if the group was removed, or
+// is threaded (cgroups(7)): its processes count in its domain.
+func CgroupProcs(t *scan.Tree, dir string) (pids []int) {
+	text, _ := t.ReadFile(path.Join(dir, "cgroup.procs"), maxProcs)
+	for word := range strings.FieldsSeq(string(text)) {
+		if pid, err := strconv.Atoi(word); err == nil {
+			pids = append(pids, pid)
+		}
 	}
-	return strings.Count(string(text), "\n")
+	return pids
 }

@@ -2,7 +2,9 @@ package inventory
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,8 +35,8 @@ func readDescriptors(dir, root string, sockets map[uint64]scan.UnixSocket) ([]He
 	return counted(counts), nil
 }
 
-// link is an open descriptor.
-type link struct {
+// openFile is an open descriptor.
+type openFile struct {
 	target  string
 	watches int // the number of watches of an inotify instance
 	// protocol is the protocol of a socket: TCP, NETLINK, UNIX-STREAM.
@@ -44,46 +46,65 @@ type link struct {
 // inotifyLink is the target of an inotify instance's descriptor.
 const inotifyLink = "anon_inode:inotify"
 
-// descriptors reads the open descriptors of a process from its folder in a procfs. It
+// maxDescriptors limits the descriptors of a process that are read.
+const maxDescriptors = 100_000
+
+// EachDescriptor calls visit with the number and the target of the open descriptors of a
+// process, until it returns an error. dir is the folder of the process in a procfs. It
 // leaves out descriptors that are closed meanwhile.
-func descriptors(dir string) ([]link, error) {
+func EachDescriptor(dir string, visit func(fd, target string) error) error {
 	fds, err := os.Open(filepath.Join(dir, "fd"))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer fds.Close() //nolint:errcheck // read-only
-	names, err := fds.Readdirnames(-1)
-	if err != nil {
-		return nil, err
+	names, err := fds.Readdirnames(maxDescriptors)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
 	}
-	out := make([]link, 0, len(names))
 	var buf [unix.PathMax]byte
 	for _, name := range names {
 		n, err := unix.Readlinkat(int(fds.Fd()), name, buf[:])
-		if gone(err) {
-			continue
+		if err == nil {
+			err = visit(name, string(buf[:n]))
 		}
-		if err != nil {
-			return nil, fmt.Errorf("descriptor %s: %w", name, err)
+		if err != nil && !gone(err) {
+			return fmt.Errorf("descriptor %s: %w", name, err)
 		}
-		l := link{target: string(buf[:n])}
-		switch {
-		case l.target == inotifyLink:
-			var info []byte
-			info, err = os.ReadFile(filepath.Join(dir, "fdinfo", name))
-			l.watches = bytes.Count(info, []byte("\ninotify ")) // a line for each watch (proc_pid_fdinfo(5))
-		case strings.HasPrefix(l.target, "socket:"):
-			l.protocol, err = protocol(filepath.Join(dir, "fd", name))
-		}
-		if gone(err) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, l)
 	}
-	return out, nil
+	return nil
+}
+
+// HeldSockets returns the inodes of the sockets that a process holds. It returns the
+// readable ones, because they only add facts to findings.
+func HeldSockets(dir string) (inodes []uint64) {
+	_ = EachDescriptor(dir, func(_, target string) error {
+		if inode, ok := scan.SocketInode(target); ok {
+			inodes = append(inodes, inode)
+		}
+		return nil
+	})
+	return inodes
+}
+
+// descriptors reads the open descriptors of a process.
+func descriptors(dir string) (out []openFile, err error) {
+	err = EachDescriptor(dir, func(fd, target string) (err error) {
+		l := openFile{target: target}
+		switch {
+		case target == inotifyLink:
+			var info []byte
+			info, err = os.ReadFile(filepath.Join(dir, "fdinfo", fd))
+			l.watches = bytes.Count(info, []byte("\ninotify ")) // a line for each watch (proc_pid_fdinfo(5))
+		case strings.HasPrefix(target, "socket:"):
+			l.protocol, err = protocol(filepath.Join(dir, "fd", fd))
+		}
+		if err == nil {
+			out = append(out, l)
+		}
+		return err
+	})
+	return out, err
 }
 
 // protocol returns the name of a socket's protocol, an attribute of its descriptor's link
@@ -100,7 +121,7 @@ func protocol(file string) (string, error) {
 
 // descriptor returns the target of a descriptor's link (proc_pid_fd(5)). It is a path, or
 // TYPE:[INODE], or anon_inode:NAME.
-func descriptor(l link, sockets map[uint64]scan.UnixSocket) Held {
+func descriptor(l openFile, sockets map[uint64]scan.UnixSocket) Held {
 	if inode, ok := scan.SocketInode(l.target); ok {
 		s, ok := sockets[inode]
 		switch {

@@ -33,7 +33,7 @@ func TestDescriptor(t *testing.T) {
 		"socket:[4]":                {Kind: fact.ADescriptor, Of: "socket NETLINK"},
 		"":                          {Kind: fact.ADescriptor},
 	} {
-		if got := descriptor(link{target: target, protocol: "NETLINK"}, sockets); got != want {
+		if got := descriptor(openFile{target: target, protocol: "NETLINK"}, sockets); got != want {
 			t.Errorf("%q: %+v, want %+v", target, got, want)
 		}
 	}

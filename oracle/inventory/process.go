@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 
+	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
@@ -47,8 +48,6 @@ type Process struct {
 	SocketInodes []uint64 `json:"socketInodes,omitempty"`
 	// Own marks a process of the harness: init, containerd, a helper.
 	Own bool `json:"own,omitempty"`
-
-	kernel bool // a kernel thread
 }
 
 // Serves reports whether the process is a running shim, and not a short-lived helper.
@@ -57,6 +56,35 @@ func (p Process) Serves() bool { return p.Shim != nil && p.Shim.Action == "" && 
 // Zombie reports whether the process has exited, and was not reaped.
 func (p Process) Zombie() bool { return p.State == "Z" || p.State == "X" }
 
+// Family returns the facts of the process's children, and of a state that delays its end.
+func (p Process) Family() fact.Facts {
+	fs := fact.Facts{fact.Children: fact.None}
+	switch p.State {
+	case "Z", "X":
+		fs[fact.State], fs[fact.ParentPID] = fact.AZombie, strconv.Itoa(p.Parent)
+	case "T", "t":
+		fs[fact.State] = fact.AStopped
+	case "D":
+		fs[fact.State] = fact.Uninterruptible
+	}
+	if len(p.Children) > 0 {
+		fs[fact.Children], fs[fact.ChildPIDs] = fact.Some, strings.Trim(fmt.Sprint(p.Children), "[]")
+	}
+	return fs
+}
+
+// Processes lists only the processes of the scene's PID namespace.
+func Processes(s Scene) ([]Process, error) {
+	s = s.withDefaults()
+	return processes(s.Proc, s.Own)
+}
+
+// kernelThread is PF_KTHREAD of the kernel's include/linux/sched.h, in the flags of
+// proc_pid_stat(5). A missing executable and command line are not enough: an exiting
+// process that waits for the umount of its mount namespace has neither. The parent does
+// not show it either, because process 2 of a world is containerd.
+const kernelThread = 0x00200000
+
 // processes reads the process table of a procfs. It leaves out processes that end
 // meanwhile, and kernel threads, which are no leaks.
 func processes(dir string, own func(int) bool) ([]Process, error) {
@@ -64,26 +92,32 @@ func processes(dir string, own func(int) bool) ([]Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the scene's procfs (is its init alive?): %w", err)
 	}
+	home := link(filepath.Join(dir, "1"), "ns/pid")
 	all, err := proc.AllProcs()
 	if err != nil {
 		return nil, fmt.Errorf("list processes: %w", err)
 	}
 	out := make([]Process, 0, len(all))
 	for _, entry := range all {
-		p, err := readProcess(entry)
-		if gone(err) {
+		at := filepath.Join(dir, strconv.Itoa(entry.PID))
+		p, isUser, err := Stat(entry)
+		if err == nil && isUser && !p.Zombie() {
+			err = p.read(entry, at)
+		}
+		if gone(err) || err == nil && !isUser {
 			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read process %d: %w", entry.PID, err)
 		}
-		if p.kernel {
-			continue
-		}
 		p.Own = own(p.PID)
+		theirs := ""
+		if p.Shim != nil {
+			theirs = link(at, "ns/pid")
+		}
+		p.Foreign = home != "" && theirs != "" && home != theirs // "" if it cannot be read
 		out = append(out, p)
 	}
-	markForeign(dir, out)
 	slices.SortFunc(out, func(a, b Process) int { return a.PID - b.PID })
 	index := make(map[int]int, len(out))
 	for i, p := range out {
@@ -97,23 +131,27 @@ func processes(dir string, own func(int) bool) ([]Process, error) {
 	return out, nil
 }
 
-func readProcess(entry procfs.Proc) (Process, error) {
-	stat, err := entry.Stat()
-	if err != nil {
-		return Process{}, err
-	}
-	p := Process{
-		PID: stat.PID, Parent: stat.PPID, Start: stat.Starttime, Comm: stat.Comm, State: stat.State,
-		Threads: stat.NumThreads,
-		kernel:  stat.Flags&scan.KernelThread != 0,
-	}
-	if p.Zombie() {
-		return p, nil
-	}
+// Stat reads proc_pid_stat(5). It reports false for a kernel thread.
+func Stat(entry procfs.Proc) (p Process, isUser bool, err error) {
+	s, err := entry.Stat()
+	return Process{PID: s.PID, Parent: s.PPID, Start: s.Starttime, Comm: s.Comm, State: s.State, Threads: s.NumThreads},
+		s.Flags&kernelThread == 0, err
+}
+
+// ReadCommand reads the command line, and the sockets of a shim. dir is the folder of the
+// process in a procfs.
+func (p *Process) ReadCommand(entry procfs.Proc, dir string) (err error) {
 	if p.Argv, err = entry.CmdLine(); err != nil {
-		return p, err
+		return err
 	}
-	// Without an executable it is a kernel thread, or is exiting. Neither is an error.
+	if args, ok := scan.ParseShimArgs(p.Argv); ok {
+		p.Shim, p.SocketInodes = &args, HeldSockets(dir)
+	}
+	return nil
+}
+
+func (p *Process) read(entry procfs.Proc, dir string) error {
+	// Without an executable it is exiting, which is no error.
 	p.Exe, _ = entry.Executable()
 	if groups, err := entry.Cgroups(); err == nil {
 		for _, g := range groups {
@@ -122,39 +160,14 @@ func readProcess(entry procfs.Proc) (Process, error) {
 			}
 		}
 	}
-	if args, ok := scan.ParseShimArgs(p.Argv); ok {
-		p.Shim = &args
-		targets, _ := entry.FileDescriptorTargets() // an error is ignored: the targets only add facts to findings
-		for _, target := range targets {
-			if inode, ok := scan.SocketInode(target); ok {
-				p.SocketInodes = append(p.SocketInodes, inode)
-			}
-		}
-	}
-	return p, nil
+	return p.ReadCommand(entry, dir)
 }
 
-// markForeign sets Foreign by a comparison of the PID namespaces of shims and of process
-// 1. If they cannot be read, no shim is foreign.
-func markForeign(dir string, all []Process) {
-	home := ""
-	for i := range all {
-		if all[i].Shim == nil {
-			continue
-		}
-		if home == "" {
-			home = pidNamespace(dir, 1)
-		}
-		theirs := pidNamespace(dir, all[i].PID)
-		all[i].Foreign = home != "" && theirs != "" && home != theirs
-	}
-}
-
-// pidNamespace reads the link PID/ns/pid, such as "pid:[4026531836]", or returns "". It
-// does not use package procfs, which reads the links of all namespaces.
-func pidNamespace(dir string, pid int) string {
-	name, _ := os.Readlink(filepath.Join(dir, strconv.Itoa(pid), "ns", "pid"))
-	return name
+// link returns the target of a link in the folder of a process, such as
+// "pid:[4026531836]" for ns/pid. It returns "" if it cannot be read.
+func link(dir, name string) string {
+	to, _ := os.Readlink(filepath.Join(dir, name))
+	return to
 }
 
 func depth(cgroup string) int {

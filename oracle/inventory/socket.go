@@ -28,13 +28,13 @@ func readSockets(inv *Inventory, t *scan.Tree, s Scene) error {
 	if err != nil {
 		return err
 	}
-	inv.Sockets, err = sockets(t, s.SocketDirs, inv.Bundles, listening)
+	inv.Sockets, err = Sockets(t, s.SocketDirs, inv.Bundles, listening)
 	return err
 }
 
-// sockets lists shim sockets: the files in dirs, the socket files in bundles, and every
-// abstract socket with a listener.
-func sockets(t *scan.Tree, dirs []string, bundles []Bundle, listening []scan.UnixSocket) ([]Socket, error) {
+// Sockets lists shim sockets: the files in dirs, the socket files in bundles, and every
+// abstract socket with a listener. It returns those that it found before an error.
+func Sockets(t *scan.Tree, dirs []string, bundles []Bundle, listening []scan.UnixSocket) ([]Socket, error) {
 	byPath := map[string]scan.UnixSocket{}
 	var out []Socket
 	for _, l := range listening {
@@ -64,12 +64,12 @@ func sockets(t *scan.Tree, dirs []string, bundles []Bundle, listening []scan.Uni
 	}
 	for _, dir := range dirs {
 		if err := add(dir, ""); err != nil {
-			return nil, err
+			return out, err
 		}
 	}
 	for _, b := range bundles {
 		if err := add(b.Path, b.Path); err != nil {
-			return nil, err
+			return out, err
 		}
 	}
 	return out, nil

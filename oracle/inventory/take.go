@@ -3,6 +3,7 @@ package inventory
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -47,7 +48,7 @@ func take(ctx context.Context, s Scene, want parts) (Inventory, error) {
 		}
 	}
 	if want.has(finding.ClassMount, finding.ClassNetwork) {
-		if inv.Mounts, err = mounts(s.Proc); err != nil {
+		if inv.Mounts, err = Mounts(filepath.Join(s.Proc, "1")); err != nil {
 			return inv, err
 		}
 	}

@@ -54,9 +54,3 @@ func ParseShimArgs(argv []string) (ShimArgs, bool) {
 	}
 	return a, a.ID != "" && a.Namespace != ""
 }
-
-// KernelThread is PF_KTHREAD of the kernel's include/linux/sched.h, in the flags of
-// proc_pid_stat(5). A missing executable and command line are not enough: an exiting
-// process that waits for the umount of its mount namespace has neither. The parent does
-// not show it either, because process 2 of a world is containerd.
-const KernelThread = 0x00200000

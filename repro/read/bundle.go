@@ -14,6 +14,7 @@ import (
 	"github.com/shimquake/shimquake/audit"
 	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // From reads a report: a text, or an archive that `shimquake audit` has written (a
@@ -85,12 +86,12 @@ func fromBundle(in io.Reader) (Report, error) {
 }
 
 // ofSuspects maps the kinds of the audit's suspects to kinds of observations.
-var ofSuspects = map[audit.Kind]Kind{
-	audit.ShimKind: OrphanShim, audit.ProcessKind: LiveProcess, audit.TaskKind: TaskNoProcess,
-	audit.ContainerKind: ContainerLeft,
-	audit.BundleKind:    BundleLeft, audit.RuncStateKind: RuncLeft,
-	audit.CgroupKind: CgroupLeft, audit.MountKind: MountLeft,
-	audit.SocketKind: SocketLeft,
+var ofSuspects = map[finding.Class]Kind{
+	finding.ClassShim: OrphanShim, finding.ClassProcess: LiveProcess, finding.ClassTask: TaskNoProcess,
+	finding.ClassContainer: ContainerLeft,
+	finding.ClassBundle:    BundleLeft, finding.ClassRuncState: RuncLeft,
+	finding.ClassCgroup: CgroupLeft, finding.ClassMount: MountLeft,
+	finding.ClassSocket: SocketLeft,
 }
 
 // OfAudit returns the report of an audit, with one line for each suspect.
@@ -101,16 +102,15 @@ func OfAudit(a audit.Report) Report {
 		l := line{n: i + 1, text: string(s.Kind) + " " + s.ID + " " + s.Path}
 		r.all, r.at = append(r.all, l), i
 		what, known := ofSuspects[s.Kind]
-		fs, err := fact.ParseAll(s.Facts)
-		if !known || err != nil {
+		if !known {
 			r.rest(l)
 			continue
 		}
-		if fs[fact.Bundle] == fact.Hidden {
+		if s.Facts[fact.Bundle] == fact.Hidden {
 			what = HiddenBundle
 		}
 		r.understand()
-		r.see(Observation{What: what, Facts: fs, Namespace: s.Namespace, ID: s.ID, PID: s.PID}, l)
+		r.see(Observation{What: what, Facts: s.Facts, Namespace: s.Namespace, ID: s.ID, PID: s.PID}, l)
 		if s.Version != "" {
 			r.version(s.Version, l, byOutput)
 		}

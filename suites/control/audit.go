@@ -12,6 +12,7 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
@@ -33,7 +34,7 @@ func audited(leave plant, found **audit.Report) plant {
 
 // accuses asserts that the audit found only suspects of this kind, or none if the kind is
 // "".
-func accuses(found *audit.Report, kind audit.Kind) {
+func accuses(found *audit.Report, kind finding.Class) {
 	GinkgoHelper()
 	Expect(found).NotTo(BeNil())
 	Expect(found.Partial).To(BeEmpty(), "%v", found)
@@ -48,13 +49,13 @@ func accuses(found *audit.Report, kind audit.Kind) {
 
 var _ = Describe("the audit of a node", Label("control"), func() {
 	It("is asked for every kind of suspect that can be planted", spec.Quick, func() {
-		var have []audit.Kind
+		var have []finding.Class
 		for _, c := range controls {
 			have = append(have, c.audit)
 		}
 		// The audit's own tests have a task with a wrong status.
 		Expect(have).To(ContainElements(slices.DeleteFunc(audit.Kinds(),
-			func(k audit.Kind) bool { return k == audit.TaskKind })))
+			func(k finding.Class) bool { return k == finding.ClassTask })))
 	})
 })
 
@@ -72,7 +73,7 @@ var _ = Describe("the audit of a node after containerd#8981", Label("control"), 
 		Expect(after).NotTo(BeNil())
 		Expect(after.Suspects).To(HaveLen(1), "%v", after)
 		s := after.Suspects[0]
-		Expect(s.Kind).To(Equal(audit.ShimKind))
+		Expect(s.Kind).To(Equal(finding.ClassShim))
 		Expect(s.Version).To(HavePrefix(containerd.QuickRelease))
 		Expect(s.Sure).To(Equal(audit.Certain))
 		Expect(s.Missing).To(ContainElements("task", "bundle"))

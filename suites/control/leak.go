@@ -36,7 +36,7 @@ type control struct {
 	forgot bool
 	// audit is the kind of suspect in an audit of a live node. The audit has no earlier
 	// inventory: with "" the object may be intended, and is no suspect.
-	audit audit.Kind
+	audit finding.Class
 }
 
 // older reports whether a release is older than another one; v2.4.2-rc.1 is older than
@@ -51,7 +51,7 @@ const taskBundles = "/run/containerd/io.containerd.runtime.v2.task/" + daemon.Ta
 var controls = []control{
 	{
 		name:    "a real shim that containerd does not know",
-		audit:   audit.ShimKind,
+		audit:   finding.ClassShim,
 		leave:   startShim,
 		class:   finding.ClassShim,
 		besides: []finding.Class{finding.ClassSocket},
@@ -59,7 +59,7 @@ var controls = []control{
 	{name: "a process without an owner", leave: startSleep, class: finding.ClassProcess},
 	{
 		name:    "a process of runc's that containerd does not know",
-		audit:   audit.ProcessKind,
+		audit:   finding.ClassProcess,
 		forgot:  true,
 		leave:   createByRunc,
 		class:   finding.ClassProcess,
@@ -67,33 +67,33 @@ var controls = []control{
 	},
 	{
 		name:  "the socket of a killed shim",
-		audit: audit.SocketKind,
+		audit: finding.ClassSocket,
 		leave: after(startShim, killShim),
 		class: finding.ClassSocket,
 	},
 	{
 		name:  "a bundle",
-		audit: audit.BundleKind,
+		audit: finding.ClassBundle,
 		leave: makeDir(func(runner.Scene) string { return taskBundles + planted }),
 		class: finding.ClassBundle,
 	},
 	{
 		name:  "a bundle whose removal containerd did not finish",
-		audit: audit.BundleKind,
+		audit: finding.ClassBundle,
 		leave: makeDir(func(runner.Scene) string { return taskBundles + "." + planted }),
 		class: finding.ClassBundle,
 	},
-	{name: "a work directory", audit: audit.BundleKind, leave: makeDir(func(s runner.Scene) string {
+	{name: "a work directory", audit: finding.ClassBundle, leave: makeDir(func(s runner.Scene) string {
 		return s.World.RootDir() + "/io.containerd.runtime.v2.task/" + daemon.TaskNamespace + "/" + planted
 	}), class: finding.ClassBundle},
 	{name: "a directory of CRI", api: harness.CRI, leave: makeDir(func(s runner.Scene) string {
 		return s.World.RootDir() + "/io.containerd.grpc.v1.cri/containers/" + planted
 	}), class: finding.ClassCRIDir},
 	{name: "a mount", leave: mountTmpfs, class: finding.ClassMount},
-	{name: "a cgroup", audit: audit.CgroupKind, leave: makeCgroup, class: finding.ClassCgroup},
+	{name: "a cgroup", audit: finding.ClassCgroup, leave: makeCgroup, class: finding.ClassCgroup},
 	{
 		name:    "the state of a killed container of runc's",
-		audit:   audit.RuncStateKind,
+		audit:   finding.ClassRuncState,
 		leave:   abandonRunc,
 		class:   finding.ClassRuncState,
 		besides: []finding.Class{finding.ClassCgroup},
@@ -142,13 +142,13 @@ var controls = []control{
 	{name: "a subscription that its client does not end", leave: leaveSubscription, class: finding.ClassHandle},
 	{
 		name:  "a network namespace without a pod, with a name of CNI's form",
-		audit: audit.MountKind,
+		audit: finding.ClassMount,
 		leave: bindNetworkAs("cni-planted"),
 		class: finding.ClassMount,
 	},
 	{
 		name:    "the root file system of a removed container",
-		audit:   audit.BundleKind,
+		audit:   finding.ClassBundle,
 		leave:   mountRootFS,
 		class:   finding.ClassMount,
 		besides: []finding.Class{finding.ClassBundle},
@@ -156,7 +156,7 @@ var controls = []control{
 	{
 		name:  "a container of CRI that CRI does not list",
 		api:   harness.CRI,
-		audit: audit.ContainerKind,
+		audit: finding.ClassContainer,
 		leave: createForCRI,
 		class: finding.ClassContainer,
 	},
