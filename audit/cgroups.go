@@ -47,7 +47,10 @@ func (w *viewing) territory(own []inventory.Mount) {
 // groups below them, because a container that is a node (kind) has its own containers. It
 // also skips the groups that root has delegated to a user.
 func (w *viewing) cgroups(h inventory.Mount) error {
-	namespaces := namespacesOf(w.View)
+	namespaces := slices.Clone(w.Known.Namespaces)
+	for k := range ownersOf(w.View) {
+		namespaces = append(namespaces, k.Namespace)
+	}
 	ids := map[string]bool{} // of tasks
 	for k := range w.Known.Tasks {
 		ids[k.ID] = true
@@ -59,7 +62,7 @@ func (w *viewing) cgroups(h inventory.Mount) error {
 			return false
 		}
 		k, ok := cgroupKey(rel, namespaces)
-		if ok && isName(k.ID) {
+		if ok && scan.IsName(k.ID) {
 			w.addCgroup(name, k, ids)
 		}
 		return !ok && strings.Count(rel, "/") < cgroupDepth
@@ -105,20 +108,19 @@ func cgroupKey(rel string, namespaces []string) (Key, bool) {
 	return Key{}, false
 }
 
-// namespacesOf returns the containerd namespaces that have any object.
-func namespacesOf(v *View) []string {
-	out := slices.Clone(v.Known.Namespaces)
+// ownersOf returns the containers of the shims, bundles and runc's states of a view.
+func ownersOf(v *View) map[Key]bool {
+	out := map[Key]bool{}
 	for _, b := range v.Bundles {
-		out = append(out, b.Namespace)
+		out[Key{b.Namespace, b.ID}] = true
 	}
 	for _, s := range v.RuncStates {
-		out = append(out, s.Namespace)
+		out[Key{s.Namespace, s.ID}] = true
 	}
 	for _, p := range v.Processes {
 		if p.Shim != nil {
-			out = append(out, p.Shim.Namespace)
+			out[p.served()] = true
 		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return out
 }

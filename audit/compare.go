@@ -7,6 +7,7 @@ import (
 
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // Compare returns the objects of a Node whose owner is missing, as suspects. It does no
@@ -127,7 +128,7 @@ func socketKey(address string) string {
 
 // server returns the shim that serves a task. It is the shim with the task's id, the shim
 // that listens on the bundle's address, or the parent of the task's process.
-func (c *comparison) server(k Key, t Task) *Process {
+func (c *comparison) server(k Key, t inventory.Task) *Process {
 	if p := c.shimOf[k]; p != nil {
 		return p
 	}

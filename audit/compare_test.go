@@ -36,6 +36,8 @@ func shim(id string, pid, parent int, age time.Duration, action string) Process 
 	return p
 }
 
+func task(pid int, status string) inventory.Task { return inventory.Task{PID: pid, Status: status} }
+
 func socket(name string, listening bool, of Key) Socket {
 	return Socket{Socket: inventory.Socket{Path: name, Listening: listening}, Of: of}
 }
@@ -72,10 +74,11 @@ func healthy() *Node {
 		Cgroups: []Cgroup{{Path: "/sys/fs/cgroup/kubepods/podx/c1", Key: Key{"", "c1"}}},
 		Known: Known{
 			Namespaces: []string{"k8s.io"},
-			Containers: map[Key]Container{p1: {Kind: "sandbox", NetNS: "/var/run/netns/cni-1"}, c1: {Kind: "container"}},
-			Tasks:      map[Key]Task{p1: {podInit, "RUNNING"}, c1: {inContInit, "RUNNING"}},
-			Sandboxes:  map[Key]bool{p1: true},
-			Pods:       map[string]string{"p1": "SANDBOX_READY"}, CRIContainers: map[string]string{"c1": "CONTAINER_RUNNING"},
+			Containers: map[Key]inventory.ContainerDetails{p1: {Kind: "sandbox", NetNS: "/var/run/netns/cni-1"},
+				c1: {Kind: "container"}},
+			Tasks:     map[Key]inventory.Task{p1: task(podInit, "RUNNING"), c1: task(inContInit, "RUNNING")},
+			Sandboxes: map[Key]bool{p1: true},
+			Pods:      map[string]string{"p1": "SANDBOX_READY"}, CRIContainers: map[string]string{"c1": "CONTAINER_RUNNING"},
 		},
 	}
 	return &Node{Views: []*View{v}}
@@ -164,7 +167,7 @@ func TestCompare(t *testing.T) {
 		{"a task without a shim", func(v *View) {
 			v.Processes = slices.Delete(v.Processes, 1, 2)
 			v.Sockets = nil
-			v.Known.Tasks[p1], v.Known.Tasks[c1] = Task{Status: NoAnswer}, Task{Status: "UNKNOWN"}
+			v.Known.Tasks[p1], v.Known.Tasks[c1] = task(0, NoAnswer), task(0, "UNKNOWN")
 		}, []string{"task certain c1 task=UNKNOWN shim=none", "task certain p1 task=UNKNOWN shim=none"}},
 		{"a shim that was started after the processes were listed", func(v *View) {
 			v.Processes = slices.Delete(v.Processes, 1, 2)
@@ -177,16 +180,16 @@ func TestCompare(t *testing.T) {
 				v.Bundles[i].Address = "vsock://3:1024"
 			}
 		}, nil},
-		{"a shim that does not answer", func(v *View) { v.Known.Tasks[p1] = Task{Status: NoAnswer} },
+		{"a shim that does not answer", func(v *View) { v.Known.Tasks[p1] = task(0, NoAnswer) },
 			[]string{"task likely p1 task=UNKNOWN"}},
 		{"a shim that a signal has stopped", func(v *View) {
-			v.Known.Tasks[p1] = Task{Status: NoAnswer}
+			v.Known.Tasks[p1] = task(0, NoAnswer)
 			v.Processes[1].State = "T"
 		}, []string{"task certain p1 task=UNKNOWN state=stopped"}},
-		{"a stopped task whose process runs", func(v *View) { v.Known.Tasks[c1] = Task{inContInit, "STOPPED"} },
+		{"a stopped task whose process runs", func(v *View) { v.Known.Tasks[c1] = task(inContInit, "STOPPED") },
 			[]string{"process certain c1 task=STOPPED owner=container parent=shim"}},
 		{"a pid that was given anew is not the container's", func(v *View) {
-			v.Known.Tasks[c1] = Task{0, "STOPPED"}
+			v.Known.Tasks[c1] = task(0, "STOPPED")
 			v.RuncStates[0].Start = 99
 		}, nil},
 		{"a zombie that its shim does not reap", func(v *View) {
@@ -246,7 +249,7 @@ func TestCompare(t *testing.T) {
 			v.Cgroups = nil
 			v.Processes = v.Processes[:3]
 		}, []string{"container certain c1 task=none"}},
-		{"no CRI", func(v *View) { v.Known.Pods, v.Known.CRIContainers = nil, nil }, nil},
+		{"no CRI", func(v *View) { v.Known.Pods, v.Known.CRIContainers, v.Daemons[0].CRI = nil, nil, false }, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			n := healthy()
@@ -273,7 +276,7 @@ func TestCompare(t *testing.T) {
 func TestACgroupOfANodeInANode(t *testing.T) {
 	n := healthy()
 	inner := healthy().Views[0]
-	inner.Known.Tasks[Key{"k8s.io", "inner"}] = Task{podInit, "RUNNING"}
+	inner.Known.Tasks[Key{"k8s.io", "inner"}] = task(podInit, "RUNNING")
 	inner.Daemons[0].PID = 77
 	n.Views = append(n.Views, inner)
 	n.Views[0].Peers = []int{77}

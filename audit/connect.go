@@ -17,21 +17,6 @@ import (
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// mayAsk are the only methods that an audit calls. None of them changes anything. The
-// connection refuses all others.
-var mayAsk = []string{
-	"/containerd.services.version.v1.Version/Version",
-	"/containerd.services.namespaces.v1.Namespaces/List",
-	"/containerd.services.containers.v1.Containers/ListStream",
-	"/containerd.services.tasks.v1.Tasks/List",
-	"/containerd.services.tasks.v1.Tasks/Get",
-	"/containerd.services.sandbox.v1.Store/List",
-	"/runtime.v1.RuntimeService/ListPodSandbox",
-	"/runtime.v1.RuntimeService/ListContainers",
-}
-
-var errMayNotAsk = errors.New("an audit does not call this method")
-
 // connect opens containerd's socket. It checks that containerd's own process listens on
 // the socket. It resolves the path inside the view's root, because a symbolic link could
 // lead out of that root.
@@ -46,7 +31,7 @@ func (a *asker) connect(d *Daemon) (*grpc.ClientConn, error) {
 			" after its start", d.PID, d.Address)
 	}
 	dial := func(ctx context.Context, _ string) (net.Conn, error) {
-		f, err := a.tree.Open(address, unix.O_PATH)
+		f, err := a.whole.Open(address, unix.O_PATH)
 		if err != nil {
 			return nil, err
 		}
@@ -65,20 +50,8 @@ func (a *asker) connect(d *Daemon) (*grpc.ClientConn, error) {
 		grpc.WithContextDialer(dial),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswer)),
 		grpc.WithMaxHeaderListSize(64<<10),
-		grpc.WithUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn,
-			call grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-			if !slices.Contains(mayAsk, method) {
-				return fmt.Errorf("%w: %s", errMayNotAsk, method)
-			}
-			return call(ctx, method, req, reply, cc, opts...)
-		}),
-		grpc.WithStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string,
-			call grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-			if !slices.Contains(mayAsk, method) {
-				return nil, fmt.Errorf("%w: %s", errMayNotAsk, method)
-			}
-			return call(ctx, desc, cc, method, opts...)
-		}))
+		grpc.WithChainUnaryInterceptor(scan.BoundReply, a.call),
+		grpc.WithChainStreamInterceptor(scan.BoundStream, a.stream))
 }
 
 // maxAnswer limits the size of a response, in bytes: containerd's own limit.
@@ -99,8 +72,8 @@ func (a *asker) peer(conn net.Conn) error {
 	if err := errors.Join(cerr, err); err != nil {
 		return err
 	}
-	if int(peer.Uid) != a.uid {
-		return fmt.Errorf("uid %d listens on the socket, and not uid %d, which runs containerd", peer.Uid, a.uid)
+	if int(peer.Uid) != a.owner.UID {
+		return fmt.Errorf("uid %d listens on the socket, and not uid %d, which runs containerd", peer.Uid, a.owner.UID)
 	}
 	return nil
 }

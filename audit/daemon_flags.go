@@ -3,7 +3,6 @@ package audit
 import (
 	"cmp"
 	"path"
-	"regexp"
 	"strings"
 )
 
@@ -57,18 +56,6 @@ func isContainerd(exe string, argv []string) (places, bool) {
 	}
 	return daemonFlags(argv)
 }
-
-// isName reports whether a text is a possible name of a namespace or a container. It has
-// runc's rule (`validateID` of `libcontainer`), because containerd's own rule
-// (pkg/identifiers) is stricter. Under this rule, a name cannot forge a row, a path or a
-// command.
-func isName(name string) bool {
-	return len(name) <= maxName && name != "." && name != ".." && named.MatchString(name)
-}
-
-var named = regexp.MustCompile(`^[A-Za-z0-9_+.-]+$`)
-
-const maxName = 255 // NAME_MAX, because a directory has this name
 
 // deleted is the kernel's suffix of a link to a file that was removed or replaced.
 const deleted = " (deleted)"

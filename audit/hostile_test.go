@@ -289,6 +289,7 @@ func (n *node) hasNoSecret(t *testing.T, r *audit.Report) {
 func TestABrokenContainerd(t *testing.T) {
 	for role, want := range map[string]string{
 		"flood": "300000 namespaces", "late": "", "names": "an invalid namespace", "ids": "an invalid id",
+		"nothing": "a container without a record",
 	} {
 		t.Run(role, func(t *testing.T) {
 			n := hostileNode(t)

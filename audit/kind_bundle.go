@@ -16,7 +16,7 @@ var directoryKind = kind{
 		for _, dir := range w.dirs {
 			err := scan.EachBundle(w.tree, dir.state, dir.root, func(b scan.Bundle) {
 				changed, isThere := w.changed(b.Path, Key{b.Namespace, b.ID})
-				if isThere && isName(b.Namespace) && isName(b.ID) {
+				if isThere && scan.IsName(b.Namespace) && scan.IsName(b.ID) {
 					w.Bundles = append(w.Bundles, Bundle{b, changed})
 				}
 			})

@@ -21,7 +21,7 @@ var inCRIKind = kind{
 
 // inCRI returns the containers about which CRI and containerd disagree.
 func (c *comparison) inCRI() []Suspect {
-	if c.Known.Pods == nil || !c.Complete {
+	if !c.Complete || !slices.ContainsFunc(c.Daemons, func(d Daemon) bool { return d.CRI }) {
 		return nil
 	}
 	var out []Suspect
@@ -33,7 +33,7 @@ func (c *comparison) inCRI() []Suspect {
 			continue
 		}
 		s := c.suspect(finding.ClassContainer, k, fact.Facts{fact.Task: c.task(k), fact.Listed: fact.NotByCRI})
-		s.Age, s.Missing = c.Known.Containers[k].Age, []string{"CRI's record of the " + kind}
+		s.Changed, s.Missing = c.Known.Containers[k].Created, []string{"CRI's record of the " + kind}
 		out = append(out, s)
 	}
 	const ns = "k8s.io"

@@ -15,7 +15,7 @@ var runcStateKind = kind{
 	read: func(w *viewing) error {
 		for _, root := range runcRoots {
 			err := scan.EachRuncState(w.tree, root, func(r scan.RuncState) {
-				if s, isThere := w.state(r); isThere && isName(r.Namespace) && isName(r.ID) {
+				if s, isThere := w.state(r); isThere && scan.IsName(r.Namespace) && scan.IsName(r.ID) {
 					w.RuncStates = append(w.RuncStates, s)
 				}
 			})

@@ -149,29 +149,15 @@ type Cgroup struct {
 
 // Known holds the responses of containerd.
 type Known struct {
-	Namespaces []string          `json:"namespaces,omitempty"`
-	Containers map[Key]Container `json:"containers,omitempty"`
-	Tasks      map[Key]Task      `json:"tasks,omitempty"`
-	Sandboxes  map[Key]bool      `json:"sandboxes,omitempty"`
-	// Pods and CRIContainers are CRI's lists; nil without CRI.
+	Namespaces []string                           `json:"namespaces,omitempty"`
+	Containers map[Key]inventory.ContainerDetails `json:"containers,omitempty"`
+	// The status of a task is NoAnswer if containerd has the task, but its shim does not
+	// respond.
+	Tasks     map[Key]inventory.Task `json:"tasks,omitempty"`
+	Sandboxes map[Key]bool           `json:"sandboxes,omitempty"`
+	// Pods and CRIContainers are CRI's lists, with their states.
 	Pods          map[string]string `json:"pods,omitempty"`
 	CRIContainers map[string]string `json:"criContainers,omitempty"`
-}
-
-// Container is a container of containerd.
-type Container struct {
-	// Kind is CRI's label: sandbox, container or "".
-	Kind  string        `json:"kind,omitempty"`
-	NetNS string        `json:"netns,omitempty"` // the path in its specification
-	Age   time.Duration `json:"ageNs,omitempty"`
-}
-
-// Task is a task as containerd reports it.
-type Task struct {
-	PID int `json:"pid"` // as containerd sees it
-	// Status is UNKNOWN, CREATED, RUNNING, STOPPED, PAUSED or PAUSING. It is NoAnswer if
-	// containerd has the task, but its shim does not respond.
-	Status string `json:"status"`
 }
 
 // NoAnswer is the status of a task with a shim that does not respond to containerd.

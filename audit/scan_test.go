@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
@@ -117,7 +118,7 @@ func TestASlowDisk(t *testing.T) {
 	known := newKnown()
 	for i := range 100 {
 		if i%2 == 0 {
-			known.Tasks[Key{"ns", strconv.Itoa(i)}] = Task{}
+			known.Tasks[Key{"ns", strconv.Itoa(i)}] = inventory.Task{}
 		}
 		dir := filepath.Join(root, taskDir, "ns", strconv.Itoa(i))
 		errs = append(errs, os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "bootstrap.json"),

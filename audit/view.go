@@ -71,15 +71,14 @@ func (w *viewing) take(ctx context.Context, anchor int) error {
 	w.processes(anchor, depth, sockets)
 	// The audit asks containerd before it reads the disk. A container that is removed in
 	// between is then known without objects, which does not look like a leak.
-	w.Known = newKnown()
-	asker := asker{tree: w.whole, uid: w.owner.UID, timeout: w.Timeout, listening: sockets, table: w.table, at: w.at}
+	asker := asker{viewing: w, listening: sockets}
 	defer asker.close()
-	asker.all(ctx, w.View)
+	asker.all(ctx)
 	w.Complete = w.complete()
 	if err := w.files(ctx, sockets); err != nil {
 		return err
 	}
-	asker.confirm(ctx, w.View)
+	asker.confirm(ctx)
 	name(w.View)
 	return nil
 }

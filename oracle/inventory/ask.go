@@ -3,17 +3,22 @@ package inventory
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
 	tasksapi "github.com/containerd/containerd/api/services/tasks/v1"
 	"github.com/containerd/containerd/v2/pkg/namespaces"
 	"github.com/containerd/errdefs"
+	"github.com/containerd/typeurl/v2"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/scan"
 )
+
+// maxNamespaces limits the namespaces of one containerd. Nodes have a few.
+const maxNamespaces = 1000
 
 // askDaemon asks containerd for its objects of the wanted classes.
 func askDaemon(ctx context.Context, s Scene, want parts) (*Daemon, error) {
@@ -25,6 +30,12 @@ func askDaemon(ctx context.Context, s Scene, want parts) (*Daemon, error) {
 			return nil, fmt.Errorf("list namespaces: %w", err)
 		}
 		d.Namespaces = all
+	}
+	if n := len(d.Namespaces); n > maxNamespaces {
+		return nil, fmt.Errorf("it lists %d namespaces, and the limit is %d", n, maxNamespaces)
+	}
+	if i := slices.IndexFunc(d.Namespaces, func(ns string) bool { return !scan.IsName(ns) }); i >= 0 {
+		return nil, fmt.Errorf("it listed an invalid namespace: %.300q", d.Namespaces[i])
 	}
 	slices.Sort(d.Namespaces)
 	// Each namespace has its own part, because the requests are concurrent. Only this
@@ -42,6 +53,7 @@ func askDaemon(ctx context.Context, s Scene, want parts) (*Daemon, error) {
 	}
 	for _, a := range answers {
 		d.Containers = append(d.Containers, a.Containers...)
+		d.Details = append(d.Details, a.Details...)
 		d.Tasks = append(d.Tasks, a.Tasks...)
 		d.Snapshots = append(d.Snapshots, a.Snapshots...)
 		d.Leases = append(d.Leases, a.Leases...)
@@ -53,6 +65,24 @@ func askDaemon(ctx context.Context, s Scene, want parts) (*Daemon, error) {
 	return d, nil
 }
 
+// criKind is the label of CRI's containers.
+const criKind = "io.cri-containerd.kind"
+
+// netnsPath returns the path of the network namespace in a container's specification, or
+// "". The rest has the workload's environment and command line.
+func netnsPath(spec typeurl.Any) string {
+	var s struct {
+		Linux struct {
+			Namespaces []struct{ Type, Path string }
+		}
+	}
+	if spec == nil || json.Unmarshal(spec.GetValue(), &s) != nil {
+		return ""
+	}
+	ns, _ := First(s.Linux.Namespaces, func(n struct{ Type, Path string }) bool { return n.Type == "network" })
+	return ns.Path
+}
+
 func (d *Daemon) ask(ctx context.Context, ns string, s Scene, want parts) error {
 	if want.has(finding.ClassContainer) {
 		all, err := s.Client.ContainerService().List(ctx)
@@ -61,6 +91,7 @@ func (d *Daemon) ask(ctx context.Context, ns string, s Scene, want parts) error 
 		}
 		for _, c := range all {
 			d.Containers = append(d.Containers, Ref{ns, c.ID})
+			d.Details = append(d.Details, ContainerDetails{Ref{ns, c.ID}, c.Labels[criKind], netnsPath(c.Spec), c.CreatedAt})
 		}
 	}
 	if want.has(finding.ClassTask) {

@@ -55,7 +55,7 @@ func TestAListWithoutEnd(t *testing.T) {
 		says string
 	}{
 		"small containers": {0, finding.ClassContainer, "ListStream: containerd lists more than 100000 objects"},
-		"large containers": {3 << 20, finding.ClassContainer, "or 16 MiB"},
+		"large containers": {3 << 20, finding.ClassContainer, "or 64 MiB"},
 		"content":          {0, finding.ClassMetadata, "Content/List: containerd lists more than 100000 objects"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,11 +7,13 @@ import (
 
 // Daemon lists containerd's own objects, in all requested namespaces.
 type Daemon struct {
-	Namespaces []string   `json:"namespaces"`
-	Containers []Ref      `json:"containers,omitempty"`
-	Tasks      []Task     `json:"tasks,omitempty"`
-	Snapshots  []Snapshot `json:"snapshots,omitempty"`
-	Leases     []Ref      `json:"leases,omitempty"`
+	Namespaces []string `json:"namespaces"`
+	Containers []Ref    `json:"containers,omitempty"`
+	// Details has more about each container. Histories do not keep it.
+	Details   []ContainerDetails `json:"-"`
+	Tasks     []Task             `json:"tasks,omitempty"`
+	Snapshots []Snapshot         `json:"snapshots,omitempty"`
+	Leases    []Ref              `json:"leases,omitempty"`
 	// Expiring are the leases with an expiry, which containerd's garbage collection
 	// removes.
 	Expiring []ExpiringLease `json:"expiring,omitempty"`
@@ -27,6 +29,15 @@ type Daemon struct {
 type Ref struct {
 	Namespace string `json:"namespace"`
 	ID        string `json:"id"`
+}
+
+// ContainerDetails has more about a container than its name.
+type ContainerDetails struct {
+	Ref
+	// Kind is CRI's label: sandbox, container or "".
+	Kind    string    `json:"kind,omitempty"`
+	NetNS   string    `json:"netns,omitempty"` // the path in its specification
+	Created time.Time `json:"created"`
 }
 
 // Task is a task as containerd reports it.

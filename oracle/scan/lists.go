@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	containersapi "github.com/containerd/containerd/api/services/containers/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 )
 
 // MaxListed limits the objects that a containerd lists, and the entries of a directory. A
-// node has a few hundred containers. maxListed limits the bytes of all lists.
-const MaxListed, maxListed = 100_000, 16 << 20
+// node has a few hundred containers. maxListed limits the bytes of all lists: a container
+// has a specification of some 20 KiB.
+const MaxListed, maxListed = 100_000, 64 << 20
 
 type listsKey struct{}
 
@@ -27,6 +29,10 @@ func took(ctx context.Context, method string, message any) error {
 	counts, is := ctx.Value(listsKey{}).(*[2]atomic.Int64)
 	if !is {
 		return nil
+	}
+	// The client of containerd would panic.
+	if c, is := message.(*containersapi.ListContainerMessage); is && c.Container == nil {
+		return fmt.Errorf("%s: a container without a record", method)
 	}
 	m, _ := message.(proto.Message)
 	if counts[0].Add(1) > MaxListed || counts[1].Add(int64(proto.Size(m))) > maxListed {

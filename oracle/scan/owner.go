@@ -3,6 +3,7 @@ package scan
 import (
 	"encoding/hex"
 	"path"
+	"regexp"
 	"strings"
 )
 
@@ -47,3 +48,15 @@ func MountOwner(point string) (ns, id string) {
 	}
 	return "", ""
 }
+
+// IsName reports whether a text is a possible name of a namespace or a container. It has
+// runc's rule (`validateID` of `libcontainer`), because containerd's own rule
+// (pkg/identifiers) is stricter. Under this rule, a name cannot forge a row, a path or a
+// command.
+func IsName(name string) bool {
+	return len(name) <= maxName && name != "." && name != ".." && named.MatchString(name)
+}
+
+var named = regexp.MustCompile(`^[A-Za-z0-9_+.-]+$`)
+
+const maxName = 255 // NAME_MAX, because a directory has this name
