@@ -4,31 +4,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"path"
 	"slices"
-	"sync"
+	"strings"
 
 	tasksapi "github.com/containerd/containerd/api/services/tasks/v1"
 	containerd "github.com/containerd/containerd/v2/client"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/oracle/scan"
 	"github.com/shimquake/shimquake/quote"
 )
-
-// asker asks the containerds of a view.
-type asker struct {
-	*viewing
-	listening []scan.UnixSocket
-	conns     []*grpc.ClientConn // by the index in View.Daemons; nil without a connection
-	mu        sync.Mutex         // of View.Known and View.Notes, during concurrent calls
-}
 
 func newKnown() Known {
 	return Known{
@@ -40,19 +37,19 @@ func newKnown() Known {
 // asks is the maximum number of concurrent containerds, and of calls for tasks.
 const asks = 16
 
-// all asks the containerds of the view concurrently, so that a slow containerd does not
+// ask asks the containerds of the view concurrently, so that a slow containerd does not
 // block the others. It merges their responses.
-func (a *asker) all(ctx context.Context) {
-	ctx, cancel := context.WithDeadline(ctx, part(ctx, timeoutsOfLists*a.Timeout))
+func (w *viewing) ask(ctx context.Context) {
+	ctx, cancel := context.WithDeadline(ctx, part(ctx, timeoutsOfLists*w.Timeout))
 	defer cancel()
-	a.conns = make([]*grpc.ClientConn, len(a.Daemons))
-	a.Known = newKnown()
+	w.conns = make([]*grpc.ClientConn, len(w.Daemons))
+	w.Known = newKnown()
 	var group errgroup.Group
 	group.SetLimit(asks)
-	for i := range a.Daemons {
+	for i := range w.Daemons {
 		group.Go(func() error {
-			d := &a.Daemons[i]
-			err := a.one(ctx, i, d)
+			d := &w.Daemons[i]
+			err := w.askOne(ctx, i, d)
 			if d.Answered = err == nil; err != nil {
 				d.Error = quote.Cut(err.Error(), maxText)
 			}
@@ -60,17 +57,17 @@ func (a *asker) all(ctx context.Context) {
 		})
 	}
 	_ = group.Wait() // no member fails
-	slices.Sort(a.Known.Namespaces)
-	a.Known.Namespaces = slices.Compact(a.Known.Namespaces)
+	slices.Sort(w.Known.Namespaces)
+	w.Known.Namespaces = slices.Compact(w.Known.Namespaces)
 }
 
-// one asks a containerd for its version and its lists. It returns an error for an id that
-// could forge a row, a path or a command.
-func (a *asker) one(ctx context.Context, i int, d *Daemon) (err error) {
-	if a.conns[i], err = a.connect(d); err != nil {
+// askOne asks a containerd for its version and its lists. It returns an error for an id
+// that could forge a row, a path or a command.
+func (w *viewing) askOne(ctx context.Context, i int, d *Daemon) (err error) {
+	if w.conns[i], err = w.connect(d); err != nil {
 		return err
 	}
-	client, err := containerd.NewWithConn(a.conns[i])
+	client, err := containerd.NewWithConn(w.conns[i])
 	if err != nil {
 		return err
 	}
@@ -86,7 +83,7 @@ func (a *asker) one(ctx context.Context, i int, d *Daemon) (err error) {
 	if err != nil {
 		return err
 	}
-	pods, containers, err := askCRI(ctx, a.conns[i])
+	pods, containers, err := askCRI(ctx, w.conns[i])
 	d.CRI = pods != nil
 
 	var invalid []string
@@ -97,32 +94,32 @@ func (a *asker) one(ctx context.Context, i int, d *Daemon) (err error) {
 		}
 		return is
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.Known.Namespaces = append(a.Known.Namespaces, inv.Daemon.Namespaces...)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.Known.Namespaces = append(w.Known.Namespaces, inv.Daemon.Namespaces...)
 	for _, c := range inv.Daemon.Details {
 		if isValid(c.ID) && (c.Kind == "" || isValid(c.Kind)) {
-			a.Known.Containers[Key(c.Ref)] = c
+			w.Known.Containers[Key(c.Ref)] = c
 		}
 	}
 	for _, t := range inv.Daemon.Tasks {
 		if isValid(t.ID) {
-			a.Known.Tasks[Key{t.Namespace, t.ID}] = t
+			w.Known.Tasks[Key{t.Namespace, t.ID}] = t
 		}
 	}
 	for _, r := range inv.Daemon.Sandboxes {
 		if isValid(r.ID) {
-			a.Known.Sandboxes[Key(r)] = true
+			w.Known.Sandboxes[Key(r)] = true
 		}
 	}
 	for _, p := range pods {
 		if isValid(p.Id) {
-			a.Known.Pods[p.Id] = p.State.String()
+			w.Known.Pods[p.Id] = p.State.String()
 		}
 	}
 	for _, c := range containers {
 		if isValid(c.Id) {
-			a.Known.CRIContainers[c.Id] = c.State.String()
+			w.Known.CRIContainers[c.Id] = c.State.String()
 		}
 	}
 	if len(invalid) > 0 {
@@ -151,29 +148,29 @@ func askCRI(ctx context.Context, conn *grpc.ClientConn) ([]*cri.PodSandbox, []*c
 // confirm asks for each task that is not in the list, but has objects on the node. The
 // list leaves out a task if its shim does not respond, and such a shim is no leak. Only
 // NotFound proves that containerd does not know the task.
-func (a *asker) confirm(ctx context.Context) {
+func (w *viewing) confirm(ctx context.Context) {
 	want := map[Key]bool{}
-	for k := range ownersOf(a.View) {
-		if _, listed := a.Known.Tasks[k]; !listed && k.ID != "" && k.Namespace != "" {
+	for k := range ownersOf(w.View) {
+		if _, listed := w.Known.Tasks[k]; !listed && k.ID != "" && k.Namespace != "" {
 			want[k] = true
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeoutsOfTasks*a.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, timeoutsOfTasks*w.Timeout)
 	defer cancel()
 	var group errgroup.Group
 	group.SetLimit(asks)
 	for k := range want {
 		group.Go(func() error {
-			t, err := a.get(ctx, k)
-			a.mu.Lock()
-			defer a.mu.Unlock()
+			t, err := w.get(ctx, k)
+			w.mu.Lock()
+			defer w.mu.Unlock()
 			switch {
 			case err != nil:
-				a.Complete = false
-				a.Notes = append(a.Notes, fmt.Sprintf("ask for task %s/%s: %s", k.Namespace, k.ID,
+				w.Complete = false
+				w.Notes = append(w.Notes, fmt.Sprintf("ask for task %s/%s: %s", k.Namespace, k.ID,
 					quote.Cut(err.Error(), maxText)))
 			case t.Status != "":
-				a.Known.Tasks[k] = t
+				w.Known.Tasks[k] = t
 			}
 			return nil
 		})
@@ -183,11 +180,11 @@ func (a *asker) confirm(ctx context.Context) {
 
 // get asks every containerd of the view for a task. The status is "" if none has the
 // task.
-func (a *asker) get(ctx context.Context, k Key) (inventory.Task, error) {
+func (w *viewing) get(ctx context.Context, k Key) (inventory.Task, error) {
 	t := inventory.Task{Namespace: k.Namespace, ID: k.ID}
 	ctx = metadata.AppendToOutgoingContext(ctx, "containerd-namespace", k.Namespace)
-	for i, conn := range a.conns {
-		if !a.Daemons[i].Answered {
+	for i, conn := range w.conns {
+		if !w.Daemons[i].Answered {
 			continue
 		}
 		r, err := tasksapi.NewTasksClient(conn).Get(ctx, &tasksapi.GetRequest{ContainerID: k.ID})
@@ -197,7 +194,7 @@ func (a *asker) get(ctx context.Context, k Key) (inventory.Task, error) {
 			return t, nil
 		case codes.NotFound:
 		case codes.DeadlineExceeded: // containerd's own timeout for the shim, of 2 s
-			t.Status = NoAnswer
+			t.Status = fact.TaskUnknown
 			return t, nil
 		default:
 			return t, err
@@ -224,20 +221,20 @@ const listTasks = "/containerd.services.tasks.v1.Tasks/List"
 var errMayNotAsk = errors.New("an audit does not call this method")
 
 // begin returns the context of a call, with the timeout.
-func (a *asker) begin(ctx context.Context, method string) (context.Context, context.CancelFunc, error) {
+func (w *viewing) begin(ctx context.Context, method string) (context.Context, context.CancelFunc, error) {
 	if !slices.Contains(mayAsk, method) {
 		return nil, nil, fmt.Errorf("%w: %s", errMayNotAsk, method)
 	}
-	a.at("containerd's answer")
-	ctx, cancel := context.WithTimeout(ctx, a.Timeout)
+	w.at("containerd's answer")
+	ctx, cancel := context.WithTimeout(ctx, w.Timeout)
 	return ctx, cancel, nil
 }
 
 // call is a grpc.UnaryClientInterceptor. The error is the context's own if the timeout
 // is over: then containerd has not responded with DeadlineExceeded.
-func (a *asker) call(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker,
-	opts ...grpc.CallOption) error {
-	ctx, cancel, err := a.begin(ctx, method)
+func (w *viewing) call(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn,
+	call grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	ctx, cancel, err := w.begin(ctx, method)
 	if err != nil {
 		return err
 	}
@@ -256,9 +253,9 @@ func (a *asker) call(ctx context.Context, method string, req, reply any, conn *g
 }
 
 // stream is a grpc.StreamClientInterceptor.
-func (a *asker) stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string,
+func (w *viewing) stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string,
 	call grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	ctx, cancel, err := a.begin(ctx, method)
+	ctx, cancel, err := w.begin(ctx, method)
 	if err != nil {
 		return nil, err
 	}
@@ -269,4 +266,73 @@ func (a *asker) stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.Cl
 	}
 	context.AfterFunc(s.Context(), cancel)
 	return s, nil
+}
+
+// connect opens containerd's socket. It checks that containerd's own process listens on
+// the socket. It resolves the path inside the view's root, because a symbolic link could
+// lead out of that root.
+func (w *viewing) connect(d *Daemon) (*grpc.ClientConn, error) {
+	address := strings.TrimPrefix(d.Address, "unix://")
+	// Read again, because containerd may have begun to listen since the first read.
+	own := inventory.HeldSockets(w.table.dir(d.PID))
+	if !slices.ContainsFunc(w.listening, func(s scan.UnixSocket) bool {
+		return path.Base(s.Path) == path.Base(address) && slices.Contains(own, s.Inode)
+	}) {
+		return nil, fmt.Errorf("process %d does not listen on %s: containerd is starting, or its configuration was changed"+
+			" after its start", d.PID, d.Address)
+	}
+	dial := func(ctx context.Context, _ string) (net.Conn, error) {
+		f, err := w.whole.Open(address, unix.O_PATH)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close() //nolint:errcheck // O_PATH
+		conn, err := (&net.Dialer{}).DialContext(ctx, "unix", fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
+		if err != nil {
+			return nil, err
+		}
+		if err := w.peer(conn); err != nil {
+			return nil, errors.Join(err, conn.Close())
+		}
+		return conn, nil
+	}
+	return grpc.NewClient("passthrough:///containerd",
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(dial),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswer)),
+		grpc.WithMaxHeaderListSize(64<<10),
+		grpc.WithChainUnaryInterceptor(scan.BoundReply, w.call),
+		grpc.WithChainStreamInterceptor(scan.BoundStream, w.stream))
+}
+
+// maxAnswer limits the size of a response, in bytes: containerd's own limit.
+const maxAnswer = 16 << 20
+
+// peer returns an error if the listener of a socket is not the user of containerd.
+func (w *viewing) peer(conn net.Conn) error {
+	unixConn, ok := conn.(*net.UnixConn)
+	if !ok {
+		return errors.New("the connection is not to a Unix socket")
+	}
+	raw, err := unixConn.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var peer *unix.Ucred
+	cerr := raw.Control(func(fd uintptr) { peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	if err := errors.Join(cerr, err); err != nil {
+		return err
+	}
+	if int(peer.Uid) != w.owner.UID {
+		return fmt.Errorf("uid %d listens on the socket, and not uid %d, which runs containerd", peer.Uid, w.owner.UID)
+	}
+	return nil
+}
+
+func (w *viewing) close() {
+	for _, c := range w.conns {
+		if c != nil {
+			_ = c.Close() // an error cannot lose data
+		}
+	}
 }

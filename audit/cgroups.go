@@ -41,6 +41,10 @@ func (w *viewing) territory(own []inventory.Mount) {
 			w.Peers = append(w.Peers, p.PID)
 		}
 	}
+	if w.PID != 0 && len(w.Peers) > 0 && w.View.Untrusted == 0 {
+		w.Notes = append(w.Notes, fmt.Sprintf("cgroups are not compared, because other containerds have the same hierarchy,"+
+			" and --pid leaves them out: processes %s", pids(w.Peers)))
+	}
 }
 
 // cgroups lists the groups of a hierarchy that have the name of a container. It skips the
@@ -51,10 +55,7 @@ func (w *viewing) cgroups(h inventory.Mount) error {
 	for k := range ownersOf(w.View) {
 		namespaces = append(namespaces, k.Namespace)
 	}
-	ids := map[string]bool{} // of tasks
-	for k := range w.Known.Tasks {
-		ids[k.ID] = true
-	}
+	ids := w.Known.ids()
 	left := maxCgroups
 	err := inventory.EachCgroup(w.tree, h.Point, func(name string) bool {
 		rel := strings.TrimPrefix(strings.TrimPrefix(name, h.Point), "/")
@@ -75,7 +76,8 @@ func (w *viewing) cgroups(h inventory.Mount) error {
 }
 
 // addCgroup adds a cgroup to the view, with its processes if its container has no task.
-// ids are the ids of all tasks. The pids are those of the auditor's PID namespace.
+// ids are the ids of all tasks and sandboxes. The processes have their pids in the
+// auditor's PID namespace.
 func (w *viewing) addCgroup(name string, k Key, ids map[string]bool) {
 	g := Cgroup{Path: name, Key: k}
 	if !ids[k.ID] {

@@ -1,12 +1,12 @@
 package audit
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/shimquake/shimquake/oracle/fact"
-	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
@@ -21,12 +21,7 @@ func Compare(n *Node) []Suspect {
 		for _, d := range v.Daemons {
 			answered[d.PID] = v.Complete
 		}
-		for k := range v.Known.Tasks {
-			known[k.ID] = true
-		}
-		for k := range v.Known.Sandboxes {
-			known[k.ID] = true
-		}
+		maps.Copy(known, v.Known.ids())
 	}
 	var out []Suspect
 	for _, v := range n.Views {
@@ -34,15 +29,18 @@ func Compare(n *Node) []Suspect {
 		c.anywhere, c.taken = known, n.Taken
 		c.peersAnswered = !slices.ContainsFunc(v.Peers, func(pid int) bool { return !answered[pid] })
 		for _, k := range kinds {
-			for _, s := range k.find(c) {
+			c.found = nil
+			k.find(c)
+			for _, s := range c.found {
+				s.Kind = k.class
 				if !s.Changed.IsZero() {
 					s.Age = max(n.Taken.Sub(s.Changed), 0).Round(time.Second)
 				}
 				if v.Untrusted != 0 {
 					s.Sure = Likely
 				}
-				s.Do = k.do(s)
-				out = append(out, s)
+				s.Do = k.do(*s)
+				out = append(out, *s)
 			}
 		}
 	}
@@ -52,6 +50,7 @@ func Compare(n *Node) []Suspect {
 // comparison has a view, and indexes of its objects.
 type comparison struct {
 	*View
+	found    []*Suspect // of one kind
 	taken    time.Time
 	anywhere map[string]bool // the ids of tasks and sandboxes of any containerd on the node
 	// peersAnswered is set if all peers have responded: the other containerds that may have
@@ -73,7 +72,7 @@ type comparison struct {
 
 func index(v *View) *comparison {
 	c := &comparison{
-		View: v, ids: map[string]bool{}, byPID: map[int]*Process{}, byInner: map[int]*Process{},
+		View: v, ids: v.Known.ids(), byPID: map[int]*Process{}, byInner: map[int]*Process{},
 		shimOf: map[Key]*Process{}, byAddress: map[string]*Process{}, bundleOf: map[Key]*Bundle{},
 		named: map[string]bool{}, listening: map[string]bool{}, busy: map[int]bool{}, helped: map[Key]bool{},
 	}
@@ -102,13 +101,9 @@ func index(v *View) *comparison {
 		}
 	}
 	for k, t := range v.Known.Tasks {
-		c.ids[k.ID] = true
 		if p := c.server(k, t); p != nil {
 			c.busy[p.PID] = true
 		}
-	}
-	for k := range v.Known.Sandboxes {
-		c.ids[k.ID] = true
 	}
 	for k := range v.Known.Containers {
 		c.ids[k.ID] = true
@@ -147,13 +142,10 @@ func (c *comparison) server(k Key, t inventory.Task) *Process {
 
 // task returns the value of the fact task: the status that containerd reports, or none.
 func (c *comparison) task(k Key) string {
-	t, ok := c.Known.Tasks[k]
-	switch {
-	case ok && t.Status == NoAnswer:
-		return fact.TaskUnknown
-	case ok:
+	if t, ok := c.Known.Tasks[k]; ok {
 		return t.Status
-	case !c.Complete:
+	}
+	if !c.Complete {
 		return fact.NotAsked
 	}
 	return fact.None
@@ -165,9 +157,10 @@ func (c *comparison) has(k Key) bool {
 	return ok || c.Known.Sandboxes[k]
 }
 
-// suspect returns a new suspect with the view and the version of its containerd.
-func (c *comparison) suspect(class finding.Class, k Key, fs fact.Facts) Suspect {
-	s := Suspect{Kind: class, Sure: Likely, View: c.Name, Facts: fs.Cause(), Missing: missing(fs), Bugs: []string{}}
+// suspect reports a new suspect, with the view and the version of its containerd. The
+// caller adds to it what its kind knows.
+func (c *comparison) suspect(k Key, fs fact.Facts) *Suspect {
+	s := &Suspect{Sure: Likely, View: c.Name, Facts: fs.Cause(), Missing: missing(fs), Bugs: []string{}}
 	s.Namespace, s.ID = k.Namespace, k.ID
 	if c.Complete {
 		s.Sure = Certain
@@ -178,12 +171,13 @@ func (c *comparison) suspect(class finding.Class, k Key, fs fact.Facts) Suspect 
 			s.Version = d.Version
 		}
 	}
+	c.found = append(c.found, s)
 	return s
 }
 
-// ofProcess returns a new suspect about a process.
-func (c *comparison) ofProcess(class finding.Class, k Key, p *Process, fs fact.Facts) Suspect {
-	s := c.suspect(class, k, fs)
+// ofProcess reports a new suspect about a process.
+func (c *comparison) ofProcess(k Key, p *Process, fs fact.Facts) *Suspect {
+	s := c.suspect(k, fs)
 	s.PID, s.Start, s.Age = p.PID, p.Start, p.Age
 	return s
 }

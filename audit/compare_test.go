@@ -167,7 +167,7 @@ func TestCompare(t *testing.T) {
 		{"a task without a shim", func(v *View) {
 			v.Processes = slices.Delete(v.Processes, 1, 2)
 			v.Sockets = nil
-			v.Known.Tasks[p1], v.Known.Tasks[c1] = task(0, NoAnswer), task(0, "UNKNOWN")
+			v.Known.Tasks[p1], v.Known.Tasks[c1] = task(0, "UNKNOWN"), task(0, "UNKNOWN")
 		}, []string{"task certain c1 task=UNKNOWN shim=none", "task certain p1 task=UNKNOWN shim=none"}},
 		{"a shim that was started after the processes were listed", func(v *View) {
 			v.Processes = slices.Delete(v.Processes, 1, 2)
@@ -180,10 +180,10 @@ func TestCompare(t *testing.T) {
 				v.Bundles[i].Address = "vsock://3:1024"
 			}
 		}, nil},
-		{"a shim that does not answer", func(v *View) { v.Known.Tasks[p1] = task(0, NoAnswer) },
+		{"a shim that does not answer", func(v *View) { v.Known.Tasks[p1] = task(0, "UNKNOWN") },
 			[]string{"task likely p1 task=UNKNOWN"}},
 		{"a shim that a signal has stopped", func(v *View) {
-			v.Known.Tasks[p1] = task(0, NoAnswer)
+			v.Known.Tasks[p1] = task(0, "UNKNOWN")
 			v.Processes[1].State = "T"
 		}, []string{"task certain p1 task=UNKNOWN state=stopped"}},
 		{"a stopped task whose process runs", func(v *View) { v.Known.Tasks[c1] = task(inContInit, "STOPPED") },

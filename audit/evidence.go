@@ -8,12 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/oracle/scan"
@@ -52,9 +53,8 @@ func (r *Report) Evidence(ctx context.Context, w io.Writer, o Options, workloads
 		e.put(name, text)
 	}
 	e.put("report.txt", []byte(r.String()))
-	left := maxProcesses
-	for _, s := range r.Suspects {
-		if left--; s.PID != 0 && left >= 0 {
+	for _, s := range r.Suspects[:min(len(r.Suspects), maxProcesses)] {
+		if s.PID != 0 {
 			e.process(o.Proc, s.PID, s.Kind == finding.ClassShim || s.Kind == finding.ClassTask)
 		}
 	}
@@ -106,26 +106,18 @@ func (e *evidence) file(name, from string) {
 	if e.ctx.Err() != nil {
 		return
 	}
-	text, err := attempt(e.ctx, from, e.limit, func(func(string)) string { return readAtMost(from) })
+	text, err := attempt(e.ctx, from, e.limit, func(func(string)) string {
+		text, err := foreign.ReadFile(from, maxFile)
+		if err != nil {
+			return err.Error()
+		}
+		return string(text)
+	})
 	if err != nil {
 		e.hangs++
 		text = err.Error()
 	}
 	e.put(name, []byte(quoted(text)))
-}
-
-// readAtMost returns the text of a file of /proc, or the error.
-func readAtMost(name string) string {
-	f, err := os.Open(name) //nolint:forbidigo // of /proc
-	if err != nil {
-		return err.Error()
-	}
-	defer f.Close() //nolint:errcheck // read-only
-	text, err := io.ReadAll(io.LimitReader(f, maxFile))
-	if err != nil {
-		return string(text) + err.Error()
-	}
-	return string(text)
 }
 
 // quoted returns the quoted lines of a text. Each NUL ends a line, because the words of a
@@ -141,24 +133,24 @@ func quoted(text string) string {
 
 func (e *evidence) process(proc string, pid int, ours bool) {
 	from, dir := filepath.Join(proc, strconv.Itoa(pid)), "proc/"+strconv.Itoa(pid)
-	for _, name := range ofProcess {
-		e.file(dir+"/"+name, filepath.Join(from, name))
-	}
+	names := slices.Clone(ofProcess)
 	if ours || e.workloads {
-		e.file(dir+"/cmdline", filepath.Join(from, "cmdline"))
+		names = append(names, "cmdline")
 	}
 	if e.workloads {
-		e.file(dir+"/environ", filepath.Join(from, "environ"))
+		names = append(names, "environ")
+	}
+	for _, name := range names {
+		e.file(dir+"/"+name, filepath.Join(from, name))
 	}
 	var t quote.Text
 	err := inventory.EachDescriptor(from, func(fd, target string) error {
 		t.Line("%s -> %s", fd, target)
 		return e.ctx.Err()
 	})
-	if err != nil { // the process has exited, or the time is over
-		return
+	if err == nil { // else the process has exited, or the time is over
+		e.put(dir+"/fd", []byte(t.String()))
 	}
-	e.put(dir+"/fd", []byte(t.String()))
 }
 
 // bundles adds the small files of suspects' bundles, such as the shim's address. It reads
@@ -179,12 +171,9 @@ func (e *evidence) bundles(dir string, v *View, suspects []Suspect) {
 	if e.workloads {
 		names = append(names, "config.json")
 	}
-	left := maxBundles
-	for _, b := range v.Bundles {
-		if !ids[b.ID] {
-			continue
-		}
-		if left--; left < 0 || e.ctx.Err() != nil {
+	bundles := slices.DeleteFunc(slices.Clone(v.Bundles), func(b Bundle) bool { return !ids[b.ID] })
+	for _, b := range bundles[:min(len(bundles), maxBundles)] {
+		if e.ctx.Err() != nil {
 			return
 		}
 		entries, _ := t.List(b.Path) // empty if the bundle was removed

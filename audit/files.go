@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -8,14 +9,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/oracle/scan"
 )
@@ -30,7 +32,7 @@ var otherPlaces = []places{
 
 // files reads all objects on the view's disk and in its cgroups. Each kind has a walk of
 // its own, so that many objects of one kind leave time for the others.
-func (w *viewing) files(ctx context.Context, listening []scan.UnixSocket) error {
+func (w *viewing) files(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, filesTime)
 	defer cancel()
 	for _, k := range kinds {
@@ -41,23 +43,7 @@ func (w *viewing) files(ctx context.Context, listening []scan.UnixSocket) error 
 			return err
 		}
 	}
-	if err := w.walk(ctx, func() error { return w.orNote(w.sockets(listening)) }); err != nil {
-		return err
-	}
-	hierarchies, err := w.mounts()
-	if err != nil {
-		return err
-	}
-	w.territory(hierarchies)
-	return w.walk(ctx, func() error {
-		for _, h := range hierarchies {
-			w.at(h.Point)
-			if err := w.orNote(w.cgroups(h)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return nil
 }
 
 // orNote turns the error about files of another user into a note. Such files are not
@@ -75,52 +61,40 @@ func (w *viewing) orNote(err error) error {
 
 // statesOf returns the existing state and root directories of a view. It resolves
 // symbolic links, because /var/run is usually /run, so each directory is listed once.
-func (w *viewing) statesOf() []places {
-	var out []places
-	var seen []fs.FileInfo
-	add := func(p places) {
-		state, info := w.real(p.state)
-		if info == nil || slices.ContainsFunc(seen, func(s fs.FileInfo) bool { return os.SameFile(s, info) }) {
-			return
-		}
-		root, _ := w.real(p.root)
-		seen = append(seen, info)
-		out = append(out, places{state: state, root: root})
-	}
+func (w *viewing) statesOf() (out []places) {
+	var all []places
 	for _, d := range w.Daemons {
-		add(places{state: d.State, root: d.Root})
+		all = append(all, places{state: d.State, root: d.Root})
 	}
 	if w.View.Untrusted == 0 {
-		for _, p := range otherPlaces {
-			add(p)
+		all = append(all, otherPlaces...)
+	}
+	for _, p := range all {
+		p.state, p.root = w.real(p.state), cmp.Or(w.real(p.root), p.root)
+		if p.state != "" && !slices.ContainsFunc(out, func(o places) bool { return o.state == p.state }) {
+			out = append(out, p)
 		}
 	}
 	return out
 }
 
-// real returns a path with its symbolic links resolved, and its file information. That is
-// nil if the file does not exist.
-func (w *viewing) real(name string) (string, fs.FileInfo) {
+// real returns a path with its symbolic links resolved, or "" if the file does not exist.
+func (w *viewing) real(name string) string {
 	f, err := w.tree.Open(name, unix.O_PATH)
 	if err != nil {
-		return path.Clean(name), nil
+		return ""
 	}
 	defer f.Close() //nolint:errcheck // of O_PATH
-	info, err := f.Stat()
-	if err != nil {
-		return path.Clean(name), nil
-	}
-	return f.Name(), info
+	return f.Name()
 }
 
 // sockets lists the files of shims' sockets, and the abstract sockets of containerd
 // before 1.4. A silent one that is removed meanwhile is left out.
-func (w *viewing) sockets(listening []scan.UnixSocket) error {
-	ofShims := slices.DeleteFunc(slices.Clone(listening), func(s scan.UnixSocket) bool {
-		isAbstract := strings.HasPrefix(s.Path, "@")
-		return !w.isSocketOfShim(s.Path) || isAbstract && w.View.Untrusted != 0 || !w.held(s.Inode)
+func (w *viewing) sockets() error {
+	ofShims := slices.DeleteFunc(slices.Clone(w.listening), func(s scan.UnixSocket) bool {
+		return !w.isSocketOfShim(s.Path) || strings.HasPrefix(s.Path, "@") && w.View.Untrusted != 0
 	})
-	all, err := inventory.Sockets(w.tree, w.socketDirs(), nil, ofShims)
+	all, err := inventory.Sockets(w.tree, w.socketDirs(), nil, w.ofRoot(ofShims))
 	for _, found := range all {
 		s := Socket{Socket: found}
 		isThere := true
@@ -134,76 +108,58 @@ func (w *viewing) sockets(listening []scan.UnixSocket) error {
 	return err
 }
 
-// held reports whether a process of root holds a socket. A line in the kernel's list is
+// ofRoot returns the sockets that a process of root holds. A line in the kernel's list is
 // no proof, because a user can forge it (see listening).
-func (w *viewing) held(inode uint64) bool {
+func (w *viewing) ofRoot(sockets []scan.UnixSocket) []scan.UnixSocket {
 	if w.View.Untrusted != 0 || len(w.table.denied) > 0 || w.Blind {
-		return true
+		return sockets
 	}
-	if w.holds == nil {
-		w.holds = map[uint64]bool{}
-		for _, p := range w.table.byPID {
-			w.hold(p.SocketInodes)
+	held := map[uint64]bool{}
+	hold := func(inodes []uint64) {
+		for _, inode := range inodes {
+			held[inode] = true
 		}
 	}
-	if !w.holds[inode] && !w.heldByAll { // a shim may have rewritten its command line, so all processes are read
-		w.heldByAll = true
+	for _, p := range w.table.byPID {
+		if p.notRoots == "" {
+			hold(p.SocketInodes)
+		}
+	}
+	isForged := func(s scan.UnixSocket) bool { return !held[s.Inode] }
+	if slices.ContainsFunc(sockets, isForged) { // or of a shim that has rewritten its command line
 		for _, p := range w.table.byPID {
 			if p.notRoots == "" && p.Shim == nil {
-				w.hold(inventory.HeldSockets(w.table.dir(p.PID)))
+				hold(inventory.HeldSockets(w.table.dir(p.PID)))
 			}
 		}
 	}
-	return w.holds[inode]
+	return slices.DeleteFunc(sockets, isForged)
 }
 
-func (w *viewing) hold(inodes []uint64) {
-	for _, inode := range inodes {
-		w.holds[inode] = true
-	}
-}
-
-// mounts adds the mounts of containers and of network namespaces to the view, and returns
-// the cgroup hierarchies. It counts a container's mount only in containerd's directories,
-// because a user can mount elsewhere (fusermount).
-func (w *viewing) mounts() ([]inventory.Mount, error) {
+// mounts lists the mounts of containers and of network namespaces, and then the cgroups
+// in the mounted hierarchies. It counts a container's mount only in containerd's
+// directories, because a user can mount elsewhere (fusermount).
+func (w *viewing) mounts() error {
 	all, err := inventory.Mounts(filepath.Dir(w.Root))
+	if err != nil {
+		return err
+	}
 	var hierarchies []inventory.Mount
 	for _, m := range all {
-		ns, id := scan.MountOwner(m.Point)
-		switch {
-		case m.IsCgroup():
+		if m.IsCgroup() {
 			hierarchies = append(hierarchies, m)
-		case isNetNS(m), w.inDirs(m.Point) && scan.IsName(ns) && scan.IsName(id):
+		} else if isNetNS(m) || w.ownerOf(m.Point) != (Key{}) {
 			w.Mounts = append(w.Mounts, m)
 		}
 	}
-	return hierarchies, err
-}
-
-// inDirs reports whether a path is in a state or root directory of containerd.
-func (w *viewing) inDirs(name string) bool {
-	return slices.ContainsFunc(w.dirs, func(p places) bool {
-		return strings.HasPrefix(name, p.state+"/") || strings.HasPrefix(name, p.root+"/")
-	})
-}
-
-// maxState limits the size of runc's state.json, which has the container's whole
-// configuration.
-const maxState = 4 << 20
-
-// runcInit returns the pid and the start time of a container's init, from runc's
-// state.json.
-func runcInit(t *scan.Tree, dir string) (pid int, start uint64) {
-	var state struct {
-		PID   int    `json:"init_process_pid"`
-		Start uint64 `json:"init_process_start"`
+	w.territory(hierarchies)
+	for _, h := range hierarchies {
+		w.at(h.Point)
+		if err := w.cgroups(h); err != nil && w.budget.Cut() == nil {
+			w.Notes = append(w.Notes, fmt.Sprintf("not read: %v", err))
+		}
 	}
-	text, err := t.ReadFile(path.Join(dir, "state.json"), maxState)
-	if err != nil || json.Unmarshal(text, &state) != nil {
-		return 0, 0
-	}
-	return state.PID, state.Start
+	return nil
 }
 
 // name finds the containers of the socket files. The name of a shim's socket is a hash of
@@ -235,4 +191,46 @@ func name(v *View) {
 func socketName(address string, k Key) string {
 	sum := sha256.Sum256([]byte(filepath.Join(address, k.Namespace, k.ID)))
 	return hex.EncodeToString(sum[:])
+}
+
+// More is read about an object without a task: its age, the processes of a cgroup, and
+// the init of a container. It is read with the object, so that a walk that is cut leaves
+// out whole objects. A healthy node has few objects without a task. Mounts are not
+// accessed, because their file systems may hang.
+
+// changed returns the time of the last change of an object without a task. It reports
+// false if the object is gone, or if the walk has reached its limits.
+func (w *viewing) changed(name string, of Key) (at time.Time, isThere bool) {
+	if _, ok := w.Known.Tasks[of]; ok {
+		return time.Time{}, true
+	}
+	info, err := w.tree.Stat(name)
+	if err != nil { // the file of another user is reported without its age
+		return time.Time{}, !errors.Is(err, fs.ErrNotExist) && w.budget.Cut() == nil
+	}
+	return info.ModTime(), true
+}
+
+// maxState limits the size of runc's state.json, which has the container's whole
+// configuration.
+const maxState = 4 << 20
+
+// state returns runc's state of a container. It reports the same as changed.
+func (w *viewing) state(r scan.RuncState) (s State, isThere bool) {
+	k := Key{r.Namespace, r.ID}
+	if task, ok := w.Known.Tasks[k]; ok && task.Status == fact.TaskStopped {
+		k = Key{} // its process may still be there
+	}
+	s.RuncState = r
+	if s.Changed, isThere = w.changed(r.Path, k); !s.Changed.IsZero() {
+		var init struct {
+			PID   int    `json:"init_process_pid"`
+			Start uint64 `json:"init_process_start"`
+		}
+		text, err := w.tree.ReadFile(path.Join(r.Path, "state.json"), maxState)
+		if err == nil && json.Unmarshal(text, &init) == nil {
+			s.PID, s.Start = init.PID, init.Start
+		}
+	}
+	return s, isThere && w.budget.Cut() == nil
 }

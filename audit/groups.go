@@ -31,11 +31,11 @@ type place struct{ pidns, root string }
 // maxUsers is the maximum number of users' containerds that are examined.
 const maxUsers = 20
 
-// groups returns the containerds and shims of root, grouped by place. Processes of other
-// users are in no group.
-func (l *nodeScan) groups(ctx context.Context) ([]*group, error) {
+// groups returns the containerds and shims of root, grouped by place, and with
+// Options.Untrusted a group for each containerd of a user.
+func (l *nodeScan) groups(ctx context.Context) (ofRoot, ofUsers []*group, err error) {
 	if err := l.checkPID(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	placeOf := func(pid int) place { return place{l.table.link(pid, "ns/pid"), l.rootOf(ctx, pid)} }
 	byPlace := map[place]*group{}
@@ -67,22 +67,22 @@ func (l *nodeScan) groups(ctx context.Context) ([]*group, error) {
 			}
 		}
 	}
+	ofUsers = l.users(placeOf)
 	anchor := cmp.Or(l.PID, 1)
 	if p := l.table.byPID[anchor]; p != nil && p.notRoots != "" && l.PID != 0 {
-		return l.users(placeOf), nil
+		return nil, ofUsers, nil
 	}
 	own := placeOf(anchor)
-	var out []*group
 	for at, g := range byPlace {
 		if l.PID == 0 || at == own {
-			out = append(out, g)
+			ofRoot = append(ofRoot, g)
 		}
 	}
-	if len(out) == 0 { // no containerd and no shim runs, but there may be files
-		out = append(out, &group{place: own, anchor: anchor})
+	if len(ofRoot) == 0 { // no containerd and no shim runs, but there may be files
+		ofRoot = append(ofRoot, &group{place: own, anchor: anchor})
 	}
-	slices.SortFunc(out, func(a, b *group) int { return cmp.Compare(a.anchor, b.anchor) })
-	return append(out, l.users(placeOf)...), nil
+	slices.SortFunc(ofRoot, func(a, b *group) int { return cmp.Compare(a.anchor, b.anchor) })
+	return ofRoot, ofUsers, nil
 }
 
 // checkPID returns an error if the audit cannot look from Options.PID.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -57,62 +58,45 @@ func (a *attempts) abandon(name string, ended <-chan struct{}) {
 	a.hung[name] = ended
 }
 
-// attempt runs f, which calls at before each step. It abandons f if a step takes longer
-// than the limit, or if the context ends. An abandoned f keeps running, so f must not
-// write shared data. Only one attempt with the same name runs at a time.
-func attempt[T any](ctx context.Context, name string, limit time.Duration, f func(at func(string)) T) (T, error) {
-	var none T
-	if err := hung.begin(name); err != nil {
-		return none, err
-	}
-	p := &progress{what: name, since: time.Now()}
-	done := make(chan T, 1)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		done <- f(p.at)
-	}()
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	for {
-		select {
-		case got := <-done:
-			return got, nil
-		case <-ctx.Done():
-			select {
-			case got := <-done:
-				return got, nil
-			default:
-			}
-			hung.abandon(name, ended)
-			what, _ := p.last()
-			return none, fmt.Errorf("reading was stopped at %s: %w", what, ctx.Err())
-		case <-timer.C:
-			what, idle := p.last()
-			if idle >= limit {
-				hung.abandon(name, ended)
-				return none, &hangError{what}
-			}
-			timer.Reset(limit - idle)
-		}
-	}
-}
-
-// progress is the current step of an attempt, with the time at which the step began.
-type progress struct {
-	mu    sync.Mutex
+// step is a step of an attempt, with the time at which it began.
+type step struct {
 	what  string
 	since time.Time
 }
 
-func (p *progress) at(what string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.what, p.since = what, time.Now()
-}
-
-func (p *progress) last() (what string, idle time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.what, time.Since(p.since)
+// attempt runs f, which calls at before each step. It abandons f if a step takes longer
+// than the limit, or if the context ends. An abandoned f keeps running, so f must not
+// write shared data. Only one attempt with the same name runs at a time.
+func attempt[T any](ctx context.Context, name string, limit time.Duration, f func(at func(string)) T) (
+	got T, err error) {
+	if err := hung.begin(name); err != nil {
+		return got, err
+	}
+	var last atomic.Pointer[step]
+	at := func(what string) { last.Store(&step{what, time.Now()}) }
+	at(name)
+	done, ended := make(chan T, 1), make(chan struct{})
+	go func() {
+		defer close(ended)
+		done <- f(at)
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for err == nil {
+		select {
+		case got := <-done:
+			return got, nil
+		case <-ctx.Done():
+			err = fmt.Errorf("reading was stopped at %s: %w", last.Load().what, ctx.Err())
+		case <-timer.C:
+			now := last.Load()
+			if idle := time.Since(now.since); idle < limit {
+				timer.Reset(limit - idle)
+			} else {
+				err = &hangError{now.what}
+			}
+		}
+	}
+	hung.abandon(name, ended)
+	return got, err
 }

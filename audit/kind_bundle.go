@@ -38,8 +38,7 @@ var directoryKind = kind{
 
 // bundles returns the bundles without a shim, the partly removed bundles, and the work
 // directories without a bundle.
-func (c *comparison) bundles() []Suspect {
-	var out []Suspect
+func (c *comparison) bundles() {
 	for _, b := range c.Bundles {
 		k := Key{b.Namespace, b.ID}
 		isServed := c.Blind || // an unread process may be its shim
@@ -55,14 +54,12 @@ func (c *comparison) bundles() []Suspect {
 		case b.Work:
 			fs[fact.Bundle], fs[fact.Kind] = fact.Gone, fact.AWorkDir
 		}
-		s := c.suspect(finding.ClassBundle, k, fs)
+		s := c.suspect(k, fs)
 		s.Path, s.Changed = b.Path, b.Changed
 		if b.Hidden { // containerd ignores a name that begins with a dot
 			s.Sure, s.Missing = Certain, []string{"end of its removal"}
 		} else if !b.Work && !b.Changed.IsZero() && c.taken.Sub(b.Changed) < helperTime {
 			s.Sure = Likely // containerd may be about to start the shim
 		}
-		out = append(out, s)
 	}
-	return out
 }

@@ -9,9 +9,7 @@ import (
 var groupKind = kind{
 	class: finding.ClassCgroup,
 	find:  (*comparison).cgroups,
-	do: func(_ Suspect) string {
-		return "rmdir it (safe: the kernel refuses if a process is in it)"
-	},
+	do:    always("rmdir it (safe: the kernel refuses if a process is in it)"),
 }
 
 // isUnowned reports whether no containerd knows the container of a cgroup. It checks all
@@ -22,20 +20,17 @@ func (c *comparison) isUnowned(g Cgroup) bool {
 
 // cgroups returns the empty cgroups of containers without a task. On cgroup v1 a
 // container has a group in each hierarchy, but cgroups returns only one of them.
-func (c *comparison) cgroups() []Suspect {
-	var out []Suspect
+func (c *comparison) cgroups() {
 	reported := map[Key]bool{}
 	for _, g := range c.Cgroups {
 		if !c.isUnowned(g) || reported[g.Key] || len(g.Procs) > 0 {
 			continue
 		}
 		reported[g.Key] = true
-		s := c.suspect(finding.ClassCgroup, g.Key, fact.Facts{fact.Task: fact.None, fact.Procs: fact.None})
+		s := c.suspect(g.Key, fact.Facts{fact.Task: fact.None, fact.Procs: fact.None})
 		s.Path = g.Path
 		if g.Key.Namespace == "" {
 			s.Sure = Likely // only the name of the cgroup shows that it is a container's
 		}
-		out = append(out, s)
 	}
-	return out
 }

@@ -13,18 +13,15 @@ import (
 var inCRIKind = kind{
 	class: finding.ClassContainer,
 	find:  (*comparison).inCRI,
-	do: func(_ Suspect) string {
-		return "drain the node and restart containerd: CRI then reads containerd's records, and kubelet removes unknown" +
-			" containers"
-	},
+	do: always("drain the node and restart containerd: CRI then reads containerd's records, and kubelet removes unknown" +
+		" containers"),
 }
 
 // inCRI returns the containers about which CRI and containerd disagree.
-func (c *comparison) inCRI() []Suspect {
+func (c *comparison) inCRI() {
 	if !c.Complete || !slices.ContainsFunc(c.Daemons, func(d Daemon) bool { return d.CRI }) {
-		return nil
+		return
 	}
-	var out []Suspect
 	for _, k := range sorted(c.Known.Containers) {
 		kind := c.Known.Containers[k].Kind
 		_, pod := c.Known.Pods[k.ID]
@@ -32,9 +29,8 @@ func (c *comparison) inCRI() []Suspect {
 		if kind == "" || pod || container {
 			continue
 		}
-		s := c.suspect(finding.ClassContainer, k, fact.Facts{fact.Task: c.task(k), fact.Listed: fact.NotByCRI})
+		s := c.suspect(k, fact.Facts{fact.Task: c.task(k), fact.Listed: fact.NotByCRI})
 		s.Changed, s.Missing = c.Known.Containers[k].Created, []string{"CRI's record of the " + kind}
-		out = append(out, s)
 	}
 	const ns = "k8s.io"
 	for _, id := range slices.Sorted(maps.Keys(c.Known.CRIContainers)) {
@@ -42,9 +38,7 @@ func (c *comparison) inCRI() []Suspect {
 		if _, ok := c.Known.Tasks[k]; ok || c.Known.CRIContainers[id] != "CONTAINER_RUNNING" {
 			continue
 		}
-		s := c.suspect(finding.ClassContainer, k, fact.Facts{fact.Task: fact.None})
+		s := c.suspect(k, fact.Facts{fact.Task: fact.None})
 		s.Missing = []string{"task: CRI reports it as running"}
-		out = append(out, s)
 	}
-	return out
 }

@@ -13,10 +13,9 @@ import (
 // mountedKind is a mount, or a network namespace.
 var mountedKind = kind{
 	class: finding.ClassMount,
+	read:  (*viewing).mounts, // and the cgroups
 	find:  (*comparison).mounts,
-	do: func(_ Suspect) string {
-		return "umount it (safe: the kernel refuses while it is in use)"
-	},
+	do:    always("umount it (safe: the kernel refuses while it is in use)"),
 }
 
 // isNetNS reports whether a mount keeps a network namespace.
@@ -24,15 +23,14 @@ func isNetNS(m inventory.Mount) bool { return m.Type == "nsfs" && strings.HasPre
 
 // mounts returns mounts of containers without a task, and network namespaces that no
 // container names.
-func (c *comparison) mounts() []Suspect {
+func (c *comparison) mounts() {
 	if !c.Complete {
-		return nil
+		return
 	}
 	used := map[string]bool{}
 	for _, k := range c.Known.Containers {
 		used[path.Base(k.NetNS)] = true
 	}
-	var out []Suspect
 	for _, m := range c.Mounts {
 		ns, id := scan.MountOwner(m.Point)
 		k, name := Key{ns, id}, path.Base(m.Point)
@@ -50,12 +48,10 @@ func (c *comparison) mounts() []Suspect {
 				fs[fact.Bundle] = fact.There
 			}
 		}
-		s := c.suspect(finding.ClassMount, k, fs)
+		s := c.suspect(k, fs)
 		s.Path = m.Point
 		if isNetNS(m) {
 			s.Sure, s.Missing = Likely, []string{"container that names this network namespace"}
 		}
-		out = append(out, s)
 	}
-	return out
 }

@@ -12,7 +12,7 @@ import (
 // below a shim.
 var forgottenKind = kind{
 	class: finding.ClassProcess,
-	find:  func(c *comparison) []Suspect { return append(c.forgotten(), c.zombies()...) },
+	find:  func(c *comparison) { c.forgotten(); c.zombies() },
 	do: func(s Suspect) string {
 		if s.Facts[fact.State] == fact.AZombie {
 			return "its shim does not reap it: delete the pod as usual; a zombie only uses a pid"
@@ -24,8 +24,7 @@ var forgottenKind = kind{
 
 // forgotten returns the init processes that containerd does not know, and the processes
 // in the cgroups of such containers.
-func (c *comparison) forgotten() []Suspect {
-	var out []Suspect
+func (c *comparison) forgotten() {
 	reported := map[int]bool{}
 	add := func(p *Process, k Key, task string, sure bool) {
 		if p == nil || p.Zombie() || p.Shim != nil || reported[p.PID] {
@@ -33,7 +32,7 @@ func (c *comparison) forgotten() []Suspect {
 		}
 		reported[p.PID] = true
 		parent := c.parentOf(p)
-		s := c.ofProcess(finding.ClassProcess, k, p, fact.Facts{fact.Owner: fact.OfContainer, fact.Task: task,
+		s := c.ofProcess(k, p, fact.Facts{fact.Owner: fact.OfContainer, fact.Task: task,
 			fact.Parent: parent, fact.State: p.Family()[fact.State]})
 		if !sure {
 			s.Sure = Likely
@@ -43,7 +42,6 @@ func (c *comparison) forgotten() []Suspect {
 		} else if c.shimOf[k] == nil && parent != fact.ByShim {
 			s.Missing = append(s.Missing, "shim")
 		}
-		out = append(out, s)
 	}
 	for _, r := range c.RuncStates {
 		p, k := c.byInner[r.PID], Key{r.Namespace, r.ID}
@@ -62,7 +60,6 @@ func (c *comparison) forgotten() []Suspect {
 			add(c.byPID[pid], g.Key, fact.None, g.Key.Namespace != "")
 		}
 	}
-	return out
 }
 
 // parentOf returns the value of the fact parent for a process (see oracle/fact).
@@ -78,19 +75,16 @@ func (c *comparison) parentOf(p *Process) string {
 }
 
 // zombies returns the zombies that their shim does not reap.
-func (c *comparison) zombies() []Suspect {
-	var out []Suspect
+func (c *comparison) zombies() {
 	for i := range c.Processes {
 		p := &c.Processes[i]
 		parent := c.byPID[p.Parent]
 		if !p.Zombie() || parent == nil || !parent.Serves() {
 			continue
 		}
-		s := c.ofProcess(finding.ClassProcess, Key{Namespace: parent.Shim.Namespace}, p,
+		s := c.ofProcess(Key{Namespace: parent.Shim.Namespace}, p,
 			fact.Facts{fact.Parent: fact.ByShim, fact.State: fact.AZombie})
 		s.Sure, s.Path = Likely, p.Comm
 		s.Missing = []string{fmt.Sprintf("shim that reaps it: process %d of %s", parent.PID, parent.Shim.ID)}
-		out = append(out, s)
 	}
-	return out
 }

@@ -32,18 +32,15 @@ var runcStateKind = kind{
 }
 
 // runcStates returns runc's states of containers without a task and without a process.
-func (c *comparison) runcStates() []Suspect {
-	var out []Suspect
+func (c *comparison) runcStates() {
 	for _, r := range c.RuncStates {
 		k := Key{r.Namespace, r.ID}
 		if _, ok := c.Known.Tasks[k]; ok || !c.Complete {
 			continue
 		}
-		s := c.suspect(finding.ClassRuncState, k, fact.Facts{fact.Task: fact.None})
+		s := c.suspect(k, fact.Facts{fact.Task: fact.None})
 		s.Path, s.Changed = r.Path, r.Changed
-		out = append(out, s)
 	}
-	return out
 }
 
 // runcRoots are the default folders for runc's state of shims and of docker.

@@ -37,33 +37,30 @@ const helperTime = time.Minute
 // shims returns the shims without a task, and the helpers that do not exit. If containerd
 // could not be asked, it returns only shims without a bundle. containerd finds shims by
 // their bundles, so it can never find such a shim.
-func (c *comparison) shims() []Suspect {
-	var out []Suspect
+func (c *comparison) shims() {
 	for i := range c.Processes {
 		p := &c.Processes[i]
+		if p.Shim == nil || p.Zombie() {
+			continue
+		}
+		k, fs := p.served(), c.shim(p)
+		isLost := fs[fact.Bundle] == fact.Gone
 		switch {
-		case p.Shim == nil || p.Zombie():
 		case p.Shim.Action != "" && p.Age > helperTime:
-			s := c.ofProcess(finding.ClassShim, p.served(), p, c.shim(p))
+			s := c.ofProcess(k, p, fs)
 			s.Sure, s.Missing = Likely, []string{"end: a helper (" + p.Shim.Action + ") lives for a second"}
-			out = append(out, s)
-		case p.Shim.Action == "" && !c.has(p.served()) && !c.busy[p.PID]:
-			s := c.ofProcess(finding.ClassShim, p.served(), p, c.shim(p))
-			if _, ok := c.Known.Containers[p.served()]; !ok && c.Complete {
+		case p.Shim.Action == "" && !c.has(k) && !c.busy[p.PID] && (isLost || c.Complete):
+			s := c.ofProcess(k, p, fs)
+			if _, ok := c.Known.Containers[k]; !ok && c.Complete {
 				s.Missing = slices.Insert(s.Missing, 1, "container")
 			}
-			isLost := s.Facts[fact.Bundle] == fact.Gone
 			if isLost {
 				s.Sure = Certain
 			} else if p.Age < helperTime {
 				s.Sure = Likely // a Create may be in progress, which takes long on a busy disk
 			}
-			if isLost || c.Complete {
-				out = append(out, s)
-			}
 		}
 	}
-	return out
 }
 
 // shim returns the facts of a shim or a helper.

@@ -38,39 +38,32 @@ func sorted[T any](m map[Key]T) []Key {
 
 // tasks returns the tasks with a wrong status. Such a task is running without a process,
 // or it has no shim, or its shim does not respond.
-func (c *comparison) tasks() []Suspect {
-	var out []Suspect
+func (c *comparison) tasks() {
 	if c.Blind {
-		return nil // an unread process may be a task's process or shim
+		return // an unread process may be a task's process or shim
 	}
 	for _, k := range sorted(c.Known.Tasks) {
 		t := c.Known.Tasks[k]
 		shim, fs := c.server(k, t), fact.Facts{fact.Task: c.task(k)}
 		isKnown := fs[fact.Task] != fact.TaskUnknown
-		var s Suspect
 		switch {
-		case shim == nil && (c.remote(k) || isKnown):
-			continue // the status is newer than the list of processes
+		case shim == nil && (c.remote(k) || isKnown): // the status is newer than the list of processes
 		case shim == nil:
 			fs[fact.Shim] = fact.None
-			s = c.suspect(finding.ClassTask, k, fs)
+			c.suspect(k, fs)
 		case !isKnown && shim.Family()[fact.State] == fact.AStopped:
 			fs[fact.State] = fact.AStopped
-			s = c.ofProcess(finding.ClassTask, k, shim, fs)
+			s := c.ofProcess(k, shim, fs)
 			s.Missing, s.Sure = []string{"response of its shim, which SIGSTOP has frozen"}, Certain
 		case !isKnown:
-			s = c.ofProcess(finding.ClassTask, k, shim, fs)
+			s := c.ofProcess(k, shim, fs)
 			s.Missing, s.Sure = []string{"response of its shim"}, Likely
 		case t.PID != 0 && c.byInner[t.PID] == nil && t.Status != fact.TaskStopped:
 			fs[fact.Process] = fact.None
-			s = c.ofProcess(finding.ClassTask, k, shim, fs)
+			s := c.ofProcess(k, shim, fs)
 			s.Missing = []string{fmt.Sprintf("process %d, which containerd reports as %s", t.PID, t.Status)}
-		default:
-			continue
 		}
-		out = append(out, s)
 	}
-	return out
 }
 
 // remote reports whether a task's shim has no Unix socket. Such a shim may run in a

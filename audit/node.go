@@ -95,9 +95,9 @@ type Process struct {
 	// gone.
 	Cwd string `json:"cwd,omitempty"`
 
-	notRoots string  // why it does not count as a process of root; "" if it does
-	pids     []int   // its pids, from the auditor's PID namespace to its own
-	where    *places // of a process that may be a containerd: the paths in its command line
+	notRoots string  // why it does not count as a process of root; "" if it does.
+	pids     []int   // its pids, from the auditor's PID namespace to its own.
+	where    *places // the paths in its command line, if it may be a containerd.
 	dir      string  // its folder in /proc, while it is read
 	pidns    string
 	denied   bool // the auditor may not read it
@@ -151,8 +151,7 @@ type Cgroup struct {
 type Known struct {
 	Namespaces []string                           `json:"namespaces,omitempty"`
 	Containers map[Key]inventory.ContainerDetails `json:"containers,omitempty"`
-	// The status of a task is NoAnswer if containerd has the task, but its shim does not
-	// respond.
+	// The status of a task is UNKNOWN if its shim does not respond to containerd.
 	Tasks     map[Key]inventory.Task `json:"tasks,omitempty"`
 	Sandboxes map[Key]bool           `json:"sandboxes,omitempty"`
 	// Pods and CRIContainers are CRI's lists, with their states.
@@ -160,5 +159,14 @@ type Known struct {
 	CRIContainers map[string]string `json:"criContainers,omitempty"`
 }
 
-// NoAnswer is the status of a task with a shim that does not respond to containerd.
-const NoAnswer = "NO ANSWER"
+// ids returns the ids of tasks and sandboxes.
+func (k Known) ids() map[string]bool {
+	out := map[string]bool{}
+	for key := range k.Tasks {
+		out[key.ID] = true
+	}
+	for key := range k.Sandboxes {
+		out[key.ID] = true
+	}
+	return out
+}

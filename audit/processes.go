@@ -220,46 +220,28 @@ func (t *processTable) link(pid int, name string) string {
 
 // depth returns the number of levels from the auditor's PID namespace down to the
 // process's own.
-func (t *processTable) depth(pid int) int {
-	if p := t.byPID[pid]; p != nil {
-		return max(len(p.pids)-1, 0)
-	}
-	return 0
-}
+func (p *Process) depth() int { return max(len(p.pids)-1, 0) }
 
-// family returns a process and its descendants.
-func (t *processTable) family(pid int) []*Process {
-	var out []*Process
-	var add func(pid int)
-	seen := map[int]bool{}
-	add = func(pid int) {
-		p := t.byPID[pid]
-		if p == nil || seen[pid] { // a pid that was reused during the scan may make a cycle
-			return
-		}
-		seen[pid] = true
-		out = append(out, p)
-		for _, c := range p.Children {
-			add(c)
-		}
-	}
-	add(pid)
-	return out
-}
-
-// top returns the topmost visible ancestor of a process in its PID namespace.
-func (t *processTable) top(pid int) int {
-	p := t.byPID[pid]
-	if p == nil {
-		return pid
-	}
-	ns := t.link(pid, "ns/pid")
-	for range len(t.byPID) {
+// top returns the topmost visible ancestor of a process in its PID namespace. A parent
+// that is as deep is in the same namespace.
+func (t *processTable) top(p *Process) *Process {
+	for range len(t.byPID) { // a pid that was reused during the scan may make a cycle
 		parent := t.byPID[p.Parent]
-		if parent == nil || t.link(parent.PID, "ns/pid") != ns {
+		if parent == nil || parent.depth() < p.depth() {
 			break
 		}
 		p = parent
 	}
-	return p.PID
+	return p
+}
+
+// family returns a process and its descendants.
+func (t *processTable) family(p *Process) []*Process {
+	all := []*Process{p}
+	for i := 0; i < len(all) && len(all) <= len(t.byPID); i++ { // as above
+		for _, pid := range all[i].Children {
+			all = append(all, t.byPID[pid])
+		}
+	}
+	return all
 }

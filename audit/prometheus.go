@@ -37,8 +37,6 @@ func (r *Report) Metrics(w io.Writer) error {
 		fmt.Fprintf(&b, "shimquake_audit_suspects{kind=%s,certainty=%s,namespace=%s,bug=%s} %d\n", label(s.kind),
 			label(s.sure), label(s.ns), label(s.bug), counts[s])
 	}
-	head("shimquake_audit_shims", "Shims on the node, with and without a task.")
-	fmt.Fprintf(&b, "shimquake_audit_shims %d\n", r.Shims)
 	head("shimquake_audit_containerd_answers", "1 if containerd has responded to every call in time.")
 	for _, d := range r.Daemons {
 		up := 0
@@ -48,12 +46,16 @@ func (r *Report) Metrics(w io.Writer) error {
 		fmt.Fprintf(&b, "shimquake_audit_containerd_answers{address=%s,version=%s} %d\n", label(d.Address),
 			label(d.Version), up)
 	}
-	head("shimquake_audit_partial", "Reasons why a leak may have been missed.")
-	fmt.Fprintf(&b, "shimquake_audit_partial %d\n", len(r.Partial))
-	head("shimquake_audit_duration_seconds", "The duration of the audit, with the wait between its looks.")
-	fmt.Fprintf(&b, "shimquake_audit_duration_seconds %.3f\n", float64(r.Took)/1e3)
-	head("shimquake_audit_timestamp_seconds", "The time of the audit.")
-	fmt.Fprintf(&b, "shimquake_audit_timestamp_seconds %d\n", r.Taken.Unix())
+	for _, g := range []struct{ name, help, value string }{
+		{"shims", "Shims on the node, with and without a task.", fmt.Sprint(r.Shims)},
+		{"partial", "Reasons why a leak may have been missed.", fmt.Sprint(len(r.Partial))},
+		{"duration_seconds", "The duration of the audit, with the wait between its looks.",
+			fmt.Sprintf("%.3f", float64(r.Took)/1e3)},
+		{"timestamp_seconds", "The time of the audit.", fmt.Sprint(r.Taken.Unix())},
+	} {
+		head("shimquake_audit_"+g.name, g.help)
+		fmt.Fprintf(&b, "shimquake_audit_%s %s\n", g.name, g.value)
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }

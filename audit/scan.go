@@ -64,7 +64,7 @@ const privileges = "run the audit as root, in a container with hostPID and the c
 // time. It returns an error if it could read nothing.
 func Scan(ctx context.Context, o Options) (*Node, error) {
 	o = o.withDefaults()
-	l := &nodeScan{Options: o, now: time.Now()}
+	l := &nodeScan{Options: o}
 	node, err := l.take(ctx)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -77,12 +77,11 @@ func Scan(ctx context.Context, o Options) (*Node, error) {
 // only read it.
 type nodeScan struct {
 	Options
-	now   time.Time
 	table *processTable
 }
 
 func (l *nodeScan) take(ctx context.Context) (*Node, error) {
-	n := &Node{Taken: l.now}
+	n := &Node{Taken: time.Now()}
 	limited, cancel := context.WithTimeout(ctx, ownTime+(timeoutsOfLists+timeoutsOfTasks)*l.Timeout)
 	defer cancel()
 	table, err := readProcesses(limited, l.Options)
@@ -90,19 +89,30 @@ func (l *nodeScan) take(ctx context.Context) (*Node, error) {
 		return nil, err
 	}
 	l.table = table
-	groups, err := l.groups(limited)
+	ofRoot, ofUsers, err := l.groups(limited)
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range table.candidates {
-		if c.notRoots != "" {
-			n.Untrusted = append(n.Untrusted, Untrusted{PID: c.PID, Why: c.notRoots})
+	for _, p := range table.candidates {
+		if p.notRoots != "" {
+			n.Untrusted = append(n.Untrusted, Untrusted{PID: p.PID, Why: p.notRoots})
 		}
 	}
-	l.views(ctx, limited, groups, n)
+	refused := l.views(ctx, limited, ofRoot, n)
+	if l.Untrusted {
+		short, cancel := context.WithTimeout(ctx, userTime)
+		defer cancel()
+		l.views(ctx, short, slices.Concat(ofUsers, refused), n)
+	}
+	for i, u := range n.Untrusted {
+		n.Untrusted[i].Examined = slices.ContainsFunc(n.Views, func(v *View) bool {
+			return v.Untrusted == u.PID && len(v.Daemons) > 0
+		})
+	}
+	slices.SortStableFunc(n.Untrusted, func(a, b Untrusted) int { return cmp.Compare(a.PID, b.PID) })
 	n.Notes = append(n.Notes, table.unread...)
 	if d := table.denied; len(d) > 0 {
-		n.Notes = append(n.Notes, fmt.Sprintf("processes %s could not be read: %s", firstPIDs(d), privileges))
+		n.Notes = append(n.Notes, fmt.Sprintf("processes %s could not be read: %s", pids(d), privileges))
 	}
 	if len(n.Views) == 0 && len(n.Notes) > 0 && !n.late {
 		if len(table.candidates) == 0 { // the scan then read the root of process 1, or of --pid
@@ -118,36 +128,15 @@ func (l *nodeScan) take(ctx context.Context) (*Node, error) {
 // containerd does not block the others.
 const viewsAtOnce = 8
 
-// views takes the views of root's containerds. With Options.Untrusted, it then takes the
-// views of users' containerds, and of each containerd of root that was not trusted.
-// limited ends with the time for the views of root's containerds.
-func (l *nodeScan) views(ctx, limited context.Context, groups []*group, n *Node) {
-	users := slices.IndexFunc(groups, func(g *group) bool { return g.user != nil })
-	if users < 0 {
-		users = len(groups)
-	}
-	refused := l.viewsOf(limited, groups[:users], n)
-	if l.Untrusted {
-		short, cancel := context.WithTimeout(ctx, userTime)
-		defer cancel()
-		l.viewsOf(short, slices.Concat(groups[users:], refused), n)
-	}
-	for i, u := range n.Untrusted {
-		n.Untrusted[i].Examined = slices.ContainsFunc(n.Views, func(v *View) bool {
-			return v.Untrusted == u.PID && len(v.Daemons) > 0
-		})
-	}
-	n.Notes = append(n.Notes, l.notAskedPeers(n.Views)...)
-	slices.SortStableFunc(n.Untrusted, func(a, b Untrusted) int { return cmp.Compare(a.PID, b.PID) })
-}
-
-func (l *nodeScan) viewsOf(ctx context.Context, groups []*group, n *Node) (refused []*group) {
+// views takes the views of some groups until limited ends. It returns a group for each
+// containerd of root that was not trusted.
+func (l *nodeScan) views(ctx, limited context.Context, groups []*group, n *Node) (refused []*group) {
 	views, errs := make([]*View, len(groups)), make([]error, len(groups))
 	var all errgroup.Group
 	all.SetLimit(viewsAtOnce)
 	for i, g := range groups {
 		all.Go(func() error {
-			views[i], errs[i] = l.anyView(ctx, g)
+			views[i], errs[i] = l.anyView(ctx, limited, g)
 			return nil
 		})
 	}
@@ -172,8 +161,9 @@ func (l *nodeScan) viewsOf(ctx context.Context, groups []*group, n *Node) (refus
 }
 
 // anyView takes the view through the first process of a group that still runs. It returns
-// an error if all have exited.
-func (l *nodeScan) anyView(ctx context.Context, g *group) (*View, error) {
+// an error if all have exited. When limited ends, the view opens no more files. It may
+// then take as long as a hanging read to return its state.
+func (l *nodeScan) anyView(ctx, limited context.Context, g *group) (*View, error) {
 	anchors := []int{g.anchor}
 	for _, p := range g.shims {
 		anchors = append(anchors, p.PID)
@@ -184,11 +174,9 @@ func (l *nodeScan) anyView(ctx context.Context, g *group) (*View, error) {
 	}
 	for _, pid := range anchors {
 		root := filepath.Join(l.Proc, strconv.Itoa(pid), "root")
-		whole, cancel := afterwards(ctx)
-		defer cancel()
-		got, err := attempt(whole, root, l.hangs+l.Timeout, func(at func(string)) answer {
+		got, err := attempt(ctx, root, l.hangs+l.Timeout, func(at func(string)) answer {
 			w := viewing{nodeScan: l, group: g, at: at, View: &View{Root: root, PIDNS: g.pidns}}
-			return answer{w.View, w.take(ctx, pid)}
+			return answer{w.View, w.take(limited, pid)}
 		})
 		if err = cmp.Or(err, got.error); err == nil {
 			return got.View, nil
@@ -199,47 +187,4 @@ func (l *nodeScan) anyView(ctx context.Context, g *group) (*View, error) {
 	}
 	return nil, fmt.Errorf("process %d and all others with its root exited during the scan",
 		anchors[0])
-}
-
-// graceTime is how long a view may still take to return the state that it has read when
-// the context ends. It opens no more files then. To sort 20,000 bundles takes a second of
-// an idle CPU, and took more than two on a busy machine.
-const graceTime = 10 * time.Second
-
-// afterwards returns a context that ends graceTime after the deadline of ctx, or when ctx
-// is cancelled.
-func afterwards(ctx context.Context) (context.Context, context.CancelFunc) {
-	end, ok := ctx.Deadline()
-	if !ok {
-		return context.WithCancel(ctx)
-	}
-	later, cancel := context.WithDeadline(context.WithoutCancel(ctx), end.Add(graceTime))
-	stop := context.AfterFunc(ctx, func() {
-		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			cancel()
-		}
-	})
-	return later, func() { stop(); cancel() }
-}
-
-// notAskedPeers returns notes about the peers that Options.PID leaves out.
-func (l *nodeScan) notAskedPeers(views []*View) []string {
-	var notes []string
-	asked := map[int]bool{}
-	for _, v := range views {
-		for _, d := range v.Daemons {
-			asked[d.PID] = true
-		}
-	}
-	for _, v := range views {
-		if v.Untrusted != 0 {
-			continue
-		}
-		left := slices.DeleteFunc(slices.Clone(v.Peers), func(pid int) bool { return asked[pid] })
-		if l.PID != 0 && len(left) > 0 {
-			notes = append(notes, fmt.Sprintf("cgroups are not compared, because other containerds have the same hierarchy,"+
-				" and --pid leaves them out: processes %s", firstPIDs(left)))
-		}
-	}
-	return notes
 }

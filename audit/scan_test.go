@@ -140,7 +140,7 @@ func TestASlowDisk(t *testing.T) {
 				dirs: []places{defaults}, at: func(string) { <-time.After(delay) }} // for each file
 			ctx, cancel := context.WithTimeout(t.Context(), userTime)
 			defer cancel()
-			if err := w.files(ctx, nil); err != nil || ctx.Err() != nil {
+			if err := w.files(ctx); err != nil || ctx.Err() != nil {
 				t.Fatal(delay, err, ctx.Err())
 			}
 			for _, b := range v.Bundles {

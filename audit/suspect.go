@@ -15,9 +15,9 @@ import (
 type kind struct {
 	class finding.Class
 	// read reads the kind's objects on the disk into the view. It is nil if another kind or
-	// scan.go reads them.
+	// the view reads them.
 	read func(*viewing) error
-	find func(*comparison) []Suspect
+	find func(*comparison)
 	// do returns a line of advice for the operator. The audit itself changes nothing.
 	do func(Suspect) string
 }
@@ -27,6 +27,9 @@ type kind struct {
 var kinds = []kind{
 	shimKind, forgottenKind, lostTaskKind, inCRIKind, directoryKind, runcStateKind, groupKind, mountedKind, listenerKind,
 }
+
+// always returns the same advice for all suspects of a kind.
+func always(advice string) func(Suspect) string { return func(Suspect) string { return advice } }
 
 // Kinds returns the classes of all kinds.
 func Kinds() (classes []finding.Class) {

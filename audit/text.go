@@ -20,7 +20,11 @@ func (r *Report) String() string {
 	}
 	t.Line("%s (%s)", head, time.Duration(r.Took)*time.Millisecond)
 	for _, d := range r.Daemons {
-		t.Line("  containerd %s, process %d, %s%s", cmp.Or(d.Version, "of an unknown version"), d.PID, d.Address, d.state())
+		state := ""
+		if d.Replaced {
+			state = "; its binary on disk was replaced (an upgrade without a restart)"
+		}
+		t.Line("  containerd %s, process %d, %s%s", cmp.Or(d.Version, "of an unknown version"), d.PID, d.Address, state)
 	}
 	head = "not trusted (--untrusted examines them)"
 	if r.untrusted {
@@ -51,32 +55,29 @@ func notBelieved(all []Untrusted, examined bool) string {
 			names = append(names, fmt.Sprintf("process %d (%s)", u.PID, u.Why))
 		}
 	}
-	return strings.Join(names[:min(len(names), maxNamed)], ", ") + more(len(names))
+	return first(names)
 }
 
 // maxText limits a text that another program chose, in bytes.
 const maxText = 300
 
-// maxNamed is the maximum number of names in a line.
-const maxNamed = 5
-
-func more(n int) string {
-	if n <= maxNamed {
-		return ""
+// first returns the first names, and the number of the others.
+func first(names []string) string {
+	const most = 5
+	text := strings.Join(names[:min(len(names), most)], ", ")
+	if len(names) > most {
+		text += fmt.Sprintf(" and %d more", len(names)-most)
 	}
-	return fmt.Sprintf(" and %d more", n-maxNamed)
+	return text
 }
 
-// firstPIDs returns the first of several pids, and the number of the others.
-func firstPIDs(pids []int) string {
-	return fmt.Sprint(pids[:min(len(pids), maxNamed)]) + more(len(pids))
-}
-
-func (d Daemon) state() string {
-	if d.Replaced {
-		return "; its binary on disk was replaced (an upgrade without a restart)"
+// pids returns the first of several pids.
+func pids(all []int) string {
+	names := make([]string, len(all))
+	for i, pid := range all {
+		names[i] = fmt.Sprint(pid)
 	}
-	return ""
+	return first(names)
 }
 
 // String returns a suspect in at most four lines.
@@ -113,21 +114,11 @@ func (s Suspect) String() string {
 func bugs(s Suspect) string {
 	switch {
 	case len(s.Bugs) > 0:
-		return firstOf(s.Bugs)
+		return first(s.Bugs)
 	case len(s.MayBe) > 0:
-		return "no known match; untested on " + cmp.Or(s.Version, "this version") + ": " + firstOf(s.MayBe)
+		return "no known match; untested on " + cmp.Or(s.Version, "this version") + ": " + first(s.MayBe)
 	}
 	return "none known"
-}
-
-// firstOf returns the first three names, and the number of the others.
-func firstOf(all []string) string {
-	const most = 3
-	text := strings.Join(all[:min(len(all), most)], ", ")
-	if len(all) > most {
-		text += fmt.Sprintf(" (or one of %d others, see --json)", len(all)-most)
-	}
-	return text
 }
 
 // short returns an id as crictl shortens it.

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"debug/buildinfo"
 	"regexp"
 	"strings"
@@ -17,36 +18,20 @@ func build(exe string) (version string, isContainerd bool) {
 	if err != nil {
 		return "", false
 	}
-	is := isModule(info.Main.Path)
-	for _, d := range info.Deps {
-		is = is || isModule(d.Path)
-	}
-	return versionIn(info), is
-}
-
-func versionIn(info *buildinfo.BuildInfo) string {
-	for _, s := range info.Settings {
-		if m := versionFlag.FindStringSubmatch(s.Value); m != nil {
-			return release(m[1])
-		}
-	}
-	if isModule(info.Main.Path) && info.Main.Version != "(devel)" {
-		return release(info.Main.Version)
-	}
-	for _, d := range info.Deps {
-		if !isModule(d.Path) {
+	for _, m := range append(info.Deps, &info.Main) {
+		if m.Path != "github.com/containerd/containerd" && m.Path != "github.com/containerd/containerd/v2" {
 			continue
 		}
-		if d.Replace != nil && d.Replace.Version != "" {
-			return release(d.Replace.Version)
-		}
-		return release(d.Version)
+		isContainerd = true
+		// A replacement by a folder has no version.
+		version = cmp.Or(release(cmp.Or(m.Replace, m).Version), release(m.Version), version)
 	}
-	return ""
-}
-
-func isModule(path string) bool {
-	return path == "github.com/containerd/containerd" || path == "github.com/containerd/containerd/v2"
+	for _, s := range info.Settings {
+		if m := versionFlag.FindStringSubmatch(s.Value); m != nil {
+			version = release(m[1])
+		}
+	}
+	return version, isContainerd
 }
 
 // versionLike matches the forms of containerd's version: 1.7.2, v2.3.7-5-gabc.m,

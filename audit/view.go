@@ -8,9 +8,11 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
 	"time"
+
+	"google.golang.org/grpc"
 
 	"github.com/shimquake/shimquake/oracle/scan"
 	"github.com/shimquake/shimquake/quote"
@@ -20,18 +22,18 @@ import (
 type viewing struct {
 	*nodeScan
 	*View
-	group *group
-	at    func(what string) // notes the next step
-	whole *scan.Tree        // the files of the view's owner
-	tree  *scan.Tree        // the same files, for a walk with limits
-	owner scan.Owner
-	dirs  []places // the existing state and root directories
+	group     *group
+	at        func(what string) // notes the next step
+	whole     *scan.Tree        // the files of the view's owner
+	tree      *scan.Tree        // the same files, for a walk with limits
+	owner     scan.Owner
+	dirs      []places // the existing state and root directories
+	listening []scan.UnixSocket
+	conns     []*grpc.ClientConn // by the index in View.Daemons; nil without a connection
+	mu        sync.Mutex         // of View.Known and View.Notes, during concurrent calls
 
 	budget *scan.Budget // the limits of the walk
-
-	holds     map[uint64]bool // the sockets of root's processes, read when needed
-	heldByAll bool            // holds has the sockets of all processes of root
-	others    []string        // the top cgroups of other containerds (territory)
+	others []string     // the top cgroups of other containerds (territory)
 }
 
 func (w *viewing) take(ctx context.Context, anchor int) error {
@@ -42,9 +44,11 @@ func (w *viewing) take(ctx context.Context, anchor int) error {
 		return fmt.Errorf("look into the root of process %d: %w: %s", anchor, err, privileges)
 	}
 	defer tree.Close()
-	depth := w.table.depth(anchor)
-	if depth > 0 {
-		w.Name = fmt.Sprintf("in the container of process %d", w.table.top(anchor))
+	family, depth := slices.Collect(maps.Values(w.table.byPID)), 0
+	if p := w.table.byPID[anchor]; p != nil && p.depth() > 0 {
+		top := w.table.top(p)
+		family, depth = w.table.family(top), p.depth()
+		w.Name = fmt.Sprintf("in the container of process %d", top.PID)
 	}
 	if u := w.group.user; u != nil {
 		w.owner = scan.Owner{UID: u.UID, Shared: true}
@@ -52,8 +56,7 @@ func (w *viewing) take(ctx context.Context, anchor int) error {
 		w.Name = fmt.Sprintf("as process %d of uid %d has it", u.PID, u.UID)
 	}
 	w.whole = tree.Of(w.owner)
-	sockets, err := w.listening(anchor)
-	if err != nil {
+	if err := w.listen(anchor); err != nil {
 		return err
 	}
 	_ = w.walk(ctx, func() error {
@@ -68,17 +71,16 @@ func (w *viewing) take(ctx context.Context, anchor int) error {
 		w.refused = nil
 		return nil
 	}
-	w.processes(anchor, depth, sockets)
+	w.processes(family, depth)
 	// The audit asks containerd before it reads the disk. A container that is removed in
 	// between is then known without objects, which does not look like a leak.
-	asker := asker{viewing: w, listening: sockets}
-	defer asker.close()
-	asker.all(ctx)
+	defer w.close()
+	w.ask(ctx)
 	w.Complete = w.complete()
-	if err := w.files(ctx, sockets); err != nil {
+	if err := w.files(ctx); err != nil {
 		return err
 	}
-	asker.confirm(ctx)
+	w.confirm(ctx)
 	name(w.View)
 	return nil
 }
@@ -117,38 +119,26 @@ func (w *viewing) walk(ctx context.Context, read func() error) error {
 // complete reports whether every containerd has responded, and every shim has a running
 // containerd.
 func (w *viewing) complete() bool {
-	addresses := map[string]bool{}
-	for _, d := range w.Daemons {
-		if !d.Answered {
-			return false
-		}
-		addresses[d.Address] = true
-	}
-	for _, p := range w.Processes {
-		if p.Serves() && p.Shim.Address != "" && !addresses[p.Shim.Address] {
-			return false
-		}
-	}
 	for _, pid := range w.group.sharing {
 		w.Notes = append(w.Notes, fmt.Sprintf("process %d is a containerd of another PID namespace with the same files:"+
 			" checked kernel state only", pid))
 	}
-	return len(w.Daemons) > 0 && len(w.group.sharing) == 0 && len(w.refused) == 0 && !w.cut
+	return len(w.Daemons) > 0 && !slices.ContainsFunc(w.Daemons, func(d Daemon) bool { return !d.Answered }) &&
+		orphaned(w.View) == "" && len(w.group.sharing) == 0 && len(w.refused) == 0 && !w.cut
 }
 
-// listening returns the listening sockets of the view's network namespace. The kernel
-// does not escape a line break in a socket's name, so a user can forge a line in the
-// kernel's list. The inode of a socket then appears twice, and a note reports it.
-func (w *viewing) listening(anchor int) ([]scan.UnixSocket, error) {
-	sockets, err := scan.Listeners(w.Proc, anchor)
-	if err != nil {
-		return nil, err
+// listen reads the listening sockets of the view's network namespace. The kernel does not
+// escape a line break in a socket's name, so a user can forge a line in the kernel's
+// list. The inode of a socket then appears twice, and a note reports it.
+func (w *viewing) listen(anchor int) (err error) {
+	if w.listening, err = scan.Listeners(w.Proc, anchor); err != nil {
+		return err
 	}
-	if n := repeated(sockets); n > 0 {
+	if n := repeated(w.listening); n > 0 {
 		w.Notes = append(w.Notes, fmt.Sprintf("%s lists %s twice, so a user has forged lines in it",
-			filepath.Join(w.Proc, strconv.Itoa(anchor), "net/unix"), quote.Count(n, "socket")))
+			filepath.Join(w.table.dir(anchor), "net/unix"), quote.Count(n, "socket")))
 	}
-	return sockets, nil
+	return nil
 }
 
 // repeated returns the number of entries with the inode of an earlier entry.
@@ -161,14 +151,10 @@ func repeated(sockets []scan.UnixSocket) int {
 }
 
 // processes adds the processes of the view, except for the shims of other groups.
-func (w *viewing) processes(anchor, depth int, listening []scan.UnixSocket) {
-	names := make(map[uint64]string, len(listening))
-	for _, s := range listening {
+func (w *viewing) processes(family []*Process, depth int) {
+	names := make(map[uint64]string, len(w.listening))
+	for _, s := range w.listening {
 		names[s.Inode] = s.Path
-	}
-	family := slices.Collect(maps.Values(w.table.byPID))
-	if depth > 0 {
-		family = w.table.family(w.table.top(anchor))
 	}
 	for _, known := range family {
 		p := *known
@@ -176,10 +162,7 @@ func (w *viewing) processes(anchor, depth int, listening []scan.UnixSocket) {
 			continue // a shim of another group
 		}
 		if depth > 0 {
-			p.Inner = 0
-		}
-		if depth > 0 && depth < len(p.pids) {
-			p.Inner = p.pids[depth]
+			p.Inner = slices.Concat(p.pids, make([]int, depth+1))[depth] // 0 if it has no pid there
 		}
 		for _, inode := range p.SocketInodes {
 			if name := names[inode]; name != "" && p.Shim != nil {
@@ -198,12 +181,8 @@ func (w *viewing) processes(anchor, depth int, listening []scan.UnixSocket) {
 // runs in its bundle, has a shim's socket, or is a child of containerd.
 func (w *viewing) isShim(p Process) bool {
 	cwd, _ := strings.CutSuffix(p.Cwd, deleted)
-	for _, at := range w.dirs {
-		for _, parent := range scan.BundleParents {
-			if cwd == path.Join(at.state, parent, p.Shim.Namespace, p.Shim.ID) {
-				return true
-			}
-		}
+	if w.ownerOf(cwd) == p.served() {
+		return true
 	}
 	return slices.ContainsFunc(p.Listens, w.isSocketOfShim) ||
 		slices.ContainsFunc(w.Daemons, func(d Daemon) bool { return d.PID == p.Parent })
@@ -215,17 +194,21 @@ const abstractSockets = "@/containerd-shim/"
 // isSocketOfShim reports whether a name is the path or the abstract name of a shim's
 // socket.
 func (w *viewing) isSocketOfShim(name string) bool {
-	if strings.HasPrefix(name, abstractSockets) || slices.Contains(w.socketDirs(), path.Dir(name)) {
-		return true
+	return strings.HasPrefix(name, abstractSockets) || slices.Contains(w.socketDirs(), path.Dir(name)) ||
+		w.ownerOf(name) != Key{}
+}
+
+// ownerOf returns the container of a path in a bundle or in a directory of CRI, if it is
+// in one of the view's directories.
+func (w *viewing) ownerOf(name string) Key {
+	ns, id := scan.MountOwner(name)
+	isIn := slices.ContainsFunc(w.dirs, func(p places) bool {
+		return strings.HasPrefix(name, p.state+"/") || strings.HasPrefix(name, p.root+"/")
+	})
+	if !isIn || !scan.IsName(ns) || !scan.IsName(id) {
+		return Key{}
 	}
-	for _, at := range w.dirs {
-		for _, parent := range scan.BundleParents {
-			if strings.HasPrefix(name, path.Join(at.state, parent)+"/") {
-				return true
-			}
-		}
-	}
-	return false
+	return Key{ns, id}
 }
 
 // socketDirs returns the directories that may have shims' sockets. They are the directory

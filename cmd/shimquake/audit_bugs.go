@@ -28,13 +28,12 @@ func nameBugs(r *audit.Report) {
 		finding.Match
 		version string
 	}
-	type names struct{ bugs, mayBe []string }
-	ofLike := map[likeness]names{} // a cache, because thousands of suspects may have the same facts
+	ofLike := map[likeness]*audit.Suspect{} // a cache, because thousands of suspects may have the same facts
 	for i := range r.Suspects {
 		s := &r.Suspects[i]
 		like := likeness{finding.Match{Class: s.Kind, Facts: s.Facts}, s.Version}
-		if n, done := ofLike[like]; done {
-			s.Bugs, s.MayBe = n.bugs, n.mayBe
+		if same := ofLike[like]; same != nil {
+			s.Bugs, s.MayBe = same.Bugs, same.MayBe
 			continue
 		}
 		fits, done := ofVersion[s.Version]
@@ -46,7 +45,7 @@ func nameBugs(r *audit.Report) {
 			ofVersion[s.Version] = fits
 		}
 		s.Bugs, s.MayBe = bugsOf(*s, fits, affected.Bad), bugsOf(*s, fits, affected.Unknown)
-		ofLike[like] = names{s.Bugs, s.MayBe}
+		ofLike[like] = s
 	}
 }
 

@@ -13,10 +13,13 @@ import (
 // sandboxes/ID/io/NUMBER/NAME, 3 levels below a listed directory.
 const fifoDepth = 6
 
-// fifos lists the named pipes below dirs. The `log` pipe of a bundle is not below them,
-// because it is part of the bundle.
-func fifos(t *scan.Tree, dirs []string) ([]string, error) {
-	var out []string
+// fifos lists the named pipes in the scene's directories of FIFOs and of CRI. The `log`
+// pipe of a bundle is not among them, because it is part of the bundle.
+func fifos(t *scan.Tree, s Scene) (out []string, err error) {
+	dirs := slices.Clone(s.FIFODirs)
+	for _, parent := range scan.CRIParents {
+		dirs = append(dirs, path.Join(s.State, parent))
+	}
 	var walk func(dir string, depth int) error
 	walk = func(dir string, depth int) error {
 		entries, err := t.List(dir)
@@ -42,13 +45,4 @@ func fifos(t *scan.Tree, dirs []string) ([]string, error) {
 		}
 	}
 	return out, nil
-}
-
-func readFIFOs(inv *Inventory, t *scan.Tree, s Scene) (err error) {
-	dirs := slices.Clone(s.FIFODirs)
-	for _, parent := range scan.CRIParents {
-		dirs = append(dirs, path.Join(s.State, parent))
-	}
-	inv.FIFOs, err = fifos(t, dirs)
-	return err
 }

@@ -20,11 +20,6 @@ type File struct {
 	Size int64 `json:"size,omitempty"`
 }
 
-func readFiles(inv *Inventory, t *scan.Tree, s Scene) (err error) {
-	inv.Files, err = listFiles(t, s, inv.Mounts)
-	return err
-}
-
 // listFiles lists everything below Scene.FileDirs. It does not list the files in mounts.
 // A new mount is itself in the inventory, and the files of an old one do not belong to
 // the scene. It also leaves out the content of closedDirs and the harness's own files.

@@ -23,17 +23,9 @@ type Socket struct {
 	Beside string `json:"beside,omitempty"`
 }
 
-func readSockets(inv *Inventory, t *scan.Tree, s Scene) error {
-	listening, err := scan.Listeners(s.Proc, 1)
-	if err != nil {
-		return err
-	}
-	inv.Sockets, err = Sockets(t, s.SocketDirs, inv.Bundles, listening)
-	return err
-}
-
 // Sockets lists shim sockets: the files in dirs, the socket files in bundles, and every
-// abstract socket with a listener. It returns those that it found before an error.
+// abstract socket with a listener. With an error, it returns the sockets that it found
+// before.
 func Sockets(t *scan.Tree, dirs []string, bundles []Bundle, listening []scan.UnixSocket) ([]Socket, error) {
 	byPath := map[string]scan.UnixSocket{}
 	var out []Socket

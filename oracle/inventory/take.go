@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/shimquake/shimquake/oracle/finding"
@@ -67,8 +66,8 @@ func take(ctx context.Context, s Scene, want parts) (Inventory, error) {
 }
 
 func (inv *Inventory) takeFiles(s Scene, want parts) error {
-	bundles := want.has(finding.ClassBundle, finding.ClassSocket) // sockets may be in bundles, too
-	if !bundles && !slices.ContainsFunc(fileReaders, func(r fileReader) bool { return want.has(r.of) }) {
+	if !want.has(finding.ClassBundle, finding.ClassSocket, finding.ClassCRIDir, finding.ClassRuncState, finding.ClassFIFO,
+		finding.ClassFile) {
 		return nil
 	}
 	t, err := scan.OpenTree(s.Root)
@@ -76,40 +75,26 @@ func (inv *Inventory) takeFiles(s Scene, want parts) error {
 		return err
 	}
 	defer t.Close()
-	if bundles {
-		err := scan.EachBundle(t, s.State, s.ContainerdRoot, func(b Bundle) { inv.Bundles = append(inv.Bundles, b) })
-		if err != nil {
-			return err
+	if want.has(finding.ClassBundle, finding.ClassSocket) { // sockets may be in bundles, too
+		err = scan.EachBundle(t, s.State, s.ContainerdRoot, func(b Bundle) { inv.Bundles = append(inv.Bundles, b) })
+	}
+	if err == nil && want.has(finding.ClassSocket) {
+		var listening []scan.UnixSocket
+		if listening, err = scan.Listeners(s.Proc, 1); err == nil {
+			inv.Sockets, err = Sockets(t, s.SocketDirs, inv.Bundles, listening)
 		}
 	}
-	for _, r := range fileReaders {
-		if !want.has(r.of) {
-			continue
-		}
-		if err := r.read(inv, t, s); err != nil {
-			return err
-		}
+	if err == nil && want.has(finding.ClassCRIDir) {
+		inv.CRIDirs, err = scan.CRIDirs(t, s.State, s.ContainerdRoot)
 	}
-	return nil
-}
-
-// fileReader reads the objects of a class from the scene's files.
-type fileReader struct {
-	of   finding.Class
-	read func(*Inventory, *scan.Tree, Scene) error
-}
-
-var fileReaders = []fileReader{
-	{finding.ClassSocket, readSockets}, {finding.ClassCRIDir, readCRIDirs}, {finding.ClassRuncState, readRuncStates},
-	{finding.ClassFIFO, readFIFOs},
-	{finding.ClassFile, readFiles},
-}
-
-func readCRIDirs(inv *Inventory, t *scan.Tree, s Scene) (err error) {
-	inv.CRIDirs, err = scan.CRIDirs(t, s.State, s.ContainerdRoot)
+	if err == nil && want.has(finding.ClassRuncState) {
+		err = scan.EachRuncState(t, s.RuncRoot, func(r RuncState) { inv.RuncStates = append(inv.RuncStates, r) })
+	}
+	if err == nil && want.has(finding.ClassFIFO) {
+		inv.FIFOs, err = fifos(t, s)
+	}
+	if err == nil && want.has(finding.ClassFile) {
+		inv.Files, err = listFiles(t, s, inv.Mounts)
+	}
 	return err
-}
-
-func readRuncStates(inv *Inventory, t *scan.Tree, s Scene) error {
-	return scan.EachRuncState(t, s.RuncRoot, func(r RuncState) { inv.RuncStates = append(inv.RuncStates, r) })
 }

@@ -52,18 +52,13 @@ func (b *Budget) open(name string) error {
 	return b.Cut()
 }
 
-// list takes the entries of a folder from the Budget. It returns how many may be read,
-// and a function that returns the error after them, if there are more.
-func (b *Budget) list(dir string, entries int) (read int, end func() error) {
+// take takes an entry of a folder from the Budget.
+func (b *Budget) take(dir string) error {
 	if b == nil {
-		return entries, b.Cut
+		return nil
 	}
-	read = min(entries, b.entries)
-	b.entries -= read
-	return read, func() error {
-		if read < entries && b.cut == nil {
-			b.cut = &CutError{dir, fmt.Sprintf("more than %d entries", b.most)}
-		}
-		return b.Cut()
+	if b.entries--; b.entries < 0 && b.cut == nil {
+		b.cut = &CutError{dir, fmt.Sprintf("more than %d entries", b.most)}
 	}
+	return b.Cut()
 }

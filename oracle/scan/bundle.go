@@ -128,25 +128,24 @@ func pairs(t *Tree, dir string, visit func(path, namespace, id string)) error {
 	if err != nil {
 		return err
 	}
-	most, end := t.budget.list(dir, len(namespaces))
-	for _, ns := range namespaces[:most] {
+	for _, ns := range namespaces {
+		if err := t.budget.take(dir); err != nil {
+			return err
+		}
 		if !ns.IsDir() {
 			continue
 		}
-		ids, err := t.List(path.Join(dir, ns.Name()))
+		of := path.Join(dir, ns.Name())
+		ids, err := t.List(of)
 		if err != nil {
 			return err
 		}
-		most, end := t.budget.list(path.Join(dir, ns.Name()), len(ids))
-		for _, id := range ids[:most] {
-			visit(path.Join(dir, ns.Name(), id.Name()), ns.Name(), id.Name())
-			if err := t.budget.Cut(); err != nil {
+		for _, id := range ids {
+			if err := t.budget.take(of); err != nil {
 				return err
 			}
-		}
-		if err := end(); err != nil {
-			return err
+			visit(path.Join(of, id.Name()), ns.Name(), id.Name())
 		}
 	}
-	return end()
+	return t.budget.Cut()
 }

@@ -78,12 +78,9 @@ func (t *Tree) handle(name string, follow bool) (*os.File, error) {
 		}
 	}
 	last := len(w.fds) - 1
-	if fd := w.fds[last]; last > 0 {
-		w.fds = w.fds[:last]
-		return os.NewFile(uintptr(fd), w.path()), nil
-	}
-	w.fds = nil
-	return os.NewFile(uintptr(root), "/"), nil
+	f := os.NewFile(uintptr(w.fds[last]), w.path())
+	w.fds = w.fds[:last]
+	return f, nil
 }
 
 // walk resolves a path, part by part.
