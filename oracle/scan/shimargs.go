@@ -24,33 +24,35 @@ type ShimArgs struct {
 // binary does not decide, because a runtime can be any binary. The flags -id and
 // -namespace decide: no other program has both. Flags have the forms of Go's flag
 // package: -id X, --id X, -id=X.
-func ParseShimArgs(argv []string) (ShimArgs, bool) {
-	var a ShimArgs
-	if len(argv) < 2 {
-		return a, false
-	}
+func ParseShimArgs(argv []string) (a ShimArgs, isShim bool) {
 	values := map[string]*string{"id": &a.ID, "namespace": &a.Namespace, "address": &a.Address}
 	// The values of these flags could look like a flag or like the action.
 	skip := []string{"bundle", "socket", "debug-socket", "publish-binary"}
-	for i := 1; i < len(argv); i++ {
-		word := argv[i]
-		if word == "" || word[0] != '-' || word == "-" || word == "--" {
-			if word == "start" || word == "delete" {
-				a.Action = word
-			}
-			break // Go's flag package stops at the first argument that is not a flag
-		}
-		name, value, hasValue := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(word, "-"), "-"), "=")
-		into, known := values[name]
-		switch {
-		case known && hasValue:
-			*into = value
-		case known && i+1 < len(argv):
-			i++
-			*into = argv[i]
-		case !hasValue && slices.Contains(skip, name):
-			i++
-		}
+	a.Action = Flags(argv, values, func(name string) bool { return values[name] == nil && !slices.Contains(skip, name) })
+	if a.Action != "start" && a.Action != "delete" {
+		a.Action = ""
 	}
 	return a, a.ID != "" && a.Namespace != ""
+}
+
+// Flags reads the flags of a command line, in the forms of Go's flag package. It stores
+// the values of the flags in values, and returns the first argument that is not a flag,
+// or "". isSwitch reports whether a flag needs no value.
+func Flags(argv []string, values map[string]*string, isSwitch func(name string) bool) string {
+	for i := 1; i < len(argv); i++ {
+		word := argv[i]
+		if len(word) < 2 || word[0] != '-' || word == "--" {
+			return word
+		}
+		name, value, hasValue := strings.Cut(strings.TrimPrefix(word[1:], "-"), "=")
+		if !isSwitch(name) && !hasValue {
+			if i++; i < len(argv) {
+				value = argv[i]
+			}
+		}
+		if to := values[name]; to != nil {
+			*to = value
+		}
+	}
+	return ""
 }
