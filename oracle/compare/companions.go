@@ -23,7 +23,7 @@ func FollowsFrom(f finding.Finding, o finding.Finding) bool {
 	if f.Invariant == finding.Liveness {
 		return f.Facts[fact.What] == fact.IDReuse
 	}
-	return f.Invariant == finding.Leak && slices.Contains(leaksWith(o.Class), f.Class)
+	return f.Invariant == finding.Leak && slices.Contains(o.Class.Kind().With, f.Class)
 }
 
 // holdsPod reports whether a finding is about an object that keeps the common objects of

@@ -59,7 +59,7 @@ func (d diff) unreported(reported []finding.Finding) []finding.Finding {
 func (d diff) covered(reported []finding.Finding) map[string]bool {
 	out := map[string]bool{}
 	for _, f := range reported {
-		if f.Subject.Path != "" && slices.Contains(Covering, f.Class) {
+		if f.Subject.Path != "" && f.Class.Kind().Covers {
 			out[f.Subject.Path] = true
 		}
 	}
@@ -85,9 +85,6 @@ func (d diff) unplaced(reported []finding.Finding) int {
 	}
 	return n
 }
-
-// Covering are the classes whose findings cover the files below their path.
-var Covering = leakClassesThat(func(c leakClass) bool { return c.covers })
 
 // below reports whether a path is one of some paths, or below one.
 func below(some map[string]bool, file string) bool {

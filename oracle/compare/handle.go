@@ -95,11 +95,8 @@ func blame(h inventory.Handles, g group, was inventory.Handles, more int) []find
 // goroutines of containerd. For a leaked shim, for example, containerd reads the log
 // and waits for the task.
 func ExplainedByLeak(reported []finding.Finding) bool {
-	return slices.ContainsFunc(reported, func(f finding.Finding) bool { return slices.Contains(holdsHandles, f.Class) })
+	return slices.ContainsFunc(reported, func(f finding.Finding) bool { return f.Class.Kind().Holds })
 }
-
-// holdsHandles are the classes of leaks for which containerd holds handles.
-var holdsHandles = leakClassesThat(func(c leakClass) bool { return c.holds })
 
 // holder returns the earlier handles of the same holder. For containerd these may be of
 // an earlier process.

@@ -37,20 +37,28 @@ func Parse(text string) (Fact, error) {
 	if !ok || value == "" {
 		return Fact{}, fmt.Errorf("fact %q: expected KEY=VALUE, such as task=none", text)
 	}
-	for k := range factCount {
-		if keys[k].name != name {
-			continue
+	k, ok := KeyOf(name)
+	if !ok {
+		names := make([]string, factCount)
+		for k := range factCount {
+			names[k] = keys[k].name
 		}
-		if known := keys[k].values; known != nil && !slices.Contains(known, value) {
-			return Fact{}, spelling.Unknown("value of "+name, value, known)
-		}
-		return Fact{k, value}, nil
+		return Fact{}, spelling.Unknown("fact", name, names)
 	}
-	names := make([]string, factCount)
+	if known := keys[k].values; known != nil && !slices.Contains(known, value) {
+		return Fact{}, spelling.Unknown("value of "+name, value, known)
+	}
+	return Fact{k, value}, nil
+}
+
+// KeyOf returns the key with a name.
+func KeyOf(name string) (key Key, ok bool) {
 	for k := range factCount {
-		names[k] = keys[k].name
+		if keys[k].name == name {
+			return k, true
+		}
 	}
-	return Fact{}, spelling.Unknown("fact", name, names)
+	return 0, false
 }
 
 // ParseAll parses a list of text forms.

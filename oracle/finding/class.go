@@ -1,7 +1,5 @@
 package finding
 
-import "slices"
-
 // Class is the kind of a finding: the kind of its object, or of what was observed
 // wrongly.
 type Class string
@@ -28,14 +26,6 @@ const (
 	ClassHandle    Class = "handle"   // an open descriptor or a goroutine.
 )
 
-// LeakClasses are the classes of leaks, in the order of findings. A test in
-// suites/control plants a leak of each class, and requires the finding.
-var LeakClasses = []Class{
-	ClassShim, ClassProcess, ClassSocket, ClassBundle, ClassCRIDir, ClassMount, ClassCgroup, ClassRuncState,
-	ClassSnapshot, ClassLease, ClassFIFO, ClassContainer, ClassTask, ClassSandbox, ClassMetadata, ClassNetwork,
-	ClassFile, ClassHandle,
-}
-
 // The other classes.
 const (
 	ClassEnd       Class = "end"
@@ -46,7 +36,3 @@ const (
 	ClassDaemon    Class = "containerd" // the daemon itself.
 	ClassBystander Class = "bystander"  // a task or a pod that no fault targets.
 )
-
-// Classes are all classes, in the order of findings.
-var Classes = append(slices.Clone(LeakClasses), ClassEnd, ClassExitCode, ClassEvent, ClassCRIStatus, ClassCRIEvent,
-	ClassDaemon, ClassBystander)

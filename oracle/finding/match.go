@@ -51,13 +51,6 @@ func MustMatches(texts ...string) []Match {
 	return out
 }
 
-// needed are the facts without which a match of a class would excuse too much.
-var needed = map[Class][]fact.Key{
-	ClassExitCode: {fact.By, fact.Status},
-	ClassEvent:    {fact.Event},
-	ClassDaemon:   {fact.What},
-}
-
 func (m Match) check() error {
 	if err := spelling.OneOf("class", m.Class, Classes); err != nil {
 		return fmt.Errorf("match %q: %w", m, err)
@@ -65,16 +58,22 @@ func (m Match) check() error {
 	if details := m.Facts.Details(); len(details) > 0 {
 		return fmt.Errorf("match %q: the fact %s differs from case to case: remove it", m, details[0])
 	}
-	keys := slices.Clone(needed[m.Class])
-	if m.Class == ClassDaemon && m.Facts[fact.What] == fact.Death {
-		keys = append(keys, fact.Exit)
-	}
+	keys := m.Example().Kind(func(k Kind) bool { return k.Needs != nil }).Needs
 	for _, k := range keys {
 		if m.Facts[k] == "" {
 			return fmt.Errorf("match %q: add the fact %s: without it the match excuses findings of other causes", m, k)
 		}
 	}
 	return nil
+}
+
+// Example returns a finding that matches.
+func (m Match) Example() Finding {
+	f := Finding{Invariant: m.Class.Kind().pattern.invariant, Class: m.Class, Facts: m.Facts}
+	if f.Invariant == Leak && m.Facts[fact.What] != "" {
+		f.Invariant = Liveness
+	}
+	return f
 }
 
 // Matches reports whether a finding matches. A match about a container's init does not

@@ -76,15 +76,6 @@ type Known struct {
 	Match fact.Facts `yaml:"match,flow"`
 }
 
-// mayBeKnown are the classes that a residue can have. A leaked process, mount or bundle,
-// and a wrong exit status, are always bugs. The list has the allowed classes, so that a
-// new class is not excused by mistake. Only three findings about events can be residues:
-// a missing TaskDelete, an event that is repeated unchanged, and a late create or start.
-var mayBeKnown = []finding.Class{
-	finding.ClassSocket, finding.ClassCRIDir, finding.ClassCgroup, finding.ClassSnapshot, finding.ClassLease,
-	finding.ClassFIFO, finding.ClassEvent,
-}
-
 // Load reads the residues in a folder of bugs' files. It skips bugs that are not
 // residues.
 func Load(files fs.FS) ([]Known, error) {
@@ -147,8 +138,9 @@ func (r Known) check() error {
 	if r.ID == "" || r.Issue == "" || r.Says == "" {
 		return errors.New("a residue needs id, issue and says")
 	}
-	if !slices.Contains(mayBeKnown, r.Class) {
-		return fmt.Errorf("a finding of class %q is never a residue: use one of %v", r.Class, mayBeKnown)
+	if !r.Class.Kind().MayStay {
+		return fmt.Errorf("a finding of class %q is never a residue: use one of %v", r.Class,
+			finding.ClassesThat(func(k finding.Kind) bool { return k.MayStay }))
 	}
 	if r.Class == finding.ClassEvent && !knowableEvent(r.Match) {
 		return fmt.Errorf(
@@ -194,7 +186,7 @@ func (r Known) matches(f finding.Finding) bool {
 	if (f.Invariant == finding.Event) != (f.Class == finding.ClassEvent) ||
 		(f.Invariant != finding.Leak && f.Invariant != finding.Event) ||
 		f.Class != r.Class ||
-		!slices.Contains(mayBeKnown, f.Class) {
+		!f.Class.Kind().MayStay {
 		return false
 	}
 	return f.Facts.Has(r.Match)

@@ -160,7 +160,7 @@ func classesOf(left []finding.Finding) (want []finding.Class) {
 	for _, f := range left {
 		want = append(want, f.Class)
 		if f.Class == finding.ClassFile { // without these classes, their files would also be reported as files
-			want = append(want, compare.Covering...)
+			want = append(want, finding.ClassesThat(func(k finding.Kind) bool { return k.Covers })...)
 		}
 	}
 	return want

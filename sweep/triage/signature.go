@@ -89,23 +89,13 @@ func Related(a, b Signature) bool {
 	if a.Invariant != b.Invariant {
 		return false
 	}
-	same := func(keys ...fact.Key) bool {
-		return !slices.ContainsFunc(keys, func(k fact.Key) bool { return a.Facts[k] != b.Facts[k] })
-	}
 	cri := func(s Signature) bool { return s.Facts[fact.By] == string(exit.ByCRIStatus) }
-	switch a.Invariant {
-	case finding.Leak:
-		return true
-	case finding.Exit:
-		return same(fact.Status) && cri(a) == cri(b)
-	case finding.Event:
-		return same(fact.Event, fact.After, fact.Repeat)
-	case finding.Status:
-		return same(fact.Object, fact.Field)
-	case finding.Forgot:
-		return same(fact.Program)
+	if a.Invariant == finding.Exit && cri(a) != cri(b) {
+		return false
 	}
-	return same(fact.What)
+	f := finding.Finding{Invariant: a.Invariant, Class: a.Class, Facts: a.Facts}
+	keys := f.Kind(func(k finding.Kind) bool { return k.Cause != nil }).Cause
+	return !slices.ContainsFunc(keys, func(k fact.Key) bool { return a.Facts[k] != b.Facts[k] })
 }
 
 // bySeverity orders signatures by their class, the most severe first, and then by their
