@@ -98,6 +98,16 @@ func (fs Facts) Has(some Facts) bool {
 	return true
 }
 
+// Agrees reports whether the facts that both have are equal.
+func (fs Facts) Agrees(other Facts) bool {
+	for k, v := range other {
+		if v != "" && fs[k] != "" && fs[k] != v {
+			return false
+		}
+	}
+	return true
+}
+
 // With returns these facts with more facts added. Added values replace earlier ones.
 func (fs Facts) With(more Facts) Facts {
 	for k, v := range more {

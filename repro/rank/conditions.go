@@ -11,12 +11,8 @@ import (
 	"github.com/shimquake/shimquake/repro/read"
 )
 
-// strong are the conditions that a reporter mentions only if they matter.
-var strong = []read.Kind{
-	read.ContainerdDied, read.ContainerdStarted, read.ShimDied, read.PauseDied, read.SlowDisk, read.FullDisk,
-	read.NoDescriptors, read.NRIRefused, read.NetworkFailed, read.HostShutdown, read.ManyExecs,
-	read.RuntimeV1,
-}
+// weak are the conditions that a reporter mentions also if they do not matter.
+var weak = []read.Kind{read.ClientGaveUp, read.StillRunning}
 
 // conditions compares the reported conditions with the conditions that the bug's case
 // needs.
@@ -43,7 +39,7 @@ func (f *Fit) conditions(r read.Report, b catalogue.Bug, l logs) {
 			f.add(Needs, w, o.Lines, "")
 		case restarts && (w == read.ContainerdStarted || w == read.ContainerdDied):
 			f.add(Nearly, w, o.Lines, "")
-		case slices.Contains(strong, w):
+		case !slices.Contains(weak, w):
 			f.add(Unneeded, w, o.Lines, "")
 		}
 		done[w] = true

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/shimquake/shimquake/catalogue"
-	"github.com/shimquake/shimquake/oracle/compare"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/repro/read"
@@ -139,7 +138,7 @@ func (l left) why(o read.Observation) (Why, string) {
 		return Conflicts, "" // a shim without a task is no shim with one
 	}
 	for _, m := range all {
-		if seen[fact.State] == "" && FollowsFrom(o.Class(), m.Class) {
+		if seen[fact.State] == "" && slices.Contains(m.Class.Kind().With, o.Class()) {
 			return Brings, m.String()
 		}
 	}
@@ -150,7 +149,7 @@ func (l left) why(o read.Observation) (Why, string) {
 // observation, and no fact that contradicts it.
 func likeOne(all []finding.Match, class finding.Class, seen fact.Facts) (finding.Match, bool) {
 	i := slices.IndexFunc(all, func(m finding.Match) bool {
-		return sameThing(m, class, seen) && names(m.Facts, seen) && Agree(m.Facts, seen)
+		return sameThing(m, class, seen) && names(m.Facts, seen) && m.Facts.Agrees(seen)
 	})
 	if i < 0 {
 		return finding.Match{}, false
@@ -177,33 +176,12 @@ func names(m, seen fact.Facts) bool {
 	return !slices.ContainsFunc(telling, func(k fact.Key) bool { return seen[k] != "" && m[k] == "" })
 }
 
-// Agree reports whether the facts that both have are equal.
-func Agree(a, b fact.Facts) bool {
-	for k := range a {
-		if a[k] != "" && b[k] != "" && a[k] != b[k] {
-			return false
-		}
-	}
-	return true
-}
-
 // Comparable returns the facts that a finding on another machine, with another
 // workload, can also have.
 func Comparable(fs fact.Facts) fact.Facts {
-	for _, f := range fs.Details() {
-		fs[f.Key] = ""
+	out := fs.Cause()
+	if strings.HasPrefix(fs[fact.Reported], "CONTAINER_") { // an exit status belongs to one case, a state does not
+		out[fact.Reported] = fs[fact.Reported]
 	}
-	if !strings.HasPrefix(fs[fact.Reported], "CONTAINER_") { // an exit status belongs to one case, a state does not
-		fs[fact.Reported] = ""
-	}
-	fs[fact.True] = ""
-	return fs
-}
-
-// FollowsFrom reports whether the oracle counts a leak of one class as a consequence of a
-// leak of another class, for the same container.
-func FollowsFrom(class, head finding.Class) bool {
-	of := finding.Subject{ID: "x"}
-	thing := finding.Finding{Invariant: finding.Leak, Class: class, Subject: of}
-	return compare.FollowsFrom(thing, finding.Finding{Invariant: finding.Leak, Class: head, Subject: of})
+	return out
 }

@@ -228,7 +228,7 @@ func (f *Fit) symptoms(r read.Report, b catalogue.Bug, l logs) (explained, total
 // code. The number of facts does not matter.
 func exact(b catalogue.Bug, o read.Observation) (best int) {
 	for _, m := range b.Left {
-		if m.Class != o.Class() || !Agree(m.Facts, o.Facts) {
+		if m.Class != o.Class() || !m.Facts.Agrees(o.Facts) {
 			continue
 		}
 		for k := range m.Facts {

@@ -14,7 +14,6 @@ import (
 	"github.com/shimquake/shimquake/audit"
 	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/oracle/fact"
-	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // From reads a report: a text, or an archive that `shimquake audit` has written (a
@@ -85,15 +84,6 @@ func fromBundle(in io.Reader) (Report, error) {
 	}
 }
 
-// ofSuspects maps the kinds of the audit's suspects to kinds of observations.
-var ofSuspects = map[finding.Class]Kind{
-	finding.ClassShim: OrphanShim, finding.ClassProcess: LiveProcess, finding.ClassTask: TaskNoProcess,
-	finding.ClassContainer: ContainerLeft,
-	finding.ClassBundle:    BundleLeft, finding.ClassRuncState: RuncLeft,
-	finding.ClassCgroup: CgroupLeft, finding.ClassMount: MountLeft,
-	finding.ClassSocket: SocketLeft,
-}
-
 // OfAudit returns the report of an audit, with one line for each suspect.
 func OfAudit(a audit.Report) Report {
 	r := &reader{index: map[string]int{}, voted: map[Client]int{}}
@@ -101,8 +91,8 @@ func OfAudit(a audit.Report) Report {
 	for i, s := range a.Suspects {
 		l := line{n: i + 1, text: string(s.Kind) + " " + s.ID + " " + s.Path}
 		r.all, r.at = append(r.all, l), i
-		what, known := ofSuspects[s.Kind]
-		if !known {
+		what := kindOf(s.Kind)
+		if what == "" {
 			r.rest(l)
 			continue
 		}

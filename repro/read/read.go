@@ -122,7 +122,7 @@ func (r *reader) close() {
 // see notes an observation. Equal observations of one object are noted once, with all
 // lines.
 func (r *reader) see(o Observation, l line) {
-	o.Facts = lefts[o.What].Facts.With(o.Facts)
+	o.Facts = kinds[o.What].left.Facts.With(o.Facts)
 	key := string(o.What) + "\n" + o.ID + "\n" + o.Text
 	if i, ok := r.index[key]; ok {
 		old := &r.Seen[i]

@@ -95,7 +95,7 @@ type Observation struct {
 }
 
 // Class returns the class of the matching finding, or "".
-func (o Observation) Class() finding.Class { return lefts[o.What].Class }
+func (o Observation) Class() finding.Class { return kinds[o.What].left.Class }
 
 // Sort returns the use of the observation.
 func (o Observation) Sort() Sort { return kinds[o.What].sort }

@@ -24,7 +24,7 @@ func Targets(r read.Report) (out []finding.Match) {
 			continue
 		}
 		m := finding.Match{Class: o.Class(), Facts: rank.Comparable(o.Facts)}
-		i := slices.IndexFunc(out, func(t finding.Match) bool { return t.Class == m.Class && rank.Agree(t.Facts, m.Facts) })
+		i := slices.IndexFunc(out, func(t finding.Match) bool { return t.Class == m.Class && t.Facts.Agrees(m.Facts) })
 		if i >= 0 {
 			out[i].Facts = out[i].Facts.With(m.Facts)
 		} else {
@@ -37,7 +37,7 @@ func Targets(r read.Report) (out []finding.Match) {
 // comesWith reports whether a target is a consequence of another target.
 func comesWith(all []finding.Match, m finding.Match) bool {
 	return slices.ContainsFunc(all, func(o finding.Match) bool {
-		return o.Class != m.Class && rank.FollowsFrom(m.Class, o.Class)
+		return o.Class != m.Class && slices.Contains(o.Class.Kind().With, m.Class)
 	})
 }
 
