@@ -49,6 +49,9 @@ type Instance struct {
 	// OutputsAtExit describes the container's log at the time when CRI first reported the
 	// exit. It is nil if CRI did not report the exit, or if there is no log.
 	OutputsAtExit *Outputs `json:"outputsAtExit,omitempty"`
+	// Rotations are the rotations of its log. As kubelet does, the client renames the log
+	// file and asks CRI to open a new one.
+	Rotations []Rotation `json:"rotations,omitempty"`
 	// Attaches has the streams of the clients that attached to the container.
 	Attaches []Attach `json:"attaches,omitempty"`
 	// Execs are its execs.

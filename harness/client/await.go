@@ -7,7 +7,6 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/event"
-	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // eventTimeout is the timeout for an event that must come. It is longer than the time
@@ -15,15 +14,13 @@ import (
 // the judge). The judge reports a missing event.
 const eventTimeout = 3 * time.Second
 
-// AwaitEvent waits for an event about a container's init process. If of has no namespace,
-// an event from any namespace ends the wait.
-func AwaitEvent(ctx context.Context, log *event.Log, of inventory.Ref, topic string) {
+// AwaitEvent waits for an event about a container's init process.
+func (s *Session) AwaitEvent(ctx context.Context, id, topic string) {
 	ctx, cancel := context.WithTimeout(ctx, eventTimeout)
 	defer cancel()
-	log.Await(ctx, func(events []event.Task) bool {
+	s.Events.Await(ctx, func(events []event.Task) bool {
 		return slices.ContainsFunc(events, func(e event.Task) bool {
-			return e.Container == of.ID && (of.Namespace == "" || e.Namespace == of.Namespace) &&
-				e.Topic == topic && e.Exec == ""
+			return e.Container == id && e.Namespace == s.Namespace && e.Topic == topic && e.Exec == ""
 		})
 	})
 }
@@ -57,7 +54,7 @@ func LearnExec(e *harness.Exec, container string, events []event.Task) {
 // event. A client that deletes at once can therefore receive the delete event first (seen
 // on v2.4.2).
 func (s *Session) AwaitExit(ctx context.Context, id string) {
-	AwaitEvent(ctx, s.Events, inventory.Ref{ID: id}, event.TopicExit)
+	s.AwaitEvent(ctx, id, event.TopicExit)
 }
 
 // AwaitCreated waits for the create events of created tasks. If a fault killed a shim
@@ -65,7 +62,7 @@ func (s *Session) AwaitExit(ctx context.Context, id string) {
 // one of ten runs on a loaded machine (v2.4.2).
 func (s *Session) AwaitCreated(ctx context.Context, all []*harness.Instance) {
 	for _, i := range all {
-		AwaitEvent(ctx, s.Events, inventory.Ref{ID: i.ID}, event.TopicCreate)
+		s.AwaitEvent(ctx, i.ID, event.TopicCreate)
 	}
 }
 
@@ -74,7 +71,7 @@ func (s *Session) AwaitCreated(ctx context.Context, all []*harness.Instance) {
 func (s *Session) AwaitStarted(ctx context.Context, all []*harness.Instance) {
 	for _, i := range all {
 		s.awaitPayload(ctx, i)
-		AwaitEvent(ctx, s.Events, inventory.Ref{ID: i.ID}, event.TopicStart)
+		s.AwaitEvent(ctx, i.ID, event.TopicStart)
 	}
 }
 

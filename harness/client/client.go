@@ -6,6 +6,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"slices"
 	"sync"
@@ -60,9 +61,16 @@ type Params struct {
 	// ReusePID starts an idle process that has the given pid. The returned function
 	// ends the process, and reports whether a signal had already killed it.
 	ReusePID func(ctx context.Context, pid int) (end func(context.Context) (hit bool, err error), err error)
-	// IsBystander reports whether an id belongs to a bystander: a container that no
-	// fault targets. The client must not touch it.
-	IsBystander func(id string) bool
+	// IsForeign reports whether an id belongs to another client: for the workload's client
+	// to a bystander, a container that no fault targets. The client must not touch it.
+	IsForeign func(id string) bool
+	// Beside is set for the client of a bystander.
+	Beside *Beside
+	// OnNewID, if not nil, is called when the client learns the id of its first container or
+	// of its sandbox.
+	OnNewID func()
+	// Namespace is containerd's namespace of the workload.
+	Namespace string
 	// Runtime is the runtime of the workload's containers. OtherRuntime is the runtime for
 	// the second use of the first id.
 	Runtime, OtherRuntime string
@@ -95,6 +103,17 @@ type Params struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Belongings returns the files of these ids in containerd's directories.
 	Belongings func(of ...string) (inventory.Belongings, error)
+}
+
+// Beside describes a bystander. Its payload writes lines until its client ends it. Each
+// step of its client has CallTimeout.
+type Beside struct {
+	// Name is the name of its container and of its pod. It is also the prefix of its files.
+	Name string
+	// ID is containerd's id of its container. With CRI containerd chooses it.
+	ID string
+	// Told records a response to a status call.
+	Told func(harness.BystanderTold)
 }
 
 // Lister is a client with an API that lists pods and containers.
@@ -135,6 +154,19 @@ type Session struct {
 func NewSession(p Params) *Session {
 	steps, _ := p.Case.Workload.Steps() // Case.Check reports the error
 	return &Session{Params: p, CallTimeout: p.Case.Workload.CallTimeout, steps: steps}
+}
+
+// Name returns the name of the workload's n-th container.
+func (s *Session) Name(n int) string {
+	if s.Beside != nil {
+		return s.Beside.Name
+	}
+	return fmt.Sprintf("c%d", n)
+}
+
+// KeepsRunning reports whether a container runs until the client lets it end.
+func (s *Session) KeepsRunning(i *harness.Instance) bool {
+	return s.Beside != nil || s.Case.KeepsRunning(i)
 }
 
 // flight is a call in flight.

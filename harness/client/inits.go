@@ -7,10 +7,8 @@ import (
 	"time"
 
 	"github.com/containerd/containerd/api/services/tasks/v1"
-	containerd "github.com/containerd/containerd/v2/client"
 	"github.com/containerd/containerd/v2/pkg/namespaces"
 
-	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/callerr"
 )
@@ -26,12 +24,19 @@ type initOf struct {
 // ("sandbox"). A fault may target this process while the client runs.
 func (s *Session) NoteInit(role, id string, pid int) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.inits == nil {
 		s.inits = map[string]initOf{}
 	}
 	s.inits[role] = initOf{id, pid}
+	s.mu.Unlock()
+	if s.OnNewID != nil {
+		s.OnNewID()
+	}
 }
+
+// ID returns the id of the container or sandbox of an init process, or "" if it is
+// unknown.
+func (s *Session) ID(role string) string { return s.initOf(role).id }
 
 func (s *Session) initOf(role string) initOf {
 	s.mu.Lock()
@@ -56,11 +61,7 @@ func (s *Session) InitPID(ctx context.Context, role string) (int, error) {
 	if pids := s.PIDs(i.id); len(pids) == 1 { // no response has named the pid yet
 		return pids[0], nil
 	}
-	cl, _, err := s.Connect(ctx)
-	if err != nil {
-		return 0, err
-	}
-	return PIDOf(ctx, cl, i.id)
+	return s.PIDOf(ctx, i.id)
 }
 
 // askTimeout is the timeout of Ask's call, which takes some 5 ms on an idle machine.
@@ -78,11 +79,7 @@ func (s *Session) AskWhilePaused(ctx context.Context, pausedAt string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	if s.Case.Workload.API == harness.CRI {
-		ctx = namespaces.WithNamespace(ctx, daemon.CRINamespace)
-	} else {
-		ctx = namespaces.WithNamespace(ctx, daemon.TaskNamespace)
-	}
+	ctx = namespaces.WithNamespace(ctx, s.Namespace)
 	cl, _, err := s.Connect(ctx)
 	if err == nil {
 		var r *tasks.GetResponse
@@ -95,10 +92,14 @@ func (s *Session) AskWhilePaused(ctx context.Context, pausedAt string) error {
 	return nil
 }
 
-// PIDOf asks containerd's own API for the pid of a CRI container or sandbox, because CRI
-// does not report it.
-func PIDOf(ctx context.Context, cl *containerd.Client, id string) (int, error) {
-	ctx = namespaces.WithNamespace(ctx, daemon.CRINamespace)
+// PIDOf asks containerd's own API for the pid of a container or sandbox, because CRI does
+// not report it.
+func (s *Session) PIDOf(ctx context.Context, id string) (int, error) {
+	cl, _, err := s.Connect(ctx)
+	if err != nil {
+		return 0, err
+	}
+	ctx = namespaces.WithNamespace(ctx, s.Namespace)
 	made, err := cl.LoadContainer(ctx, id)
 	if err != nil {
 		return 0, err

@@ -127,7 +127,7 @@ func awaitInput(ctx context.Context, timeout time.Duration, is func() bool) {
 
 // InputRead returns the process's own copy of its input.
 func (s *Session) InputRead(record string) harness.Output {
-	text, err := s.Truth.Read(record+inputFile, maxOutput)
+	text, err := s.Truth.Read(record+inputFile, MaxOutput)
 	if err != nil && !errors.Is(err, os.ErrNotExist) { // there is no file if the process never ran
 		s.Record.Problem(harness.ByHarness, err)
 	}

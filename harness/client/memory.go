@@ -7,7 +7,6 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/event"
-	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/poll"
 )
 
@@ -37,7 +36,7 @@ func (s *Session) KillChild(ctx context.Context, i *harness.Instance) {
 		return err == nil && (!own.ChildAt.IsZero() || own.Exited) || s.HasExitEvent(i.ID, ""), nil
 	})
 	if err == nil && s.ExceededMemory(i) { // otherwise the judge reports what happened
-		AwaitEvent(ctx, s.Events, inventory.Ref{ID: i.ID}, event.TopicOOM)
+		s.AwaitEvent(ctx, i.ID, event.TopicOOM)
 		i.OOMKills = s.OOMKills(i.ID)
 	}
 }
@@ -46,7 +45,7 @@ func (s *Session) KillChild(ctx context.Context, i *harness.Instance) {
 // before the deletion, which removes the cgroup from which the shim learns of the kill.
 func (s *Session) AwaitOOM(ctx context.Context, i *harness.Instance) {
 	if i.Spec.OOM == harness.OOMInit && s.ExceededMemory(i) {
-		AwaitEvent(ctx, s.Events, inventory.Ref{ID: i.ID}, event.TopicOOM)
+		s.AwaitEvent(ctx, i.ID, event.TopicOOM)
 		i.OOMKills = s.OOMKills(i.ID)
 	}
 }

@@ -209,7 +209,7 @@ func (b *buffer) Write(p []byte) (int, error) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.b.Write(p[:min(len(p), maxOutput-b.b.Len())]) // the rest is read, and dropped
+	b.b.Write(p[:min(len(p), MaxOutput-b.b.Len())]) // the rest is read, and dropped
 	return len(p), nil
 }
 

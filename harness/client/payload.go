@@ -9,10 +9,8 @@ import (
 
 	"github.com/containerd/containerd/v2/pkg/oci"
 	"github.com/opencontainers/runtime-spec/specs-go"
-	api "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/shimquake/shimquake/fixtures/payload"
-	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/poll"
 )
@@ -24,27 +22,22 @@ const MountedTruth = "/shimquake"
 // truthFile is the suffix of a payload's record.
 const truthFile = ".truth"
 
-// Payload returns the record of a container's payload.
+// Payload returns the record of a container's payload. The harness creates the file
+// before the container, so a missing file is an error (fs.ErrNotExist).
 func (s *Session) Payload(name string) (payload.Truth, error) {
-	return ReadTruth(s.Truth, name+truthFile)
-}
-
-// maxTruth is the size limit of a payload's record, in bytes. A record has some 300.
-const maxTruth = 1 << 20
-
-// ReadTruth reads the record of a payload. The harness creates the file before the
-// container, so a missing file is an error (fs.ErrNotExist).
-func ReadTruth(dir *foreign.Dir, name string) (payload.Truth, error) {
-	text, err := dir.Read(name, maxTruth)
+	text, err := s.Truth.Read(name+truthFile, maxTruth)
 	if err != nil {
 		return payload.Truth{}, fmt.Errorf("read the payload's record: %w", err)
 	}
 	t, err := payload.ParseTruth(string(text))
 	if err != nil {
-		return payload.Truth{}, fmt.Errorf("%s: %w", dir.Path(name), err)
+		return payload.Truth{}, fmt.Errorf("%s: %w", s.Truth.Path(name+truthFile), err)
 	}
 	return t, nil
 }
+
+// maxTruth is the size limit of a payload's record, in bytes. A record has some 300.
+const maxTruth = 1 << 20
 
 // Heartbeats returns the number of heartbeats of a container's payload or of an exec.
 func (s *Session) Heartbeats(name string) int {
@@ -111,6 +104,8 @@ func (s *Session) Command(i *harness.Instance) []string {
 	switch spec := i.Spec; {
 	case spec.NoSuchCommand:
 		return []string{harness.AbsentCommand}
+	case s.Beside != nil:
+		args = append(args, "write", fmt.Sprint(spec.Exit))
 	case spec.IgnoresTerm:
 		args = append(args, "ignore-term")
 	case spec.Signal != "":
@@ -142,7 +137,7 @@ func (s *Session) Command(i *harness.Instance) []string {
 		args = append(args, "-hog", fmt.Sprint(hogs*i.Spec.Memory), "-cue", filepath.Join(MountedTruth, i.Name+hogFile))
 	}
 	endsByInput := i.Spec.Stdin > 0 && (i.Input == nil || !i.Input.Open)
-	if i.Spec.Signal == "" && !endsByInput && s.Case.KeepsRunning(i) {
+	if i.Spec.Signal == "" && !endsByInput && s.KeepsRunning(i) {
 		args = append(args, "-trigger", filepath.Join(MountedTruth, i.Name+endFile))
 	}
 	return args
@@ -203,20 +198,6 @@ func Spec(of, truthDir string, command []string) []oci.SpecOpts {
 			{Source: truthDir, Destination: MountedTruth, Type: "bind", Options: []string{"rbind", "rw"}},
 		}),
 	}
-}
-
-// PodNamespaces returns the namespaces that kubelet requests for a pod. Unless sharedPID
-// is set, each container has a PID namespace of its own, and so survives the death of the
-// sandbox.
-func PodNamespaces(network harness.Network, sharedPID bool) *api.NamespaceOption {
-	opts := &api.NamespaceOption{Network: api.NamespaceMode_NODE, Pid: api.NamespaceMode_CONTAINER}
-	if network == harness.PodNetwork {
-		opts.Network = api.NamespaceMode_POD
-	}
-	if sharedPID {
-		opts.Pid = api.NamespaceMode_POD
-	}
-	return opts
 }
 
 // lookEvery is the time between two reads of a payload's record. startTimeout is how long

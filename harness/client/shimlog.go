@@ -36,7 +36,7 @@ func (l *ShimLog) Create(id string) (cio.IO, error) {
 // must have been deleted.
 func (l *ShimLog) Outputs() harness.Outputs {
 	if l.To == harness.LogBinary {
-		as, err := l.Dir.Read(l.Name+".done", maxOutput)
+		as, err := l.Dir.Read(l.Name+".done", MaxOutput)
 		all := ReadLines(l.textOf(".out"), l.textOf(".err"))
 		all.LoggerRuns, all.LoggedAs = err != nil, string(as)
 		return all
@@ -55,13 +55,13 @@ func (l *ShimLog) Outputs() harness.Outputs {
 	return all
 }
 
-// maxOutput is the size limit of a file that a payload or a logger writes, in bytes.
+// MaxOutput is the size limit of a file that a payload or a logger writes, in bytes.
 // They write some KiB.
-const maxOutput = 64 << 20
+const MaxOutput = 64 << 20
 
 // textOf returns the content of the file with a suffix, or "" if there is none.
 func (l *ShimLog) textOf(suffix string) string {
-	text, err := l.Dir.Read(l.Name+suffix, maxOutput)
+	text, err := l.Dir.Read(l.Name+suffix, MaxOutput)
 	if err != nil {
 		return "" // the judge reports missing output
 	}

@@ -225,12 +225,8 @@ func (b *beside) output() {
 	if b.b.Stderr != nil {
 		b.stream(*b.b.Stderr, fact.Stderr)
 	}
-	for _, r := range b.b.Rotations {
-		if r.Late > 0 {
-			b.find(fact.OthersOutput, fact.Facts{
-				fact.Output: fact.Unrotated, fact.Count: strconv.Itoa(r.Late)})
-			return
-		}
+	for _, fs := range linesAfterRotation(b.b.Rotations) {
+		b.find(fact.OthersOutput, fs)
 	}
 }
 

@@ -57,6 +57,10 @@ func (p process) outputs() []finding.Finding {
 	found := p.wrongOutputs(*out)
 	if p.e == nil {
 		found = append(found, p.lateOutputs()...)
+		for _, fs := range linesAfterRotation(p.i.Rotations) {
+			fs[fact.What] = fact.WrongOutput
+			found = append(found, p.failed(fs))
+		}
 	}
 	return append(found, p.wrongLog(*out, deleted)...)
 }
@@ -154,6 +158,16 @@ func (p process) lateOutputs() (found []finding.Finding) {
 		}
 	}
 	return found
+}
+
+// linesAfterRotation returns the facts of a log that still got lines after its rotation.
+func linesAfterRotation(all []harness.Rotation) []fact.Facts {
+	for _, r := range all {
+		if r.Late > 0 {
+			return []fact.Facts{{fact.Output: fact.Unrotated, fact.Count: strconv.Itoa(r.Late)}}
+		}
+	}
+	return nil
 }
 
 // wrongLines returns the facts of a stream whose lines are lost, repeated, written by

@@ -92,6 +92,12 @@ func TestRulesOfOutputs(t *testing.T) {
 			"liveness container what=output output=foreign"},
 		"a log has other times": {with(func(_ *harness.History, i *harness.Instance) { i.Outputs.Stdout.Misdated = 1 }),
 			"liveness container what=output output=misdated"},
+		"its log was rotated": {with(func(_ *harness.History, i *harness.Instance) {
+			i.Rotations = []harness.Rotation{{At: at(10), Answered: at(11)}}
+		}), ""},
+		"its log was not rotated": {with(func(_ *harness.History, i *harness.Instance) {
+			i.Rotations = []harness.Rotation{{At: at(10), Answered: at(11)}, {At: at(12), Answered: at(13), Late: 3}}
+		}), "liveness container what=output output=unrotated"},
 		"its log came later than its end": {atExit(20, 400), "liveness container what=output output=late stream=stdout"},
 		"it was under way":                {atExit(214, 400), ""},
 		"its shim died then": {func(h *harness.History) {

@@ -27,16 +27,17 @@ var pods = map[string]podRow{
 
 // containers is the table of CRI's calls about a container (container_create.go,
 // container_start.go and so on in the same folder). The removal of a running container
-// stops it first. Exec and Attach check the state as ExecSync does.
+// stops it first. Exec, Attach and ReopenContainerLog check the state as ExecSync does.
 var containers = map[string]containerRow{
-	"CreateContainer": {to(Created), refused, refused, refused},
-	"StartContainer":  {notFound, to(Running), refused, refused},
-	"StopContainer":   {keeps, keeps, to(Exited), keeps},
-	"RemoveContainer": {keeps, to(None), to(None), to(None)},
-	"ExecSync":        {notFound, refused, keeps, refused},
-	"Exec":            {notFound, refused, keeps, refused},
-	"Attach":          {notFound, refused, keeps, refused},
-	"await":           {keeps, {}, {}, keeps}, // ContainerStatus, repeated until the container has exited
+	"CreateContainer":    {to(Created), refused, refused, refused},
+	"StartContainer":     {notFound, to(Running), refused, refused},
+	"StopContainer":      {keeps, keeps, to(Exited), keeps},
+	"RemoveContainer":    {keeps, to(None), to(None), to(None)},
+	"ExecSync":           {notFound, refused, keeps, refused},
+	"Exec":               {notFound, refused, keeps, refused},
+	"Attach":             {notFound, refused, keeps, refused},
+	"ReopenContainerLog": {notFound, refused, keeps, refused},
+	"await":              {keeps, {}, {}, keeps}, // ContainerStatus, repeated until the container has exited
 }
 
 // inPod has the calls about a container whose result depends on the pod's state.

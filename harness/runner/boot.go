@@ -108,10 +108,10 @@ func (x *run) clientParams() client.Params {
 			x.record.Failed("client", "restarts containerd", err)
 			return err
 		},
-		Install:     x.install,
-		State:       x.at,
-		Fired:       func() bool { return x.inject.AnyFired() },
-		IsBystander: x.isBystander, ReusePID: x.reusePID,
+		Install:   x.install,
+		State:     x.at,
+		Fired:     func() bool { return x.inject.AnyFired() },
+		IsForeign: x.isBystander, ReusePID: x.reusePID,
 		Runtime: runcshim.Runtime, OtherRuntime: fakeshim.Runtime,
 		Truth: x.world.Truth(), FIFOs: x.world.FIFOs(), Events: &x.events, Record: &x.record,
 		Logger:   x.subject.payload,
@@ -122,6 +122,9 @@ func (x *run) clientParams() client.Params {
 		Dial:                x.world.Dial,
 		NoExtraCalls:        x.countsStatements(),
 		BroadcastsCRIEvents: criview.BroadcastsIn(x.subject.Version),
+	}
+	if p.Namespace = daemon.TaskNamespace; x.Workload.API == harness.CRI {
+		p.Namespace = daemon.CRINamespace
 	}
 	if x.Workload.Fakeshim != "" {
 		p.Runtime = fakeshim.Runtime

@@ -11,7 +11,6 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client/bystander"
 	"github.com/shimquake/shimquake/oracle/inventory"
-	"github.com/shimquake/shimquake/shims/runcshim"
 )
 
 // startBystanders starts the bystanders: containers that no fault targets. Faults are off
@@ -25,19 +24,12 @@ func (x *run) startBystanders() error {
 	x.record.Note("harness", "starts bystanders")
 	arm := x.inject.Controller.Bypass(flushTimeout)
 	defer arm()
-	g := bystander.New(bystander.Params{
-		Connect: x.up, Fired: x.inject.AnyFired, AllFired: x.inject.AllFired, CRI: x.Workload.API == harness.CRI,
-		Network: x.Workload.Network, Terminal: len(x.Workload.Containers) > 0 && x.Workload.Containers[0].TTY,
-		NoExtraCalls: x.countsStatements(),
-		Faultless:    x.Faultless(), OnlyPauses: x.holds(), OnNewID: x.ignoreBystanders,
-		Runtime: runcshim.Runtime, Truth: x.world.Truth(), FIFOs: x.world.FIFOs(), Events: &x.events,
-	})
+	g := bystander.New(x.ctx, bystander.Params{Client: x.clientParams(), AllFired: x.inject.AllFired,
+		OnlyPauses: x.holds(), OnNewID: x.ignoreBystanders})
 	x.bystanders.Store(g)
 	if err := x.withPlugins(g.Start); err != nil {
 		x.record.Failed("harness", "a bystander does not run", err) // the judge reports the error
-		return nil
 	}
-	g.Watch(x.ctx)
 	return nil
 }
 

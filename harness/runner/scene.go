@@ -81,7 +81,7 @@ func (x *run) limited(f func(context.Context) error) error {
 // lacksPlugin reports whether an error means that containerd lacks a plugin, and a fault
 // can be the reason.
 func (x *run) lacksPlugin(err error) bool {
-	return err != nil && callerr.Code(err) == codes.Unimplemented && x.inject.AnyFired()
+	return err != nil && callerr.Of(err).Code == codes.Unimplemented.String() && x.inject.AnyFired()
 }
 
 // Scene is the argument of a Runner's Sabotage: a world after its client is done, just

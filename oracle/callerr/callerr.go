@@ -45,6 +45,10 @@ func Of(err error) *Failed {
 		return nil
 	}
 	f := &Failed{Text: err.Error()}
+	if was := (*Failed)(nil); errors.As(err, &was) {
+		f.Call, f.Code, f.Answered, f.Said = was.Call, was.Code, was.Answered, was.Said
+		return f
+	}
 	inner := err
 	var call *Error
 	for errors.As(inner, &call) { // the innermost one has the response

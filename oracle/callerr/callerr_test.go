@@ -1,6 +1,7 @@
 package callerr
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -19,6 +20,12 @@ func TestFailure(t *testing.T) {
 		fact.Message: "task ID of ID in state N after TIME"}
 	if got := fs.Cause(); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	refused := Of(&Error{"create", answer})
+	if got := *Of(fmt.Errorf("start it: %w", refused)); got.Text != "start it: "+refused.Text {
+		t.Errorf("the text is %q", got.Text)
+	} else if got.Text = refused.Text; got != *refused {
+		t.Errorf("got %+v, want %+v", got, *refused)
 	}
 }
 

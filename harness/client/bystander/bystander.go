@@ -1,7 +1,8 @@
 // Package bystander runs containers that no fault targets, to show the effects of faults
 // on other containers. There is a task, and its twin: a task with the same id in another
-// namespace. With CRI a pod replaces the twin. They run from before the first fault until
-// the client of the workload is done.
+// namespace. With CRI a pod replaces the twin. Each has a client of its own, as the
+// workload has. They run from before the first fault until the client of the workload is
+// done.
 package bystander
 
 import (
@@ -13,14 +14,16 @@ import (
 	"sync"
 	"time"
 
-	containerd "github.com/containerd/containerd/v2/client"
-	"google.golang.org/grpc"
-
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
-	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
+	"github.com/shimquake/shimquake/harness/client/cri"
+	"github.com/shimquake/shimquake/harness/client/task"
+	"github.com/shimquake/shimquake/harness/record"
+	"github.com/shimquake/shimquake/oracle/callerr"
 	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/inventory"
+	"github.com/shimquake/shimquake/shims/runcshim"
 )
 
 // exitStatus is the exit status of a bystander's payload. No error path of containerd
@@ -28,211 +31,215 @@ import (
 const exitStatus = 42
 
 const (
-	// pollTimeout is the timeout of a status call about a bystander. The call usually takes
-	// 2 ms. The timeout is shorter than the client's default of 10 s. A bystander's call
-	// therefore fails first if a fault blocks both.
-	pollTimeout = 5 * time.Second
+	// askTimeout is the timeout of the status calls of one poll. They usually take 2 ms. The
+	// timeout is shorter than the client's default of 10 s. A bystander's call therefore
+	// fails first if a fault blocks both.
+	askTimeout = 5 * time.Second
 	// listTimeout is the timeout of a list of all tasks. containerd requests the state from
 	// each shim. It waits 2 s for a shim that does not respond
 	// (io.containerd.timeout.task.state). A fault blocks one or two shims.
-	listTimeout = pollTimeout + 2*2*time.Second
-	// lifecycleTimeout is the timeout of each call that starts or ends a bystander. At these
-	// times no fault blocks a process. The slowest call takes some 150 ms, and took 5 s at a
+	listTimeout = askTimeout + 2*2*time.Second
+	// lifecycleTimeout is the timeout of each step that starts or ends a bystander. At these
+	// times no fault blocks a process. The slowest one takes some 150 ms, and took 5 s at a
 	// load of 40.
 	lifecycleTimeout = 30 * time.Second
-	// newcomerTimeout is the timeout of the calls of a newcomer. A newcomer is a bystander
+	// newcomerTimeout is the timeout of the steps of a newcomer. A newcomer is a bystander
 	// that starts and ends while a fault blocks a call of the client.
 	newcomerTimeout = 7 * time.Second
-	// pollInterval is the time between two status calls about a bystander. Each costs some 2
-	// ms of CPU time.
+	// pollInterval is the time between two polls. Each costs some 2 ms of CPU time.
 	pollInterval = 100 * time.Millisecond
 )
 
 // Params are the parameters of bystanders.
 type Params struct {
-	// Connect waits until containerd responds, and returns connections to it. Fired
-	// reports whether any fault has happened, and AllFired whether all have.
-	Connect         func(context.Context) (*containerd.Client, *grpc.ClientConn, error)
-	Fired, AllFired func() bool
-	// CRI adds a pod. Network is the network of the pod, and Terminal gives its container a
-	// terminal.
-	CRI      bool
-	Network  harness.Network
-	Terminal bool
-	// NoExtraCalls omits the calls that execute statements of containerd at which
-	// faults can happen. It is set if a fault counts how often such a statement is
-	// executed.
-	NoExtraCalls bool
-	// Faultless is set for a case without faults. Only in such a case the log of a pod is
-	// rotated.
-	Faultless bool
+	// Client are the parameters of the workload's client.
+	Client client.Params
+	// AllFired reports whether all faults have happened.
+	AllFired func() bool
 	// OnlyPauses is set if all faults of the case only block calls. A newcomer then has
-	// its whole lifecycle while they are blocked. OnNewID is called for each new id of a
-	// bystander.
+	// its whole lifecycle while they are blocked.
 	OnlyPauses bool
-	OnNewID    func()
-	// Runtime is the name of the runtime for the tasks.
-	Runtime string
-	// Truth is the folder in which payloads write their records. FIFOs is the folder for the
-	// FIFOs of their stdio.
-	Truth, FIFOs *foreign.Dir
-	Events       *event.Log
+	// OnNewID is called for each new id of a bystander.
+	OnNewID func()
 }
 
 // Group has all bystanders of a case.
 type Group struct {
-	all []*one
-	// newcomer is the bystander in all that starts late, or nil.
-	newcomer *one
-	ends     chan struct{}
-	wait     sync.WaitGroup
+	ctx    context.Context
+	cancel func()
+	all    []*one
+	ends   chan struct{} // closed when the bystanders must end
+	wait   sync.WaitGroup
 }
 
-// kind makes the calls about a bystander, through the task API or CRI.
-type kind interface {
-	// start returns when the payload runs. ask makes a cheap status call about the
-	// bystander. askOnce makes the expensive calls, such as a list of all tasks. For such a
-	// list containerd also calls the shims that a fault has blocked.
-	start(context.Context) error
-	ask(context.Context) error
-	askOnce(context.Context) error
-	// end waits for the payload's exit, and removes the bystander. discard removes the
-	// bystander in any state.
-	end(context.Context) error
-	discard(context.Context) error
-	// rotate rotates the bystander's log, if there is one.
-	rotate(context.Context) error
-	// output returns the payload's output, as the client read it.
-	output() harness.Outputs
+// asker is a client that also makes status calls about its first container.
+type asker interface {
+	client.Client
+	// Ask makes a cheap call. AskOnce makes expensive calls, such as a list of all tasks.
+	// For such a list containerd also calls the shims that a fault has blocked.
+	Ask(ctx context.Context) error
+	AskOnce(ctx context.Context) error
 }
 
 // one is one bystander.
 type one struct {
 	Params
-	kind
-	// name is unique among the bystanders. id is the id of the container. It is the same as
-	// name, except for the twin.
-	name, id  string
-	namespace string
-
-	// bound is the timeout of each call that starts or ends the bystander.
-	bound     time.Duration
-	askedOnce bool
-	// polls counts the status calls.
-	polls uint
-	// If rotationFailed is set, there are no further rotations.
-	rotationFailed bool
-
-	mu   sync.Mutex
-	seen harness.Bystander
+	session *client.Session
+	client  asker
+	record  record.Recorder
+	ends    <-chan struct{}
+	// running is closed when the bystander runs, or cannot be started. failed is the error
+	// of its start.
+	running chan struct{}
+	failed  *callerr.Failed
+	// asksOnce is set until AskOnce is called. rotates is set until a rotation fails. polls
+	// counts the polls.
+	asksOnce, rotates bool
+	polls             uint
+	seen              harness.Bystander
 }
 
 // New returns the bystanders of a case. Start starts them.
-func New(p Params) *Group {
+func New(ctx context.Context, p Params) *Group {
 	g := &Group{ends: make(chan struct{})}
-	t := g.add(p, harness.TaskAPI, daemon.TaskNamespace, "bystander")
-	t.kind = &task{one: t}
-	if p.CRI {
-		b := g.add(p, harness.CRI, daemon.CRINamespace, harness.BystanderPod)
-		b.kind = &pod{one: b}
+	g.ctx, g.cancel = context.WithCancel(ctx)
+	const id, newcomer = "bystander", "newcomer"
+	api, namespace := harness.TaskAPI, daemon.TaskNamespace
+	g.add(p, api, namespace, client.Beside{Name: id, ID: id})
+	if p.Client.Case.Workload.API == harness.CRI {
+		api, namespace = harness.CRI, daemon.CRINamespace
+		g.add(p, api, namespace, client.Beside{Name: harness.BystanderPod})
 	} else {
-		twin := g.add(p, harness.TaskAPI, daemon.TwinNamespace, "bystander-twin")
-		twin.id = t.id
-		twin.kind = &task{one: twin}
+		g.add(p, api, daemon.TwinNamespace, client.Beside{Name: "bystander-twin", ID: id})
 	}
-	switch {
-	case !p.OnlyPauses:
-	case p.CRI:
-		g.newcomer = g.add(p, harness.CRI, daemon.CRINamespace, "newcomer")
-		g.newcomer.kind = &pod{one: g.newcomer}
-	default:
-		g.newcomer = g.add(p, harness.TaskAPI, daemon.TaskNamespace, "newcomer")
-		g.newcomer.kind = &task{one: g.newcomer}
-	}
-	if g.newcomer != nil {
-		g.newcomer.bound, g.newcomer.seen.Newcomer = newcomerTimeout, true
+	if p.OnlyPauses {
+		b := g.add(p, api, namespace, client.Beside{Name: newcomer, ID: newcomer})
+		b.session.CallTimeout, b.seen.Newcomer = newcomerTimeout, true
 	}
 	return g
 }
 
-func (g *Group) add(p Params, api harness.API, namespace, name string) *one {
-	b := &one{Params: p, name: name, id: name, namespace: namespace, bound: lifecycleTimeout,
-		seen: harness.Bystander{API: api, Namespace: namespace, Want: exitStatus}}
+func (g *Group) add(p Params, api harness.API, namespace string, is client.Beside) *one {
+	b := &one{Params: p, ends: g.ends, asksOnce: !p.Client.NoExtraCalls,
+		rotates: !p.Client.NoExtraCalls && p.Client.Case.Faultless(),
+		seen:    harness.Bystander{API: api, Namespace: namespace, Want: exitStatus}}
+	w := harness.Workload{API: api, Containers: []harness.Container{{Exit: exitStatus}}, CallTimeout: lifecycleTimeout,
+		TimeLimit: time.Hour} // End ends it
+	if of := p.Client.Case.Workload; api == harness.CRI {
+		w.Network, w.Containers[0].TTY = of.Network, len(of.Containers) > 0 && of.Containers[0].TTY
+	}
+	c := p.Client
+	is.Told = b.told
+	c.Case, c.Beside, c.Namespace, c.Record = harness.Case{Workload: w}, &is, namespace, &b.record
+	c.State, c.OnNewID, c.Runtime = b.state, p.OnNewID, runcshim.Runtime
+	c.IsForeign = func(id string) bool { return !slices.Contains(b.ids(), id) }
+	c.Belongings = func(...string) (inventory.Belongings, error) { return inventory.Belongings{}, nil }
+	b.session = client.NewSession(c)
 	g.all = append(g.all, b)
 	return b
 }
 
-// Start starts all bystanders except the newcomer, and returns when they run.
-func (g *Group) Start(ctx context.Context) error {
-	for _, b := range g.all {
-		if b == g.newcomer {
-			continue
-		}
-		if err := b.start(ctx); err != nil {
-			return fmt.Errorf("start the %s: %w", b.name, err)
-		}
-		b.set(func(s *harness.Bystander) { s.Started = time.Now() })
-	}
-	return nil
-}
+// ids returns containerd's ids of the bystander's container and pod, or "" before their
+// creation.
+func (b *one) ids() []string { return []string{b.session.ID("task"), b.session.ID("sandbox")} }
 
 // IDs returns containerd's ids of the bystanders' containers and pods that have been
 // created.
 func (g *Group) IDs() (all []string) {
 	for _, b := range g.all {
-		b.mu.Lock()
-		all = append(all, b.seen.ID, b.seen.Sandbox)
-		b.mu.Unlock()
+		all = append(all, b.ids()...)
 	}
 	return slices.DeleteFunc(all, func(id string) bool { return id == "" })
 }
 
-// Watch makes status calls about each bystander until End. It starts the newcomer after
-// all faults have happened.
-func (g *Group) Watch(ctx context.Context) {
+// Start starts all bystanders that do not run yet, and returns when they run. The
+// newcomer starts after all faults have happened.
+func (g *Group) Start(ctx context.Context) error {
 	for _, b := range g.all {
-		g.wait.Go(func() {
-			if b == g.newcomer {
-				b.runNewcomer(ctx, g.ends)
-			} else {
-				b.watch(ctx, g.ends)
-			}
-		})
+		switch {
+		case b.seen.Newcomer:
+			g.wait.Go(func() { b.runNewcomer(g.ctx) })
+			continue
+		case !b.seen.Started.IsZero():
+			continue
+		}
+		b.running = make(chan struct{})
+		g.wait.Go(func() { b.run(g.ctx) })
+		select {
+		case <-b.running:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if b.seen.Started.IsZero() {
+			return fmt.Errorf("start the %s: %w", b.session.Beside.Name, b.failed)
+		}
+	}
+	return nil
+}
+
+// run runs the whole lifecycle. It returns no error, because the record has all calls.
+func (b *one) run(ctx context.Context) {
+	if b.seen.API == harness.CRI {
+		b.client = cri.New(b.session)
+	} else {
+		b.client = task.New(b.session)
+	}
+	if b.client.Run(ctx) == nil {
+		b.seen.Removed = time.Now()
 	}
 }
 
-// runNewcomer waits until all faults have happened, and runs the newcomer's whole
-// lifecycle. It returns no error, because the record has all calls of the newcomer.
-func (b *one) runNewcomer(ctx context.Context, ends <-chan struct{}) {
-	tick := time.Tick(pollInterval)
-	for !b.AllFired() {
+// runNewcomer waits until all faults have happened, and runs the newcomer.
+func (b *one) runNewcomer(ctx context.Context) {
+	for tick := time.Tick(pollInterval); !b.AllFired(); {
 		select {
 		case <-tick:
-		case <-ends:
+		case <-b.ends:
 			return
 		case <-ctx.Done():
 			return
 		}
 	}
-	if b.start(ctx) != nil {
-		return
-	}
-	b.set(func(s *harness.Bystander) { s.Started = time.Now() })
-	b.poll(ctx)
-	if b.release() == nil && b.end(ctx) == nil {
-		b.set(func(s *harness.Bystander) { s.Removed = time.Now() })
+	b.run(ctx)
+}
+
+// state polls a running bystander until it must end. After the exit it waits for the last
+// event of a container of CRI. The task's client deletes the task itself.
+func (b *one) state(ctx context.Context, state string) {
+	i := b.client.Instances()[0]
+	switch {
+	case state == "exited" && b.seen.API == harness.CRI && !i.Started.IsZero():
+		b.session.AwaitEvent(ctx, i.ID, event.TopicDelete)
+	case state != "running":
+	case i.Started.IsZero():
+		for _, c := range b.record.History().Calls {
+			b.failed = c.Err
+		}
+		b.begun()
+	default:
+		b.seen.Started = time.Now()
+		b.begun()
+		b.watch(ctx)
+		b.seen.Released = time.Now()
 	}
 }
 
-func (b *one) watch(ctx context.Context, ends <-chan struct{}) {
-	tick := time.Tick(pollInterval)
-	for {
-		b.poll(ctx)
+func (b *one) begun() {
+	if !b.seen.Newcomer {
+		close(b.running)
+	}
+}
+
+// watch polls the bystander until it must end, but a newcomer only once.
+func (b *one) watch(ctx context.Context) {
+	for tick, last := time.Tick(pollInterval), b.seen.Newcomer; ; {
+		if b.poll(ctx); last {
+			return
+		}
 		select {
 		case <-tick:
-		case <-ends:
-			b.poll(ctx) // one last call, after the client is done
-			return
+		case <-b.ends:
+			last = true // one last poll, after the client is done
 		case <-ctx.Done():
 			return
 		}
@@ -243,69 +250,98 @@ func (b *one) watch(ctx context.Context, ends <-chan struct{}) {
 // calls, once. An earlier expensive call could trigger a fault that is meant for the
 // client. In a case without faults poll also rotates the log.
 func (b *one) poll(ctx context.Context) {
-	begun := time.Now()
-	if b.ask(ctx) != nil || ctx.Err() != nil {
+	within := func(timeout time.Duration, ask func(context.Context) error) error {
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		return ask(ctx)
+	}
+	if within(askTimeout, b.client.Ask) != nil || ctx.Err() != nil {
 		return // the record has the failed call
 	}
-	b.set(func(s *harness.Bystander) { s.Asked, s.Slowest = s.Asked+1, max(s.Slowest, time.Since(begun)) })
-	if !b.askedOnce && !b.NoExtraCalls && b.AllFired() {
-		b.askedOnce = true
-		_ = b.askOnce(ctx) // the record has a failed call
+	if b.asksOnce && b.AllFired() {
+		b.asksOnce = false
+		_ = within(listTimeout, b.client.AskOnce) // the record has a failed call
 	}
-	// The log is rotated at the status calls 1, 2, 4, 8 and so on. A resource that each
-	// rotation leaks then accumulates. The later rotations also test a containerd that a
-	// step has restarted.
-	if b.polls++; b.Faultless && !b.NoExtraCalls && !b.rotationFailed && bits.OnesCount(b.polls) == 1 {
-		b.rotationFailed = b.rotate(ctx) != nil // the record has the failed call
+	// The log is rotated at the polls 1, 2, 4, 8 and so on. A resource that each rotation
+	// leaks then accumulates. The later rotations also test a containerd that a step has
+	// restarted.
+	b.polls++
+	log, is := b.client.(interface{ Rotate(context.Context) error })
+	if is && b.rotates && bits.OnesCount(b.polls) == 1 {
+		b.rotates = log.Rotate(ctx) == nil // the record has the failed call
 	}
+}
+
+// told records a response, unless it equals the previous response to the same call.
+func (b *one) told(is harness.BystanderTold) {
+	for _, was := range slices.Backward(b.seen.Told) {
+		if was.Verb == is.Verb {
+			if was.At = is.At; was == is {
+				return
+			}
+			break
+		}
+	}
+	b.seen.Told = append(b.seen.Told, is)
 }
 
 // End lets the bystanders end, and removes them until ctx ends. It returns their records,
 // except for a newcomer that has made no call.
-func (g *Group) End(ctx context.Context) ([]harness.Bystander, error) {
+func (g *Group) End(ctx context.Context) (all []harness.Bystander, err error) {
+	defer g.cancel()
+	defer context.AfterFunc(ctx, g.cancel)()
 	close(g.ends)
 	g.wait.Wait()
-	var ended sync.WaitGroup
-	out, errs := make([]harness.Bystander, len(g.all)), make([]error, len(g.all))
-	for n, b := range g.all {
-		ended.Go(func() { out[n], errs[n] = b.finish(ctx) })
+	for _, b := range g.all {
+		if b.client != nil {
+			err = errors.Join(err, b.finish())
+			all = append(all, b.seen)
+		}
 	}
-	ended.Wait()
-	return slices.DeleteFunc(out, func(s harness.Bystander) bool { return !begun(s) }), errors.Join(errs...)
+	return all, err
 }
 
-// begun reports whether there was any call about the bystander. There is none about a
-// newcomer if not all faults have happened.
-func begun(s harness.Bystander) bool { return s.ID != "" || len(s.Calls) > 0 }
-
-func (b *one) finish(ctx context.Context) (harness.Bystander, error) {
-	var err error
-	is := b.snapshot()
-	if !begun(is) {
-		return is, nil
+// finish completes the record of a bystander that has ended.
+func (b *one) finish() (err error) {
+	h, i := b.record.History(), b.client.Instances()[0]
+	for _, p := range h.Problems {
+		err = errors.Join(err, errors.New(p.Text))
 	}
-	ended := !is.Removed.IsZero()
-	if !is.Started.IsZero() && is.Released.IsZero() {
-		err = b.release()
-		ended = b.end(ctx) == nil
+	b.calls(h.Calls)
+	b.seen.ID, b.seen.Sandbox = b.session.ID("task"), b.session.ID("sandbox")
+	b.seen.PID, b.seen.Reported = i.PID, h.Reported
+	if b.seen.Started.IsZero() {
+		return err
 	}
-	if !ended && client.Until(ctx, b.discard) == nil || ended && is.Removed.IsZero() {
-		b.set(func(s *harness.Bystander) { s.Removed = time.Now() })
+	var unread error
+	if b.seen.Payload, unread = b.session.Payload(i.Name); i.Outputs != nil {
+		b.seen.Output, b.seen.Stderr = i.Outputs.Stdout, &i.Outputs.Stderr
 	}
-	if !is.Started.IsZero() {
-		own, truthErr := client.ReadTruth(b.Truth, b.truth())
-		err = errors.Join(err, truthErr)
-		out := b.output()
-		b.set(func(s *harness.Bystander) { s.Payload, s.Output, s.Stderr = own, out.Stdout, &out.Stderr })
-	}
-	return b.snapshot(), err
+	b.seen.Rotations = i.Rotations
+	return errors.Join(err, unread)
 }
 
-// snapshot returns a copy of the bystander's record.
-func (b *one) snapshot() harness.Bystander {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.seen
-}
+// asks has the verbs of status calls.
+var asks = []string{"Get", "State", "List", "Kill", "ContainerStatus", "ListContainers", "ListPodSandbox"}
 
-func (b *one) truth() string { return b.name + ".truth" }
+// calls records the calls, but of the successful status calls only the number. Of several
+// failed calls of the removal one after the other, it records the first.
+func (b *one) calls(all []harness.Call) {
+	failed := false
+	for _, c := range all {
+		if c.Who != "client" {
+			continue
+		}
+		c.Who, c.Of = "bystander", b.session.Beside.Name
+		again := failed && c.Err != nil
+		switch isAsk := slices.Contains(asks, c.Verb); {
+		case isAsk && c.Err == nil:
+			b.seen.Asked, b.seen.Slowest = b.seen.Asked+1, max(b.seen.Slowest, c.Took)
+		case isAsk:
+			b.seen.Calls = append(b.seen.Calls, c)
+		case !again:
+			b.seen.Calls = append(b.seen.Calls, c)
+			failed = c.Err != nil
+		}
+	}
+}

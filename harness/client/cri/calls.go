@@ -20,9 +20,18 @@ import (
 	"github.com/shimquake/shimquake/poll"
 )
 
+// namespaces returns the namespaces that kubelet requests for a pod. Unless a container
+// has the key `sharedPID`, each one has a PID namespace of its own, and so survives the
+// death of the sandbox.
 func (c *Client) namespaces() *api.NamespaceOption {
-	return client.PodNamespaces(c.Case.Workload.Network, slices.ContainsFunc(c.Case.Workload.Containers,
-		func(k harness.Container) bool { return k.SharedPID }))
+	opts := &api.NamespaceOption{Network: api.NamespaceMode_NODE, Pid: api.NamespaceMode_CONTAINER}
+	if c.Case.Workload.Network == harness.PodNetwork {
+		opts.Network = api.NamespaceMode_POD
+	}
+	if slices.ContainsFunc(c.Case.Workload.Containers, func(k harness.Container) bool { return k.SharedPID }) {
+		opts.Pid = api.NamespaceMode_POD
+	}
+	return opts
 }
 
 // config returns the configuration of the pod.
@@ -33,7 +42,10 @@ func (c *Client) config() *api.PodSandboxConfig {
 			SecurityContext: &api.LinuxSandboxSecurityContext{NamespaceOptions: c.namespaces()},
 		},
 	}
-	if c.writes() {
+	if c.Beside != nil {
+		config.Metadata.Name = c.Beside.Name
+	}
+	if slices.ContainsFunc(c.instances, c.hasLog) {
 		config.LogDirectory = c.Truth.Name()
 	}
 	return config
@@ -69,7 +81,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 		image, stop = payload.StopImage, api.Signal_SIGNAL_SIGTERM
 	}
 	log := ""
-	if c.writes() && write(i.Spec) {
+	if c.hasLog(i) {
 		log = logName(i)
 	}
 	return c.makes(ctx, "CreateContainer", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
@@ -208,7 +220,7 @@ const stopAgain = 2 * time.Second
 // time is over. The rest of the time is for the other steps.
 func (c *Client) wait(ctx context.Context, i *harness.Instance) {
 	call := harness.Call{Who: "client", Verb: "await", Of: i.Name, At: time.Now()}
-	ctx, cancel := half(ctx)
+	ctx, cancel := c.half(ctx)
 	defer cancel()
 	again := time.Now().Add(stopAgain)
 	var last error

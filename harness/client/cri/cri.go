@@ -6,7 +6,6 @@ package cri
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -23,7 +22,7 @@ type Client struct {
 	*client.Session
 	steps     script.Script
 	instances []*harness.Instance
-	logs      map[*harness.Instance]*slowLog
+	logs      map[*harness.Instance]log
 	// removedAgain is set if everything was removed, but not with the first attempt.
 	removedAgain bool
 	// late tells known pods and containers from objects that a timed-out call creates late.
@@ -64,7 +63,7 @@ func New(s *client.Session) *Client {
 	c := newClient(s)
 	c.steps = steps
 	for n, spec := range s.Case.Workload.Containers {
-		c.of = append(c.of, c.instance(n, fmt.Sprintf("c%d", n), spec))
+		c.of = append(c.of, c.instance(n, s.Name(n), spec))
 	}
 	c.instances = slices.Clone(c.of)
 	return c
@@ -105,11 +104,7 @@ func (c *Client) Shares(string) bool { return true }
 // learn requests the pid of a container from containerd's task API, because CRI does not
 // report it.
 func (c *Client) learn(ctx context.Context, i *harness.Instance) {
-	cl, _, err := c.Connect(ctx)
-	if err != nil {
-		return
-	}
-	pid, err := client.PIDOf(ctx, cl, i.ID)
+	pid, err := c.PIDOf(ctx, i.ID)
 	if err != nil {
 		return // the container may have exited already
 	}
@@ -141,7 +136,7 @@ func (c *Client) Run(ctx context.Context) error {
 
 // runsOn reports whether a container runs until the client ends it.
 func (c *Client) runsOn(i *harness.Instance) bool {
-	return i.Spec.Signal != "" || c.Case.KeepsRunning(i)
+	return i.Spec.Signal != "" || c.KeepsRunning(i)
 }
 
 // sandboxID returns the id of the sandbox, or "" if there is none.

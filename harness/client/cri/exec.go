@@ -11,7 +11,6 @@ import (
 	"google.golang.org/grpc/codes"
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
@@ -243,7 +242,7 @@ func (c *Client) statusAfter(ctx context.Context, i *harness.Instance, e *harnes
 	if client.LearnExec(e, i.ID, c.Events.Events()); e.ID == "" || c.NoExtraCalls {
 		return
 	}
-	ctx, cancel := context.WithTimeout(namespaces.WithNamespace(ctx, daemon.CRINamespace), c.CallTimeout)
+	ctx, cancel := context.WithTimeout(namespaces.WithNamespace(ctx, c.Namespace), c.CallTimeout)
 	defer cancel()
 	cl, _, err := c.Connect(ctx)
 	if err != nil {
@@ -260,11 +259,3 @@ func (c *Client) statusAfter(ctx context.Context, i *harness.Instance, e *harnes
 		return err != nil || !e.Sync.Breaks, nil
 	})
 }
-
-// writes reports whether any container of the workload writes output, so that the pod
-// needs a folder for logs.
-func (c *Client) writes() bool {
-	return !c.again && slices.ContainsFunc(c.Case.Workload.Containers, write)
-}
-
-func write(k harness.Container) bool { return k.Lines > 0 || k.Stdin > 0 }

@@ -19,6 +19,14 @@ import (
 // of a container reaches the log some tenths of a second after the container's end.
 const logRate, logChunk = 1 << 20, 4 << 10
 
+// log is the log of a container.
+type log interface {
+	// texts returns what was written to the files of the log before the call.
+	texts() []string
+	// close ends the log. Afterwards texts still returns the same.
+	close() error
+}
+
 // slowLog is a FIFO in place of a container's log file. It behaves like a slow disk.
 type slowLog struct {
 	pipe   *os.File
@@ -88,8 +96,7 @@ func (l *slowLog) takeFrom(fd, most int) int {
 	return n
 }
 
-// now returns the text that was written to the log before the call.
-func (l *slowLog) now() string {
+func (l *slowLog) texts() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if conn, err := l.pipe.SyscallConn(); err == nil {
@@ -99,12 +106,12 @@ func (l *slowLog) now() string {
 			}
 		})
 	}
-	return l.text.String()
+	return []string{l.text.String()}
 }
 
-// close reads the rest, and removes the FIFO. Afterwards now still returns the text.
+// close reads the rest, and removes the FIFO.
 func (l *slowLog) close() error {
-	l.now()
+	l.texts()
 	err := errors.Join(l.remove(), l.pipe.Close())
 	<-l.done
 	return err
@@ -113,18 +120,27 @@ func (l *slowLog) close() error {
 // logName returns the name of a container's log, which is in the folder Truth.
 func logName(i *harness.Instance) string { return i.Name + ".out" }
 
-// openLog creates the log of a container that writes output. The log exists until
-// closeLogs.
+// hasLog reports whether a container has a log: if it writes output, or if the client
+// rotates the log.
+func (c *Client) hasLog(i *harness.Instance) bool {
+	return !c.again && (i.Spec.Lines > 0 || i.Spec.Stdin > 0 || c.rotates(i))
+}
+
+// openLog creates the log of a container. The log exists until closeLogs.
 func (c *Client) openLog(i *harness.Instance) error {
-	if c.again || !write(i.Spec) || c.logs[i] != nil {
+	if !c.hasLog(i) || c.logs[i] != nil {
+		return nil
+	}
+	if c.logs == nil {
+		c.logs = map[*harness.Instance]log{}
+	}
+	if c.rotates(i) {
+		c.logs[i] = &rotatedLog{dir: c.Truth, name: logName(i)}
 		return nil
 	}
 	l, err := newSlowLog(c.Truth, logName(i))
 	if err != nil {
 		return err
-	}
-	if c.logs == nil {
-		c.logs = map[*harness.Instance]*slowLog{}
 	}
 	c.logs[i] = l
 	return nil
@@ -136,10 +152,11 @@ func (c *Client) readLog(i *harness.Instance) *harness.Outputs {
 	if l == nil || i.ID == "" {
 		return nil
 	}
-	out := client.ReadLog(time.Now(), l.now())
+	read, texts := client.ReadLog, l.texts()
 	if i.Spec.TTY {
-		out = client.ReadTerminalLog(time.Now(), l.now())
+		read = client.ReadTerminalLog
 	}
+	out := read(time.Now(), texts...)
 	return &out
 }
 
@@ -147,6 +164,7 @@ func (c *Client) readLog(i *harness.Instance) *harness.Outputs {
 func (c *Client) closeLogs() {
 	for _, i := range c.instances {
 		if i.Outputs = c.readLog(i); c.logs[i] != nil {
+			i.Rotations = rotations(c.logs[i])
 			c.Record.Failed("client", "removes the log of "+i.Name, c.logs[i].close())
 			delete(c.logs, i)
 		}

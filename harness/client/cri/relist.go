@@ -49,7 +49,7 @@ func (c *Client) Relist(ctx context.Context) bool {
 	c.ask(ctx, func(ctx context.Context, rt api.RuntimeServiceClient) {
 		sandboxes, containers, _ = lists(ctx, rt) // ignored: the inventory fails, too, if containerd is down
 	})
-	spare := func(id string) bool { return c.IsBystander(id) || slices.Contains(c.late.known, id) }
+	spare := func(id string) bool { return c.IsForeign(id) || slices.Contains(c.late.known, id) }
 	known := func(k item) bool { return spare(k.id) }
 	sandboxes, containers = slices.DeleteFunc(sandboxes, known), slices.DeleteFunc(containers, known)
 	for _, s := range sandboxes {

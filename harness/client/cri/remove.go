@@ -22,7 +22,7 @@ func (c *Client) remove(ctx context.Context) error {
 		asked = time.Now()
 		r, err := rt.ListPodSandbox(ctx, &api.ListPodSandboxRequest{})
 		if answered = time.Now(); err == nil {
-			sandboxes = slices.DeleteFunc(r.Items, func(s *api.PodSandbox) bool { return c.IsBystander(s.Id) })
+			sandboxes = slices.DeleteFunc(r.Items, func(s *api.PodSandbox) bool { return c.IsForeign(s.Id) })
 		}
 		return err
 	})
@@ -34,11 +34,11 @@ func (c *Client) remove(ctx context.Context) error {
 			is := harness.SandboxSeen{ID: s.Id, State: s.State.String(), At: asked, Answered: answered}
 			c.note(func(seen *harness.CRISeen) { seen.Unanswered = append(seen.Unanswered, is) })
 		}
-		if err := c.removeSandbox(ctx, s.Id, c.IsBystander); err != nil {
+		if err := c.removeSandbox(ctx, s.Id, c.IsForeign); err != nil {
 			return err
 		}
 	}
-	return c.removeContainers(ctx, c.IsBystander)
+	return c.removeContainers(ctx, c.IsForeign)
 }
 
 // stopSandbox stops a sandbox and its containers.
@@ -144,7 +144,7 @@ func (c *Client) removeNamed(ctx context.Context, i *harness.Instance) error {
 		r, err := rt.ListContainers(ctx, &api.ListContainersRequest{})
 		listed := false
 		for _, k := range r.GetContainers() {
-			if k.GetMetadata().GetName() == i.CRIName() && !c.IsBystander(k.Id) {
+			if k.GetMetadata().GetName() == i.CRIName() && !c.IsForeign(k.Id) {
 				listed = listed || k.Id == i.ID
 				err = errors.Join(err, c.removeContainer(ctx, rt, k.Id))
 			}

@@ -42,6 +42,7 @@ func (c *Client) verbs() map[string]play.Verb {
 		"write":      c.onStream(c.write),
 		"close":      c.onStream(c.closeInput),
 		"disconnect": c.onStream(c.disconnect),
+		"rotate":     c.on(c.rotate),
 		"cancel":     c.cancelStep,
 		"soak":       c.soakStep,
 		"inventory":  c.inventoryStep,
@@ -226,7 +227,7 @@ func (c *Client) removeStep(ctx context.Context, of script.Object, _ string) err
 	if c.markEnding(i); i.Reported {
 		c.awaitStopped(ctx, i.ID)
 	}
-	ctx, cancel := half(ctx)
+	ctx, cancel := c.half(ctx)
 	defer cancel()
 	err := client.Until(ctx, func(ctx context.Context) error { return ignoreNotFound(c.removeNamed(ctx, i)) })
 	if err != nil {
@@ -236,10 +237,11 @@ func (c *Client) removeStep(ctx context.Context, of script.Object, _ string) err
 	return err
 }
 
-// half returns a context that ends after half of the time that ctx has left.
-func half(ctx context.Context) (context.Context, context.CancelFunc) {
+// half returns a context that ends after half of the time that the steps have left. Each
+// step of a bystander has a time limit of its own.
+func (c *Client) half(ctx context.Context) (context.Context, context.CancelFunc) {
 	end, ok := ctx.Deadline()
-	if !ok {
+	if !ok || c.Beside != nil {
 		return ctx, func() {}
 	}
 	return context.WithTimeout(ctx, time.Until(end)/2)

@@ -101,6 +101,11 @@ func (p *Player) step(ctx context.Context, n int, step script.Step, sent chan<- 
 			say()
 		}
 	}
+	if p.Session.Beside != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, p.Session.CallTimeout)
+		defer cancel()
+	}
 	do := p.Verbs[step.Verb]
 	if len(step.Of) == 0 {
 		_ = do(ctx, script.Object{}, step.Arg) // noted as a call

@@ -44,7 +44,7 @@ func (c *Client) used(steps int) (all []script.Object) {
 // restart. The calls are not part of the workload.
 func (c *Client) noteTask(ctx context.Context, of script.Object) {
 	i, before := c.instance(of), max(0, client.StepOf(ctx)-1)
-	if i.Waited.IsZero() {
+	if i.Waited.IsZero() || c.Beside != nil {
 		return
 	}
 	call := harness.Call{Who: "oracle", Verb: "inventory", Of: i.ID, At: time.Now()}

@@ -26,7 +26,7 @@ func (r *reader) create(fifos *foreign.Dir) cio.Creator {
 // output returns a new reader for an exec of a container, or for the container's init if
 // exec is nil. It returns nil if the process has no output.
 func (c *Client) output(i *harness.Instance, exec *harness.Exec) *reader {
-	silent := i.Spec.Lines == 0 && i.Spec.Stdin == 0 && !i.Spec.TTY
+	silent := c.Beside == nil && i.Spec.Lines == 0 && i.Spec.Stdin == 0 && !i.Spec.TTY
 	if exec != nil && (exec.Held || silent && !exec.LeavesChild) || exec == nil && silent {
 		return nil
 	}

@@ -22,7 +22,7 @@ import (
 
 // queries reports whether the client requests states and lists after each step. In a case
 // with faults it does so only before a delete step (noteTask).
-func (c *Client) queries() bool { return !c.NoExtraCalls && c.Case.Faultless() }
+func (c *Client) queries() bool { return !c.NoExtraCalls && c.Case.Faultless() && c.Beside == nil }
 
 // verbs returns the client's function for each verb of a script.
 func (c *Client) verbs() map[string]play.Verb {
@@ -228,7 +228,7 @@ func (c *Client) end(ctx context.Context, of script.Object, _ string) error {
 	case i.Spec.Stdin > 0:
 		c.feed(ctx, of, i, e)
 		return nil
-	case !of.IsExec() && !c.Case.KeepsRunning(i):
+	case !of.IsExec() && !c.KeepsRunning(i):
 		return nil
 	}
 	return c.Call(ctx, "end", of.String(), func(ctx context.Context) error {

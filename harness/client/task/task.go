@@ -5,14 +5,12 @@ package task
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/containerd/containerd/v2/pkg/namespaces"
 
-	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
 	"github.com/shimquake/shimquake/harness/client/play"
@@ -46,8 +44,11 @@ func New(s *client.Session) *Client {
 	c := newClient(s, s.Runtime)
 	c.steps, _ = s.Case.Workload.Steps() // Case.Check reports the error
 	for n, spec := range s.Case.Workload.Containers {
-		id := fmt.Sprintf("c%d", n)
-		c.of = append(c.of, &harness.Instance{Name: id, ID: id, Spec: spec})
+		name := s.Name(n)
+		c.of = append(c.of, &harness.Instance{Name: name, ID: name, Spec: spec})
+	}
+	if s.Beside != nil {
+		c.of[0].ID = s.Beside.ID
 	}
 	c.instances = slices.Clone(c.of)
 	return c
@@ -66,22 +67,17 @@ func (c *Client) Shares(shim string) bool {
 	return c.Case.Workload.Grouped && shim == c.instances[0].ID
 }
 
-// namespaced returns a context with the containerd namespace of the workload.
-func namespaced(ctx context.Context) context.Context {
-	return namespaces.WithNamespace(ctx, daemon.TaskNamespace)
-}
-
 // Run runs the script, and then removes everything. The removal has a deadline of its
 // own, so that a call that hangs in the script leaves it enough time.
 func (c *Client) Run(ctx context.Context) error {
-	life, cancel := context.WithTimeout(namespaced(ctx), c.Case.Workload.TimeLimit)
+	life, cancel := context.WithTimeout(namespaces.WithNamespace(ctx, c.Namespace), c.Case.Workload.TimeLimit)
 	defer cancel()
 	p := play.Player{Session: c.Session, Script: c.steps, Verbs: c.verbs()}
 	if c.queries() {
 		p.Query = c.query
 	}
 	p.Play(life)
-	ctx, cancel = context.WithTimeout(namespaced(ctx), c.Case.Workload.TimeLimit)
+	ctx, cancel = context.WithTimeout(namespaces.WithNamespace(ctx, c.Namespace), c.Case.Workload.TimeLimit)
 	defer cancel()
 	for of := range c.pidReuses {
 		c.endPIDReuse(ctx, of)
@@ -115,7 +111,7 @@ func (c *Client) isUsedAgain(i *harness.Instance) bool {
 // that would block runc: its state and its cgroup. With briefly, Reuse only creates and
 // deletes the container and the snapshot.
 func (c *Client) Reuse(ctx context.Context, briefly bool) (harness.Use, error) {
-	ctx, cancel := context.WithTimeout(namespaced(ctx), c.Case.Workload.TimeLimit)
+	ctx, cancel := context.WithTimeout(namespaces.WithNamespace(ctx, c.Namespace), c.Case.Workload.TimeLimit)
 	defer cancel()
 	i := &harness.Instance{Name: c.instances[0].Name, ID: c.instances[0].ID}
 	second, of := newClient(c.Session, c.OtherRuntime), script.Container(0)
