@@ -3,7 +3,6 @@ package harness
 import (
 	"time"
 
-	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/oracle/exit"
 )
 
@@ -14,20 +13,17 @@ import (
 type Bystander struct {
 	API      API  `json:"api"`
 	Newcomer bool `json:"newcomer,omitempty"`
-	// ID is containerd's id of the bystander's container, in Namespace. PID is the pid of
-	// its init. Both are empty before the creation. With the task API there are two
-	// bystanders with the same ID, in two namespaces.
-	ID        string `json:"id,omitempty"`
+	// Instance is its container. With the task API there are two bystanders with the same
+	// ID, each in a Namespace of its own. A history of an older version has only the ID, the
+	// PID, Started, Payload and Rotations.
+	Instance
 	Namespace string `json:"namespace,omitempty"`
-	PID       uint32 `json:"pid,omitempty"`
 	// Sandbox is containerd's id of the bystander's pod.
 	Sandbox string `json:"sandbox,omitempty"`
 	// Want is the exit status with which its payload exits.
 	Want uint32 `json:"want"`
-	// Started is the time at which the bystander ran. Released is the time at which its
-	// client let it end. Removed is the time at which its removal was complete. Each is zero
-	// if that did not happen.
-	Started  time.Time `json:"started,omitzero"`
+	// Released is the time at which its client let it end. Removed is the time at which its
+	// removal was complete. Each is zero if that did not happen.
 	Released time.Time `json:"released,omitzero"`
 	Removed  time.Time `json:"removed,omitzero"`
 	// Asked counts the status calls about the running bystander to which containerd
@@ -40,15 +36,10 @@ type Bystander struct {
 	Told []BystanderTold `json:"told,omitempty"`
 	// Reported has the reports of its exit that its client received.
 	Reported []exit.Observation `json:"reported,omitempty"`
-	// Payload is the record that the payload itself wrote. Output and Stderr are the
-	// standard output and standard error, as its client read them. Stderr is nil if the
-	// payload writes none.
-	Payload payload.Truth `json:"payload"`
-	Output  Output        `json:"output"`
-	Stderr  *Output       `json:"stderr,omitempty"`
-	// Rotations are the rotations of its log. As kubelet does, the client renames the log
-	// file and asks CRI to open a new one.
-	Rotations []Rotation `json:"rotations,omitempty"`
+	// Output and Stderr are the standard output and standard error, as its client read them.
+	// Stderr is nil if the payload writes none.
+	Output Output  `json:"output"`
+	Stderr *Output `json:"stderr,omitempty"`
 }
 
 // BystanderPod is the name of the bystander's pod and of its container.

@@ -79,7 +79,8 @@ func TestReuseOfAPodWithoutContainers(t *testing.T) {
 // A bystander's pod is a pod, too, although the history has no hits of it.
 func TestWhoseOfABystander(t *testing.T) {
 	h := clean()
-	h.Bystanders = []harness.Bystander{{ID: "bb", Sandbox: "pod2"}, {ID: "task"}}
+	h.Bystanders = []harness.Bystander{{Instance: harness.Instance{ID: "bb"}, Sandbox: "pod2"},
+		{Instance: harness.Instance{ID: "task"}}}
 	leak := func(class finding.Class, id string) finding.Finding {
 		return finding.Finding{Invariant: finding.Leak, Class: class, Subject: finding.Subject{ID: id}}
 	}

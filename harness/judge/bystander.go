@@ -16,9 +16,9 @@ import (
 )
 
 // bystanders: a fault in one container does not affect another container. Each call for a
-// bystander gets a response in time. A bystander runs until its client ends it. Its exit
-// status is its own, and is reported once and correctly. None of its output lines is
-// lost.
+// bystander gets a response in time. A bystander runs until its client ends it. None of
+// its output lines is lost. The rules for the end, the exit and the events of the
+// workload apply to it, without the effects of faults in other containers.
 func bystanders(h *run) (found []finding.Finding, problems []harness.Problem) {
 	if h.Case.Workload.Bystander && len(h.Bystanders) == 0 && !h.Done.IsZero() {
 		return nil, problem(harness.ByHarness, "the case asks for a bystander, but the history has none")
@@ -58,9 +58,8 @@ func (b *beside) judge() {
 	b.end()
 	b.answers()
 	b.output()
-	if b.b.Payload.Exited {
-		b.status()
-		b.events()
+	if b.b.Name != "" { // a history of an older version lacks what these rules need
+		b.workload()
 	}
 }
 
@@ -110,24 +109,54 @@ func (b *beside) mayFail(from, to time.Time) bool {
 	return tolerated(b.h, besideWorks, harness.Instance{}, span{from, to})
 }
 
-// end returns a finding if the bystander ended before its client ended it, or with
-// another status than its own.
+// end returns a finding if the bystander ended before its client ended it.
 func (b *beside) end() {
-	own := b.b.Payload
-	fs := fact.Facts{fact.True: fmt.Sprint(b.b.Want)}
-	switch {
-	case !own.Exited && b.b.Released.IsZero():
-		return // the run ended first
-	case !own.Exited: // SIGKILL ended it: its program survives every other signal
-	case own.ExitedAt.Before(b.b.Released):
-		fs[fact.Reported] = strconv.Itoa(own.Status)
-		fs[fact.At] = b.b.Released.Sub(own.ExitedAt).Round(time.Millisecond).String()
-	case uint32(own.Status) != b.b.Want:
-		fs[fact.Reported] = strconv.Itoa(own.Status)
-	default:
-		return
+	if own := b.b.Payload; own.Exited && own.ExitedAt.Before(b.b.Released) {
+		b.find(fact.OthersEnd, fact.Facts{fact.True: fmt.Sprint(b.b.Want), fact.Reported: strconv.Itoa(own.Status),
+			fact.At: b.b.Released.Sub(own.ExitedAt).Round(time.Millisecond).String()})
 	}
-	b.find(fact.OthersEnd, fs)
+}
+
+// besideWhats has the values of What for the findings of the workload's rules.
+var besideWhats = map[finding.Class]string{finding.ClassEnd: fact.OthersEnd, finding.ClassEvent: fact.OthersEvent,
+	finding.ClassExitCode: fact.OthersStatus}
+
+// workload judges the end, the exit and the events of the bystander by the rules for the
+// workload. A task's delete is the last event of its shim, which may exit before it has
+// sent it (catalogue/bugs, taskdelete-lost).
+func (b *beside) workload() {
+	alone := b.alone()
+	for _, check := range []rule{ends, excuses(nil).events, exits} {
+		found, problems := check(alone)
+		b.problems = append(b.problems, problems...)
+		for _, f := range found {
+			if fs := f.Facts; fs[fact.Event] != fact.Missing || fs[fact.Topic] != event.TopicDelete || fs[fact.Last] == "" {
+				b.find(besideWhats[f.Class], fs)
+			}
+		}
+	}
+}
+
+// alone returns the run of the bystander as that of a workload. Of the effects of faults,
+// it has those on containerd and on the whole machine.
+func (b *beside) alone() *run {
+	h := b.h
+	events := slices.DeleteFunc(slices.Clone(h.Events), func(e event.Task) bool {
+		return e.Container != b.b.ID || e.Namespace != b.b.Namespace
+	})
+	return &run{
+		History: &harness.History{
+			Case:    harness.Case{Plan: h.Case.Plan, Workload: harness.Workload{API: b.b.API}},
+			Version: h.Version, Began: h.Began, Done: b.b.Removed, Deaths: h.Deaths, Stops: h.Stops, Exits: h.Exits,
+			Instances: []harness.Instance{b.b.Instance}, Calls: b.b.Calls, Reported: b.b.Reported,
+			Events: events, Gaps: h.Gaps, Before: h.Before, After: h.After,
+			Flushed: &harness.Flushed{Events: len(events), Reported: len(b.b.Reported)},
+		},
+		namespace: b.b.Namespace, downs: h.downs,
+		effects: slices.DeleteFunc(slices.Clone(h.effects), func(e effect) bool {
+			return tolerances[besideWorks][e.kind] == 0
+		}),
+	}
 }
 
 // running has the state of a running bystander, as each call names it.
@@ -155,66 +184,6 @@ func (b *beside) answers() {
 				fact.By: told.Verb, fact.Reported: is, fact.True: want})
 		}
 	}
-}
-
-// status returns a finding for each reported exit status that is not the real one.
-func (b *beside) status() {
-	for _, o := range b.b.Reported {
-		if int(o.Status) != b.b.Payload.Status {
-			b.find(fact.OthersStatus, fact.Facts{
-				fact.By: string(o.Observer), fact.Reported: fmt.Sprint(o.Status),
-				fact.True: fmt.Sprint(b.b.Payload.Status),
-			})
-		}
-	}
-}
-
-// events checks that exit and delete arrive once, with the bystander's pid and status. A
-// task's delete is the last event of its shim, which may exit before it has sent it
-// (catalogue/bugs, taskdelete-lost).
-func (b *beside) events() {
-	for _, topic := range []string{event.TopicExit, event.TopicDelete} {
-		count := 0
-		for _, e := range b.h.Events {
-			if !b.isOf(e) || e.Topic != topic || e.Exec != "" {
-				continue
-			}
-			count++
-			fs := fact.Facts{fact.Topic: topic}
-			switch {
-			case e.PID != int(b.b.PID):
-				fs[fact.Event], fs[fact.Reported] = fact.OtherPID, strconv.Itoa(e.PID)
-				fs[fact.TaskPID] = fmt.Sprint(b.b.PID)
-			case int(e.Status) != b.b.Payload.Status:
-				fs[fact.Event], fs[fact.Reported] = fact.WrongStatus, fmt.Sprint(e.Status)
-				fs[fact.True] = strconv.Itoa(b.b.Payload.Status)
-			default:
-				continue
-			}
-			b.find(fact.OthersEvent, fs)
-		}
-		mayMiss := topic == event.TopicDelete && b.b.API != harness.CRI || b.unheard()
-		if count > 1 {
-			b.find(fact.OthersEvent, fact.Facts{
-				fact.Topic: topic, fact.Event: fact.Repeated, fact.Count: strconv.Itoa(count)})
-		} else if count == 0 && !mayMiss {
-			b.find(fact.OthersEvent, fact.Facts{fact.Topic: topic, fact.Event: fact.Missing})
-		}
-	}
-}
-
-// isOf reports whether an event is about the bystander.
-func (b *beside) isOf(e event.Task) bool {
-	return e.Container == b.b.ID && e.Namespace == b.b.Namespace
-}
-
-// unheard reports whether the harness was not subscribed at some time between the
-// bystander's exit and its removal. The client removes it after its events have arrived.
-func (b *beside) unheard() bool {
-	from := b.b.Payload.ExitedAt
-	return slices.ContainsFunc(gaps(b.h), func(g event.Gap) bool {
-		return (g.To.IsZero() || g.To.After(from)) && (b.b.Removed.IsZero() || g.From.Before(b.b.Removed))
-	})
 }
 
 // output checks that each line of both streams is read once, and that after a rotation

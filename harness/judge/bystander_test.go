@@ -20,16 +20,20 @@ func with(api harness.API) harness.History {
 	h := clean()
 	h.Case.Workload.Bystander, h.Done = true, at(50)
 	h.Bystanders = []harness.Bystander{{
-		API: api, ID: "bystander", Namespace: "shimquake", PID: 51, Want: 42, Asked: 3,
-		Started: at(0), Released: at(60), Removed: at(90),
-		Payload:  payload.Truth{Runs: 1, StartedAt: at(0), Exited: true, Status: 42, ExitedAt: at(61), Wrote: 6},
+		API: api, Namespace: "shimquake", Want: 42, Asked: 3, Released: at(60), Removed: at(90),
+		Instance: harness.Instance{Name: "bystander", ID: "bystander", PID: 51, Spec: harness.Container{Exit: 42},
+			Begun: at(-9), Created: at(-2), Started: at(0), Waited: at(62), Deleted: at(63),
+			Payload: payload.Truth{Runs: 1, StartedAt: at(0), Exited: true, Status: 42, ExitedAt: at(61), Wrote: 6}},
 		Output:   harness.Output{Last: 6, LastAt: at(60)},
-		Reported: []exit.Observation{{Container: "bystander", Observer: exit.ByWait, Status: 42}},
+		Reported: []exit.Observation{{Container: "bystander", Observer: exit.ByWait, Status: 42, At: at(61), PID: 51}},
 	}}
-	for _, topic := range []string{event.TopicExit, event.TopicDelete} {
-		h.Events = append(h.Events, event.Task{
-			Namespace: "shimquake", Topic: topic, Container: "bystander", PID: 51, Status: 42, Exited: at(61), Seen: at(62),
-		})
+	for _, e := range []event.Task{
+		{Topic: event.TopicCreate, Seen: at(-3)}, {Topic: event.TopicStart, Seen: at(-1)},
+		{Topic: event.TopicExit, Status: 42, Exited: at(61), Seen: at(62)},
+		{Topic: event.TopicDelete, Status: 42, Exited: at(61), Seen: at(62)},
+	} {
+		e.Namespace, e.Container, e.PID = "shimquake", "bystander", 51
+		h.Events = append(h.Events, e)
 	}
 	h.Flushed.Events = len(h.Events)
 	return h
@@ -55,7 +59,7 @@ func TestBystanders(t *testing.T) {
 		"nobody has asked": {func(_ *harness.History, b *harness.Bystander) { b.Asked = 0 }, "harness"},
 		"another one could not start": {func(h *harness.History, b *harness.Bystander) {
 			b.Asked = 0
-			twin := harness.Bystander{API: b.API, ID: b.ID, Namespace: "shimquake-twin"}
+			twin := harness.Bystander{API: b.API, Instance: harness.Instance{ID: b.ID}, Namespace: "shimquake-twin"}
 			asked("create", "Unknown")(h, &twin)
 			h.Bystanders = append(h.Bystanders, twin)
 		}, call + " call=create code=Unknown"},
@@ -106,23 +110,30 @@ func TestBystanders(t *testing.T) {
 		"it was ended": {func(_ *harness.History, b *harness.Bystander) { b.Payload.ExitedAt = at(40) },
 			end + " reported=42"},
 		"it ended otherwise": {func(_ *harness.History, b *harness.Bystander) { b.Payload.Status = 143 },
-			end + " reported=143"},
+			end + " status=wrong want=42 true=143"},
 		"another status was reported": {func(_ *harness.History, b *harness.Bystander) { b.Reported[0].Status = 255 },
 			"others bystander what=others-status by=wait reported=255"},
 
-		"no exit was sent": {func(h *harness.History, _ *harness.Bystander) { drop(h, 4) },
+		"no exit was sent": {func(h *harness.History, _ *harness.Bystander) { drop(h, 6) },
 			eventOf + " event=missing topic=/tasks/exit"},
+		"no create was sent": {func(h *harness.History, _ *harness.Bystander) { drop(h, 4) },
+			eventOf + " event=missing topic=/tasks/create"},
+		"an exit with another time": {func(_ *harness.History, b *harness.Bystander) { b.Reported[0].At = at(64) },
+			"others bystander what=others-status by=wait status=other-time"},
+		"an older history says nothing of its exit": {func(_ *harness.History, b *harness.Bystander) {
+			b.Name, b.Reported[0].Status = "", 255
+		}, ""},
 		"nobody could hear it": {func(h *harness.History, _ *harness.Bystander) {
-			drop(h, 4)
+			drop(h, 6)
 			h.Deaths = []daemon.Death{{At: at(61), BackIn: time.Second, Asked: true}}
 		}, ""},
-		"a delete that was lost with its shim": {func(h *harness.History, _ *harness.Bystander) { drop(h, 5) }, ""},
-		"two exits were sent": {func(h *harness.History, _ *harness.Bystander) { h.Events = append(h.Events, h.Events[4]) },
+		"a delete that was lost with its shim": {func(h *harness.History, _ *harness.Bystander) { drop(h, 7) }, ""},
+		"two exits were sent": {func(h *harness.History, _ *harness.Bystander) { h.Events = append(h.Events, h.Events[6]) },
 			eventOf + " event=repeated topic=/tasks/exit"},
-		"an exit with another pid": {func(h *harness.History, _ *harness.Bystander) { h.Events[4].PID = 41 },
-			eventOf + " event=other-pid topic=/tasks/exit"},
-		"a delete with another status": {func(h *harness.History, _ *harness.Bystander) { h.Events[5].Status = 137 },
-			eventOf + " event=wrong-status topic=/tasks/delete"},
+		"an exit with another pid": {func(h *harness.History, _ *harness.Bystander) { h.Events[6].PID = 41 },
+			eventOf + " event=wrong-pid topic=/tasks/exit"},
+		"a delete with another status": {func(h *harness.History, _ *harness.Bystander) { h.Events[7].Status = 137 },
+			"others bystander what=others-status by=TaskDelete status=made-up-137 reported=137"},
 
 		"its last lines were lost": {func(_ *harness.History, b *harness.Bystander) { b.Output.Last = 4 },
 			output + " output=missing"},
@@ -159,7 +170,7 @@ func TestBystanders(t *testing.T) {
 		want   string
 	}{
 		"nothing": {func(*harness.History, *harness.Bystander) {}, ""},
-		"its delete is not its shim's last word": {func(h *harness.History, _ *harness.Bystander) { drop(h, 5) },
+		"its delete is not its shim's last word": {func(h *harness.History, _ *harness.Bystander) { drop(h, 7) },
 			eventOf + " event=missing topic=/tasks/delete"},
 		"lines that died with containerd": {both(hole(30, 50), dies(40)), ""},
 		"lines that it stood still with": {both(hole(30, 50), func(h *harness.History, _ *harness.Bystander) {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints"
-	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/check"
 	"github.com/shimquake/shimquake/oracle/event"
@@ -82,13 +81,10 @@ func ofWorkload(h *run, events []event.Task) []event.Task {
 // times.
 func life(h *run, i harness.Instance) check.Lifecycle {
 	l := check.Lifecycle{
-		Namespace: daemon.TaskNamespace, Container: i.ID, PID: int(i.PID), Begun: i.Begun, Created: i.Created,
+		Namespace: h.namespace, Container: i.ID, PID: int(i.PID), Begun: i.Begun, Created: i.Created,
 		Started: i.Started, Deleted: i.Deleted, Told: acknowledgedWindows(h, i.ID),
 	}
 	l.NotBefore, l.NotAfter = process{h, i, nil}.exitWindow()
-	if h.Case.Workload.API == harness.CRI {
-		l.Namespace = daemon.CRINamespace
-	}
 	if i.Payload.Runs > 0 {
 		l.Exited, l.ExitedFrom = exitDue(h, i), endOf(h, i)
 		if l.ExitedFrom.IsZero() {
@@ -116,7 +112,7 @@ func sandboxLives(h *run) (lives []check.Lifecycle) {
 			continue
 		}
 		l := check.Lifecycle{
-			Namespace: daemon.CRINamespace, Container: d.ID, Begun: firstCall(h, d.Verb), Created: d.At, Started: d.At,
+			Namespace: h.namespace, Container: d.ID, Begun: firstCall(h, d.Verb), Created: d.At, Started: d.At,
 			Told: acknowledgedWindows(h, d.ID),
 		}
 		if stopped, ok := h.CRI.DoneAt("StopPodSandbox", d.ID); ok && !brokenOrKilled(h, h.After.At) {

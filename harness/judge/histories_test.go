@@ -257,7 +257,7 @@ func goroutines(h *harness.History) {
 // release.
 func bystanderFails(h *harness.History, reference harness.Outcome) {
 	calls := []harness.Call{{Verb: "create", Err: failed("NotFound", "x"), Unprovoked: true}}
-	h.Bystanders = []harness.Bystander{{ID: "bystander", Calls: calls}}
+	h.Bystanders = []harness.Bystander{{Instance: harness.Instance{ID: "bystander"}, Calls: calls}}
 	h.Reference = &harness.Reference{Outcome: reference}
 }
 

@@ -58,7 +58,8 @@ func holdsOpen(name string) func(*harness.History) {
 
 // rotates adds a rotation of a bystander's log.
 func rotates(h *harness.History) {
-	h.Bystanders = append(h.Bystanders, harness.Bystander{ID: "bystander", Rotations: []harness.Rotation{{At: at(29)}}})
+	h.Bystanders = append(h.Bystanders, harness.Bystander{
+		Instance: harness.Instance{ID: "bystander", Rotations: []harness.Rotation{{At: at(29)}}}})
 }
 
 func TestRulesOfRounds(t *testing.T) {

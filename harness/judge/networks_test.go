@@ -48,10 +48,13 @@ func TestNetworkRules(t *testing.T) {
 			b := other.Bystanders[0]
 			b.Namespace, b.Sandbox, b.Started, b.Released = "k8s.io", "b", at(1), at(released)
 			b.Payload.ExitedAt, b.Payload.Wrote = at(released+1), released/10
+			b.Reported[0].At = b.Payload.ExitedAt
 			b.Output = harness.Output{Last: released / 10, LastAt: at(released)}
 			h.Bystanders = append(h.Bystanders, b)
-			for _, e := range other.Events[len(other.Events)-2:] { // its TaskExit and its TaskDelete
-				e.Namespace, e.Exited = "k8s.io", b.Payload.ExitedAt
+			for _, e := range other.Events[len(other.Events)-4:] { // the events of the bystander
+				if e.Namespace = "k8s.io"; !e.Exited.IsZero() {
+					e.Exited = b.Payload.ExitedAt
+				}
 				h.Events = append(h.Events, e)
 			}
 			h.Flushed.Events = len(h.Events)

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/event"
 )
@@ -9,6 +10,7 @@ import (
 // its own, see usesApart.
 type run struct {
 	*harness.History
+	namespace  string         // containerd's namespace of the workload
 	downs      []event.Gap    // the times in which containerd was down
 	shimDeaths []harness.Kill // by SIGKILL or by a panic
 	effects    []effect       // of the faults
@@ -16,7 +18,10 @@ type run struct {
 
 func runOf(h *harness.History) *run {
 	h = usesApart(h)
-	r := &run{History: h, downs: downs(h), shimDeaths: shimDeaths(h)}
+	r := &run{History: h, namespace: daemon.TaskNamespace, downs: downs(h), shimDeaths: shimDeaths(h)}
+	if h.Case.Workload.API == harness.CRI {
+		r.namespace = daemon.CRINamespace
+	}
 	r.effects = effectsOf(r)
 	return r
 }

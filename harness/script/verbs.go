@@ -112,9 +112,9 @@ var Verbs = []Verb{
 	{Name: "kill", By: Task, On: OnBoth, Arg: SignalArg, Retried: OnBoth, Does: "send a signal to the task or the exec"},
 	{Name: "stop", By: CRI, On: OnPod | OnContainers, Role: Awaits, Call: "StopContainer", PodCall: "StopPodSandbox",
 		Does: "stop the container or the pod"},
-	{Name: "wait", By: both, On: OnBoth, Role: Awaits, Call: "await", Beside: []string{"ContainerStatus"}, Waits: true,
-		Retried: OnBoth,
-		Does:    "wait until the process ends, and get its exit status"},
+	{Name: "wait", By: both, On: OnBoth, Role: Awaits, Call: "await", Waits: true, Retried: OnBoth,
+		Beside: []string{"Get", "State", "List", "Kill"}, // status calls about a bystander
+		Does:   "wait until the process ends, and get its exit status"},
 	{Name: "delete", By: Task, On: OnBoth, Path: "delete", Reverse: true, Retried: OnExecs,
 		Does: "delete the task or the exec"},
 	{Name: "remove", By: CRI, On: OnPod | OnContainers, Call: "RemoveContainer", PodCall: "RemovePodSandbox",

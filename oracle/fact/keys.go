@@ -190,7 +190,7 @@ var keys = [factCount]struct {
 
 	Event: {"event", inCause, []string{
 		Missing, Repeated, Late, NoPID, NoTime, StampedLate, WrongPID, WrongNamespace, WrongTime, NoField, OtherField,
-		WrongStatus, OtherPID, Unasked, OfRefused, Untrue, NotSentAgain,
+		Unasked, OfRefused, Untrue, NotSentAgain,
 	}},
 	Topic:  {"topic", inCause, topics},
 	Of:     {"of", inCause, []string{AnExec, AnAttach}},

@@ -56,7 +56,6 @@ const (
 	Missing         = "missing" // Event, Output
 	Repeated        = "repeated"
 	Late            = "late"
-	WrongStatus     = "wrong-status"
 	NoPID           = "no-pid"
 	NoTime          = "no-time"
 	StampedLate     = "stamped-late" // it has the time of a later attempt to send it

@@ -129,29 +129,41 @@ var phrases = map[string][]phrase{
 		"", "{count} lines of its input were not read, the first {first}"),
 }
 
-// computed are the phrases that no pattern can choose.
-var computed = map[string]func(finding.Finding) string{
-	"object": func(f finding.Finding) string { return strings.Trim(f.Subject.Namespace+"/"+f.Subject.ID, "/") },
-	"whose":  func(f finding.Finding) string { return exit.NameOf(f.Subject.ID, f.Subject.Exec) },
-	"event": func(f finding.Finding) string {
-		return strings.TrimSpace("event " + strings.TrimPrefix(f.Facts[fact.Topic], "/"))
-	},
-	"more":   func(f finding.Finding) string { return strconv.Itoa(number(f, fact.Hierarchies) - 1) },
-	"pid":    func(f finding.Finding) string { return fmt.Sprint(int32(f.Subject.PID)) },
-	"signal": func(f finding.Finding) string { return signalName(number(f, fact.Reported)) },
-	"wrong": func(f finding.Finding) string {
-		if number(f, fact.Reported) > 255 {
-			return "no exit status"
-		}
-		return "wrong"
-	},
-	"true": func(f finding.Finding) string {
-		n := number(f, fact.True)
-		if n <= exit.SignalBase || n >= 255 {
-			return ""
-		}
-		return fmt.Sprintf("; %d means %s", n, signalName(n))
-	},
+// computed returns the phrases that no pattern can choose.
+func computed() map[string]func(finding.Finding) string {
+	return map[string]func(finding.Finding) string{
+		"object": func(f finding.Finding) string { return strings.Trim(f.Subject.Namespace+"/"+f.Subject.ID, "/") },
+		"whose":  func(f finding.Finding) string { return exit.NameOf(f.Subject.ID, f.Subject.Exec) },
+		"event": func(f finding.Finding) string {
+			return strings.TrimSpace("event " + strings.TrimPrefix(f.Facts[fact.Topic], "/"))
+		},
+		"more":   func(f finding.Finding) string { return strconv.Itoa(number(f, fact.Hierarchies) - 1) },
+		"pid":    func(f finding.Finding) string { return fmt.Sprint(int32(f.Subject.PID)) },
+		"signal": func(f finding.Finding) string { return signalName(number(f, fact.Reported)) },
+		"wrong": func(f finding.Finding) string {
+			if number(f, fact.Reported) > 255 {
+				return "no exit status"
+			}
+			return "wrong"
+		},
+		"true": func(f finding.Finding) string {
+			n := number(f, fact.True)
+			if n <= exit.SignalBase || n >= 255 {
+				return ""
+			}
+			return fmt.Sprintf("; %d means %s", n, signalName(n))
+		},
+		// The rules for the workload make these findings about a bystander, too.
+		"as-workload": func(f finding.Finding) string {
+			as := map[string]finding.Finding{
+				fact.OthersEnd:    {Invariant: finding.End, Class: finding.ClassEnd},
+				fact.OthersEvent:  {Invariant: finding.Event, Class: finding.ClassEvent},
+				fact.OthersStatus: {Invariant: finding.Exit, Class: finding.ClassExitCode},
+			}[f.Facts[fact.What]]
+			f.Invariant, f.Class = as.Invariant, as.Class
+			return fill(f, text(f, func(k finding.Kind) string { return k.Why }))
+		},
+	}
 }
 
 func number(f finding.Finding, key fact.Key) int {

@@ -81,7 +81,7 @@ func fill(f finding.Finding, text string) string {
 
 // phraseOf returns the phrase with a name for a finding, or "".
 func phraseOf(f finding.Finding, name string) string {
-	if compute := computed[name]; compute != nil {
+	if compute := computed()[name]; compute != nil {
 		return compute(f)
 	}
 	for _, p := range phrases[name] {

@@ -41,7 +41,7 @@ func TestEveryPlaceholderIsKnown(t *testing.T) {
 		for _, hole := range placeholder.FindAllString(text, -1) {
 			name := hole[1 : len(hole)-1]
 			switch {
-			case name[0] == '~' && phrases[name[1:]] == nil && computed[name[1:]] == nil:
+			case name[0] == '~' && phrases[name[1:]] == nil && computed()[name[1:]] == nil:
 				t.Errorf("%q has the unknown phrase %s", text, hole)
 			case name[0] != '~' && finding.Getter(trim(name)) == nil:
 				t.Errorf("%q has the unknown fact %s", text, hole)

@@ -23,6 +23,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/callerr"
 	"github.com/shimquake/shimquake/oracle/event"
 	"github.com/shimquake/shimquake/oracle/inventory"
+	"github.com/shimquake/shimquake/poll"
 	"github.com/shimquake/shimquake/shims/runcshim"
 )
 
@@ -65,11 +66,11 @@ type Params struct {
 
 // Group has all bystanders of a case.
 type Group struct {
-	ctx    context.Context
-	cancel func()
-	all    []*one
-	ends   chan struct{} // closed when the bystanders must end
-	wait   sync.WaitGroup
+	all []*one
+	// ctx ends when the bystanders must be gone, and ends when they must end.
+	ctx, ends   context.Context
+	cancel, end context.CancelFunc
+	wait        sync.WaitGroup
 }
 
 // asker is a client that also makes status calls about its first container.
@@ -87,11 +88,11 @@ type one struct {
 	session *client.Session
 	client  asker
 	record  record.Recorder
-	ends    <-chan struct{}
-	// running is closed when the bystander runs, or cannot be started. failed is the error
-	// of its start.
-	running chan struct{}
-	failed  *callerr.Failed
+	ends    context.Context
+	// begun is called when the bystander runs, or cannot be started. failed is the error of
+	// its start.
+	begun  func()
+	failed *callerr.Failed
 	// asksOnce is set until AskOnce is called. rotates is set until a rotation fails. polls
 	// counts the polls.
 	asksOnce, rotates bool
@@ -101,8 +102,9 @@ type one struct {
 
 // New returns the bystanders of a case. Start starts them.
 func New(ctx context.Context, p Params) *Group {
-	g := &Group{ends: make(chan struct{})}
+	g := &Group{}
 	g.ctx, g.cancel = context.WithCancel(ctx)
+	g.ends, g.end = context.WithCancel(g.ctx)
 	const id, newcomer = "bystander", "newcomer"
 	api, namespace := harness.TaskAPI, daemon.TaskNamespace
 	g.add(p, api, namespace, client.Beside{Name: id, ID: id})
@@ -120,7 +122,7 @@ func New(ctx context.Context, p Params) *Group {
 }
 
 func (g *Group) add(p Params, api harness.API, namespace string, is client.Beside) *one {
-	b := &one{Params: p, ends: g.ends, asksOnce: !p.Client.NoExtraCalls,
+	b := &one{Params: p, ends: g.ends, begun: func() {}, asksOnce: !p.Client.NoExtraCalls,
 		rotates: !p.Client.NoExtraCalls && p.Client.Case.Faultless(),
 		seen:    harness.Bystander{API: api, Namespace: namespace, Want: exitStatus}}
 	w := harness.Workload{API: api, Containers: []harness.Container{{Exit: exitStatus}}, CallTimeout: lifecycleTimeout,
@@ -158,16 +160,19 @@ func (g *Group) Start(ctx context.Context) error {
 	for _, b := range g.all {
 		switch {
 		case b.seen.Newcomer:
-			g.wait.Go(func() { b.runNewcomer(g.ctx) })
+			g.wait.Go(func() {
+				if poll.Until(g.ends, pollInterval, func() (bool, error) { return b.AllFired(), nil }) == nil {
+					b.run(g.ctx)
+				}
+			})
 			continue
 		case !b.seen.Started.IsZero():
 			continue
 		}
-		b.running = make(chan struct{})
+		running, begun := context.WithCancel(ctx)
+		b.begun = begun
 		g.wait.Go(func() { b.run(g.ctx) })
-		select {
-		case <-b.running:
-		case <-ctx.Done():
+		if <-running.Done(); ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if b.seen.Started.IsZero() {
@@ -189,22 +194,8 @@ func (b *one) run(ctx context.Context) {
 	}
 }
 
-// runNewcomer waits until all faults have happened, and runs the newcomer.
-func (b *one) runNewcomer(ctx context.Context) {
-	for tick := time.Tick(pollInterval); !b.AllFired(); {
-		select {
-		case <-tick:
-		case <-b.ends:
-			return
-		case <-ctx.Done():
-			return
-		}
-	}
-	b.run(ctx)
-}
-
-// state polls a running bystander until it must end. After the exit it waits for the last
-// event of a container of CRI. The task's client deletes the task itself.
+// state polls a running bystander until it must end, but a newcomer only twice. After the
+// exit it waits for the last event of a container of CRI, whose task no client deletes.
 func (b *one) state(ctx context.Context, state string) {
 	i := b.client.Instances()[0]
 	switch {
@@ -217,32 +208,14 @@ func (b *one) state(ctx context.Context, state string) {
 		}
 		b.begun()
 	default:
-		b.seen.Started = time.Now()
+		b.seen.Started = i.Started
 		b.begun()
-		b.watch(ctx)
+		_ = poll.Until(b.ends, pollInterval, func() (bool, error) { // until the client is done
+			b.poll(ctx)
+			return b.seen.Newcomer, nil
+		})
+		b.poll(ctx)
 		b.seen.Released = time.Now()
-	}
-}
-
-func (b *one) begun() {
-	if !b.seen.Newcomer {
-		close(b.running)
-	}
-}
-
-// watch polls the bystander until it must end, but a newcomer only once.
-func (b *one) watch(ctx context.Context) {
-	for tick, last := time.Tick(pollInterval), b.seen.Newcomer; ; {
-		if b.poll(ctx); last {
-			return
-		}
-		select {
-		case <-tick:
-		case <-b.ends:
-			last = true // one last poll, after the client is done
-		case <-ctx.Done():
-			return
-		}
 	}
 }
 
@@ -290,7 +263,7 @@ func (b *one) told(is harness.BystanderTold) {
 func (g *Group) End(ctx context.Context) (all []harness.Bystander, err error) {
 	defer g.cancel()
 	defer context.AfterFunc(ctx, g.cancel)()
-	close(g.ends)
+	g.end()
 	g.wait.Wait()
 	for _, b := range g.all {
 		if b.client != nil {
@@ -308,16 +281,16 @@ func (b *one) finish() (err error) {
 		err = errors.Join(err, errors.New(p.Text))
 	}
 	b.calls(h.Calls)
-	b.seen.ID, b.seen.Sandbox = b.session.ID("task"), b.session.ID("sandbox")
-	b.seen.PID, b.seen.Reported = i.PID, h.Reported
-	if b.seen.Started.IsZero() {
+	b.seen.Instance, b.seen.Sandbox, b.seen.Reported = *i, b.session.ID("sandbox"), h.Reported
+	if i.Started.IsZero() {
 		return err
 	}
-	var unread error
-	if b.seen.Payload, unread = b.session.Payload(i.Name); i.Outputs != nil {
-		b.seen.Output, b.seen.Stderr = i.Outputs.Stdout, &i.Outputs.Stderr
+	if i.Outputs != nil {
+		b.seen.Output, b.seen.Stderr, b.seen.Outputs = i.Outputs.Stdout, &i.Outputs.Stderr, nil
 	}
-	b.seen.Rotations = i.Rotations
+	b.seen.OutputsAtExit = nil // the rule bystanders does not need it
+	own, unread := b.session.Payload(i.Name)
+	b.seen.Payload = own
 	return errors.Join(err, unread)
 }
 
@@ -332,7 +305,9 @@ func (b *one) calls(all []harness.Call) {
 		if c.Who != "client" {
 			continue
 		}
-		c.Who, c.Of = "bystander", b.session.Beside.Name
+		if c.Who, c.Of = "bystander", b.session.Beside.Name; c.Err != nil && c.Err.Call == "" {
+			c.Err.Call = c.Verb
+		}
 		again := failed && c.Err != nil
 		switch isAsk := slices.Contains(asks, c.Verb); {
 		case isAsk && c.Err == nil:

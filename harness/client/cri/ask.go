@@ -2,7 +2,6 @@ package cri
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -13,39 +12,28 @@ import (
 // Ask requests the status of a bystander's container, as kubelet does every second. In
 // this call containerd executes no statement at which a fault can happen.
 func (c *Client) Ask(ctx context.Context) error {
-	i := c.instances[0]
-	return c.call(ctx, "ContainerStatus", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
-		r, err := rt.ContainerStatus(ctx, &api.ContainerStatusRequest{ContainerId: i.ID})
-		if err == nil {
-			c.Beside.Told(harness.BystanderTold{Verb: "ContainerStatus", At: time.Now(), Listed: true,
-				State: r.GetStatus().GetState().String()})
-		}
-		return err
+	return c.askState(ctx, "ContainerStatus", func(ctx context.Context, _ api.RuntimeServiceClient) (string, error) {
+		is, _, err := c.containerStatus(ctx, c.instances[0])
+		return is.GetState().String(), err
 	})
 }
 
 // AskOnce lists all containers and all pods, as kubelet does every second.
 func (c *Client) AskOnce(ctx context.Context) error {
-	err := c.askedList(ctx, "ListContainers", c.instances[0].ID, listContainers)
+	err := c.askState(ctx, "ListContainers", listed(listContainers, c.instances[0].ID))
 	if err != nil {
 		return err
 	}
-	return c.askedList(ctx, "ListPodSandbox", c.sandboxID(), listSandboxes)
+	return c.askState(ctx, "ListPodSandbox", listed(listSandboxes, c.sandboxID()))
 }
 
-// askedList requests a list, and records its entry for an id.
-func (c *Client) askedList(ctx context.Context, verb, id string,
-	list func(context.Context, api.RuntimeServiceClient) ([]item, error)) error {
+// askState gets a state by a call, and records it.
+func (c *Client) askState(ctx context.Context, verb string, ask stateGetter) error {
 	return c.call(ctx, verb, "", func(ctx context.Context, rt api.RuntimeServiceClient) error {
-		all, err := list(ctx, rt)
-		if err != nil {
-			return err
+		state, err := ask(ctx, rt)
+		if err == nil {
+			c.Beside.Told(harness.BystanderTold{Verb: verb, At: time.Now(), Listed: state != "", State: state})
 		}
-		is := harness.BystanderTold{Verb: verb, At: time.Now()}
-		if n := slices.IndexFunc(all, func(k item) bool { return k.id == id }); n >= 0 {
-			is.Listed, is.State = true, all[n].state
-		}
-		c.Beside.Told(is)
-		return nil
+		return err
 	})
 }
