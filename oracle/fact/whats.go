@@ -1,6 +1,6 @@
 package fact
 
-// whats are the values of What. Package wording has a sentence for each.
+// whats are the values of What. The table of package finding has a row for each.
 var whats = []string{
 	OthersCall, OthersEnd, OthersStatus, OthersEvent, OthersOutput, OthersAnswer, Removal, NameFree,
 	IDReuse, Boot, Listing, Collection, Answer, ARestart, Shutdown,
