@@ -12,6 +12,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/failpoints/weave"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/script"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 	"github.com/shimquake/shimquake/sweep/triage"
@@ -120,12 +121,18 @@ func (d Difference) Choose(a journal.Head, results []journal.Result, all bool, s
 // exit (learnBound of package judge).
 const stuckFor = 45 * time.Second
 
+// gaveUpIn is the time limit of a client whose shim never answers. It is longer than
+// containerd may take to load a shim (shim.load in [timeouts], 5 s).
+const gaveUpIn = 20 * time.Second
+
 // maxStuck limits the cases of Stuck.
 const maxStuck = 16
 
 // Stuck returns cases in which a process is stuck in the middle of a function that
 // differs. The shim serves two containers, because a patch may let one wait for the
-// other. A function that a task reaches has a case with tasks and one with a pod.
+// other. A function that a task reaches has a case with tasks and one with a pod. If
+// containerd runs such a function when it loads shims, their shim is stopped before a
+// restart, and never answers again.
 func (d Difference) Stuck(p plan.Plan) (all []plan.Spec) {
 	of, tasks := map[string][]plan.Fault{}, map[string]bool{}
 	for _, s := range p.Specs {
@@ -137,14 +144,28 @@ func (d Difference) Stuck(p plan.Plan) (all []plan.Spec) {
 		}
 	}
 	two := []harness.Container{{Exit: 7}, {Exit: 5}}
+	pods := func(steps []string) harness.Workload {
+		return harness.Workload{API: harness.CRI, Containers: two, Script: steps}
+	}
+	tasksOf := func(steps []string) harness.Workload {
+		return harness.Workload{API: harness.TaskAPI, Grouped: true, Containers: two, Script: steps}
+	}
+	add := func(w harness.Workload, f plan.Fault) {
+		all = append(all, plan.Spec{Workload: plan.OwnScript, Own: &w, Faults: []plan.Fault{f}})
+	}
+	if slices.ContainsFunc(p.Specs, func(s plan.Spec) bool { return s.Last().Path == "load" && d.hasFaultOf(s) }) {
+		stop := plan.Fault{Point: failpoints.MustPoint("proc:shim:running"), Action: string(term.Stop), Path: "load"}
+		of := tasksOf(script.WithRunning("restart containerd"))
+		inPod := pods(slices.Insert(slices.Clone(script.Pod), 5, "restart containerd"))
+		of.TimeLimit, inPod.TimeLimit = gaveUpIn, gaveUpIn
+		add(of, stop)
+		add(inPod, stop)
+	}
 	for _, place := range slices.Sorted(maps.Keys(of)) {
 		f := of[place][len(of[place])/2]
 		f.Action = fmt.Sprintf("%s(%d)", term.Delay, stuckFor.Milliseconds())
-		add := func(w harness.Workload) {
-			all = append(all, plan.Spec{Workload: plan.OwnScript, Own: &w, Faults: []plan.Fault{f}})
-		}
-		if add(harness.Workload{API: harness.CRI, Containers: two}); tasks[place] {
-			add(harness.Workload{API: harness.TaskAPI, Grouped: true, Containers: two})
+		if add(pods(nil), f); tasks[place] {
+			add(tasksOf(nil), f)
 		}
 	}
 	return all[:min(len(all), maxStuck)]

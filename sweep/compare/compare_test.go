@@ -315,7 +315,7 @@ func TestStuck(t *testing.T) {
 	p := planOf("runtime.binary.Start:a", "runtime.binary.Start:b", "runtime.binary.Start:c", "runtime.binary.Delete:a",
 		"runtime.binary.Stop:a")
 	p.Specs[3].Workload = "cri"
-	p.Specs[4].Faults[0].Path = "load" // these workloads do not restart containerd
+	p.Specs[4].Faults[0].Path = "load"
 	all := Difference{Functions: []string{"containerd runtime.binary.Start", "containerd runtime.binary.Delete",
 		"containerd runtime.binary.Stop"}}.Stuck(p)
 	var got []string
@@ -325,9 +325,15 @@ func TestStuck(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := c.Workload
-		got = append(got, fmt.Sprint(w.API, " ", w.Grouped, " ", len(w.Containers), " ", c.Plan[0].At, " ", c.Plan[0].Do))
+		text := fmt.Sprint(w.API, " ", w.Grouped, " ", len(w.Containers), " ", c.Plan[0].At, " ", c.Plan[0].Do)
+		if slices.Contains(w.Script, "restart containerd") {
+			text += " restart"
+		}
+		got = append(got, text)
 	}
-	want := []string{"cri false 2 stmt:containerd:runtime.binary.Delete:a 1*delay(45000)",
+	want := []string{string(harness.TaskAPI) + " true 2 proc:shim:running 1*stop restart",
+		"cri false 2 proc:shim:running 1*stop restart",
+		"cri false 2 stmt:containerd:runtime.binary.Delete:a 1*delay(45000)",
 		"cri false 2 stmt:containerd:runtime.binary.Start:b 1*delay(45000)",
 		string(harness.TaskAPI) + " true 2 stmt:containerd:runtime.binary.Start:b 1*delay(45000)"}
 	if !slices.Equal(got, want) {

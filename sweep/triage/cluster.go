@@ -174,7 +174,7 @@ func happened(s plan.Spec) []string {
 		switch {
 		case f.Kills():
 			part = f.Point.Who + " dies"
-		case f.Word() == string(term.Delay):
+		case f.Word() == string(term.Delay), f.Word() == string(term.Stop):
 			part = f.Point.Who + " is stuck"
 		}
 		if !slices.Contains(parts, part) {
