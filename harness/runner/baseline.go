@@ -14,13 +14,11 @@ import (
 // takeBaseline takes the inventory with which the judge compares the later one. A fault
 // can break its calls, too, and takeBaseline then repeats them.
 func (x *run) takeBaseline() error {
-	ctx, cancel := context.WithTimeout(x.ctx, x.lookLimit())
-	defer cancel()
 	begun := time.Now()
 	var before inventory.Inventory
 	var hopeless error
 	x.record.Note("oracle", "takes the inventory before the workload")
-	err := client.Until(ctx, func(ctx context.Context) error {
+	attempt := func(ctx context.Context) error {
 		scene, err := x.sceneUp(ctx)
 		if err != nil {
 			return err
@@ -33,11 +31,9 @@ func (x *run) takeBaseline() error {
 			hopeless = err
 			return nil
 		}
-		if x.lacksPlugin(err) { // only a restart loads the plugin
-			err = errors.Join(err, x.daemon.Restart(ctx))
-		}
 		return err
-	})
+	}
+	err := x.withPlugins(func(ctx context.Context) error { return client.Until(ctx, attempt) })
 	if err = errors.Join(hopeless, err); err == nil {
 		x.record.Set(func(h *harness.History) { h.Before, h.BeforeBegan = &before, begun })
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
 )
 
@@ -25,5 +26,16 @@ func TestAPauseAtTheFirstBoot(t *testing.T) {
 		if v.Outcome != tc.want || v.Outcome == harness.Invalid && !v.HasProblem(harness.ByStep) {
 			t.Errorf("%v: %v", tc.steps, v)
 		}
+	}
+}
+
+// A fault in the first load of shims leaves containerd without a service for tasks. The
+// harness restarts that containerd, and the workload runs.
+func TestAFaultInTheFirstLoad(t *testing.T) {
+	const at = "stmt:containerd:runtime.ShimManager.LoadExistingShims:nsDirs-err-os.ReadDir-stateDir"
+	plan := failpoints.Plan{failpoints.Nth(at, 1, term.Error, "injected")}
+	v := runCase(t, harness.Case{Name: "first-load", Plan: plan})
+	if v.Outcome != harness.Held {
+		t.Error(v)
 	}
 }

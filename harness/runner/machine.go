@@ -4,9 +4,10 @@ import (
 	"runtime"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
-	"golang.org/x/sys/unix"
 )
 
 // ThisMachine describes the machine on which this program runs.
