@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"slices"
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints"
@@ -392,21 +391,6 @@ func (h *History) Fired(by time.Time) int {
 // Within reports whether at is not later than by. If by is zero, it means the end of the
 // run.
 func Within(at, by time.Time) bool { return by.IsZero() || !at.After(by) }
-
-// MayHaveBegun reports whether a fault that sort selects may have happened at or before a
-// time. A fault at an unknown time may have.
-func (h *History) MayHaveBegun(by time.Time, sort func(failpoints.Fault) bool) bool {
-	for i, fault := range h.Case.Plan {
-		if !sort(fault) {
-			continue
-		}
-		at := slices.IndexFunc(h.Firings, func(f Firing) bool { return f.Fault == i })
-		if at < 0 || !h.Firings[at].At.After(by) {
-			return true
-		}
-	}
-	return false
-}
 
 // Versions returns the releases that ran, in the order of their starts: the release under
 // test, and the releases that the workload installed and started.

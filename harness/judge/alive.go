@@ -61,13 +61,12 @@ func responds(h *run, l *harness.Inspection) ([]finding.Finding, []harness.Probl
 		return found(finding.ClassProcess, l.Up.Facts(fact.Boot))
 	case l.Asked != nil && refused(l.Asked):
 		return found(finding.ClassDaemon, l.Asked.Facts(fact.Listing))
-	case l.Asked != nil && (!hangs || has(h, containerdFroze)):
+	case l.Asked != nil && (!hangs || tolerated(h, inventoryTaken, span{})):
 		return nil, problem(harness.ByLook, l.Asked.Text)
 	case hangs:
 		return found(finding.ClassDaemon, l.Answer.Err.Facts(fact.Answer).With(fact.Facts{
 			fact.Bound: l.Answer.Bound.String(), fact.Apart: l.Answer.Took.String()}))
-	case uncollected != nil && !refused(uncollected) &&
-		(hadBegun(h, kernelSlow, l.At) || has(h, containerdFroze)):
+	case uncollected != nil && !refused(uncollected) && tolerated(h, collected, until(l.At)):
 		return nil, problem(harness.ByLook, uncollected.Text)
 	case uncollected != nil:
 		return found(finding.ClassDaemon, uncollected.Facts(fact.Collection))

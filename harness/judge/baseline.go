@@ -75,7 +75,7 @@ func failedShim(h *run) (failure, bool) {
 		return failure{}, false // a fake shim may fail on request, and rule responses judges scripts
 	}
 	for _, hit := range h.Hits {
-		if hit.Fault >= 0 || h.MayHaveBegun(hit.Time, hasNoHits) {
+		if mayHaveBegun(h, hit) {
 			return failure{}, false
 		}
 		begins := hit.Point == "rpc:shim:Task.Create:exit" || hit.Point == "rpc:shim:Task.Start:exit"

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/event"
@@ -106,7 +105,7 @@ func (b *beside) calls() {
 
 // mayFail reports whether a fault may have broken a call about the bystander.
 func (b *beside) mayFail(from, to time.Time) bool {
-	return tolerated(b.h, besideWorks, harness.Instance{}, span{from, to})
+	return tolerated(b.h, besideWorks, span{from, to})
 }
 
 // end returns a finding if the bystander ended before its client ended it.
@@ -134,28 +133,6 @@ func (b *beside) workload() {
 				b.find(besideWhats[f.Class], fs)
 			}
 		}
-	}
-}
-
-// alone returns the run of the bystander as that of a workload. Of the effects of faults,
-// it has those on containerd and on the whole machine.
-func (b *beside) alone() *run {
-	h := b.h
-	events := slices.DeleteFunc(slices.Clone(h.Events), func(e event.Task) bool {
-		return e.Container != b.b.ID || e.Namespace != b.b.Namespace
-	})
-	return &run{
-		History: &harness.History{
-			Case:    harness.Case{Plan: h.Case.Plan, Workload: harness.Workload{API: b.b.API}},
-			Version: h.Version, Began: h.Began, Done: b.b.Removed, Deaths: h.Deaths, Stops: h.Stops, Exits: h.Exits,
-			Instances: []harness.Instance{b.b.Instance}, Calls: b.b.Calls, Reported: b.b.Reported,
-			Events: events, Gaps: h.Gaps, Before: h.Before, After: h.After,
-			Flushed: &harness.Flushed{Events: len(events), Reported: len(b.b.Reported)},
-		},
-		namespace: b.b.Namespace, downs: h.downs,
-		effects: slices.DeleteFunc(slices.Clone(h.effects), func(e effect) bool {
-			return tolerances[besideWorks][e.kind] == 0
-		}),
 	}
 }
 
@@ -225,6 +202,5 @@ func (b *beside) diedWith(hole harness.MissingLines) bool {
 	around := func(at time.Time) bool {
 		return !at.Before(hole.After) && at.Sub(hole.After) < unwritten && last.Before(at.Add(unseen))
 	}
-	return slices.ContainsFunc(b.h.Deaths, func(d daemon.Death) bool { return around(d.At) }) ||
-		slices.ContainsFunc(b.h.Stops, func(s harness.Stop) bool { return around(s.From) })
+	return slices.ContainsFunc(interruptions(b.h), around)
 }

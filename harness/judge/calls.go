@@ -58,7 +58,7 @@ func waitsForever(h *run) (found []finding.Finding) {
 		}
 		returned := c.At.Add(c.Took)
 		p, over := ended(h, c.Of)
-		if tolerated(h, waitReturns, p.i, span{c.At, returned}) {
+		if toleratedOf(h, waitReturns, p.i, span{c.At, returned}) {
 			continue
 		}
 		if had := returned.Sub(latest(over, c.At)); !over.IsZero() && had >= answerIn {
@@ -97,7 +97,7 @@ func notAnswered(h *run) (found []finding.Finding) {
 	for _, a := range h.AskedWhile {
 		late := a.Err != nil && a.Err.Code == codes.DeadlineExceeded.String() ||
 			a.Err == nil && a.As == task.Status_UNKNOWN.String()
-		if !late || tolerated(h, stateAnswered, harness.Instance{}, span{a.At, a.At.Add(a.Took)}) {
+		if !late || tolerated(h, stateAnswered, span{a.At, a.At.Add(a.Took)}) {
 			continue
 		}
 		said := a.As
@@ -200,5 +200,5 @@ func (p process) syncBroken() bool {
 		by = latest(by, p.i.Waited)
 	}
 	return p.e.Sync.Err != nil && p.e.Sync.Err.Code == codes.Canceled.String() ||
-		tolerated(p.h, execWorks, p.i, span{p.e.Begun, by})
+		toleratedOf(p.h, execWorks, p.i, span{p.e.Begun, by})
 }

@@ -44,7 +44,7 @@ func containerdExits(h *run) (found []finding.Finding) {
 		if d.Killed || d.Overdue {
 			want = killed
 		}
-		late := d.Asked && !d.Killed && d.After > stopBound && !has(h, containerdFroze)
+		late := d.Asked && !d.Killed && d.After > stopBound && !tolerated(h, stopsInTime, span{})
 		if byFault[d.PID] || d.Asked && d.Code == want && !late {
 			continue
 		}
@@ -71,8 +71,9 @@ const unpublished = 1
 func shimExits(h *run) (found []finding.Finding) {
 	for _, e := range h.Exits {
 		n := slices.IndexFunc(h.Hits, func(hit failpoints.Hit) bool { return hit.Who == "shim" && hit.PID == e.PID })
-		if e.Code == 0 || n < 0 || e.Code == unpublished && !h.Case.Faultless() ||
-			tolerated(h, shimExitsWell, harness.Instance{PID: uint32(e.PID)}, span{}) ||
+		shim := harness.Instance{PID: uint32(e.PID)}
+		if e.Code == 0 || n < 0 || e.Code == unpublished && tolerated(h, shimPublishes, span{}) ||
+			toleratedOf(h, shimExitsWell, shim, span{}) ||
 			slices.ContainsFunc(h.IgnoredSIGTERM, func(u harness.IgnoredSIGTERM) bool { return u.PID == e.PID }) {
 			continue
 		}

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/criview"
 	"github.com/shimquake/shimquake/oracle/fact"
@@ -127,7 +126,7 @@ func statusTimes(h *run, i harness.Instance, s criview.Status) (found []finding.
 	started := window{field: fact.FieldStarted, reported: s.Started, from: i.Begun, to: s.Seen,
 		after: "it was asked for", until: "CRI has said so",
 		mustBe: s.State == criview.Running || exited && !i.Started.IsZero()}
-	if !i.Started.IsZero() && len(h.Deaths) == 0 { // a restarted containerd may report the time of its own start
+	if !i.Started.IsZero() && !tolerated(h, startTimeKept, span{}) {
 		started.to, started.until = i.Started, "StartContainer has succeeded"
 	}
 	finished := window{field: fact.FieldFinished, reported: s.Finished, to: s.Seen, mustBe: exited,
@@ -248,9 +247,6 @@ func finely(t time.Time) string {
 
 // apart reports whether CRI's clients can tell two times from each other.
 func apart(a, b time.Time) bool { return a.Sub(b).Abs() > clockTolerance }
-
-// hasNoHits reports whether no probe decides a fault.
-func hasNoHits(f failpoints.Fault) bool { return !f.At.Kind.Probed() }
 
 // uniqueCauses returns the first of the findings about one id with the same cause. CRI
 // reports the same error at each request.

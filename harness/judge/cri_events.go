@@ -79,7 +79,7 @@ func order(h *run, id string) (found []finding.Finding) {
 		if e.ID != id || rank < 0 {
 			continue
 		}
-		if was := first[rank]; was != nil && downBetween(h, was.Seen, e.Seen) {
+		if was := first[rank]; was != nil && tolerated(h, criEventOnce, span{was.Seen, e.Seen}) {
 			continue
 		} else if was != nil {
 			found = append(found, criEvent(id, e.Type, fact.Facts{
@@ -126,7 +126,7 @@ func saysOtherwise(h *run, e criview.Event) []finding.Finding {
 // a fault, in which containerd sends the statuses that it could get
 // (generateAndSendContainerEvent of v2.4.2).
 func bare(h *run) (found []finding.Finding) {
-	if len(h.Case.Plan) > 0 || len(h.Deaths) > 0 {
+	if tolerated(h, criEventWhole, span{}) {
 		return nil
 	}
 	for _, e := range h.CRI.Events {
@@ -219,7 +219,7 @@ func HasDueCRIEvents(h harness.History, events []criview.Event) bool {
 // missing returns the events that are due and have not come.
 func missing(h *run, events []criview.Event) []dueEvent {
 	return slices.DeleteFunc(due(h), func(d dueEvent) bool {
-		return downBetween(h, d.from, d.at.Add(eventGrace)) ||
+		return tolerated(h, criEventSent, span{d.from, d.at.Add(eventGrace)}) ||
 			slices.ContainsFunc(events, func(e criview.Event) bool { return e.ID == d.id && e.Type == d.kind })
 	})
 }

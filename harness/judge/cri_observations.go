@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints"
-	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/callerr"
 	"github.com/shimquake/shimquake/oracle/criview"
@@ -187,13 +186,7 @@ func runningPod(h *run, r stateReport) string {
 // lostPod applies if the init or the shim of a sandbox was killed before the present
 // containerd started. That containerd needs no event, because it finds no process.
 func lostPod(h *run, r stateReport) string {
-	lost := slices.ContainsFunc(h.Kills, func(k harness.Kill) bool {
-		return (k.Who == "shim" || k.Who == "sandbox") && slices.ContainsFunc(h.Deaths, func(d daemon.Death) bool {
-			back := d.At.Add(d.BackIn)
-			return d.BackIn > 0 && k.At.Before(back) && back.Before(r.asked)
-		})
-	})
-	if r.stopped || !lost {
+	if r.stopped || !lostBeforeStart(h, r.asked) {
 		return ""
 	}
 	return "its init or its shim was killed before containerd was started"
@@ -242,11 +235,8 @@ func failedStart(h *run, r stateReport) string {
 // the container had ended between two stops, and such a container is not checked.
 func stoppedOnce(h *run, r stateReport) string {
 	i, at := stopBefore(h, r.id)
-	restarted := slices.ContainsFunc(h.Deaths, func(d daemon.Death) bool {
-		return d.At.After(at) && d.At.Before(r.asked)
-	})
 	_, once := stopOf(h, i)
-	if at.IsZero() || !r.asked.After(at) || restarted || !once {
+	if at.IsZero() || !r.asked.After(at) || tolerated(h, stopEnds, span{at, r.asked}) || !once {
 		return ""
 	}
 	return stopVerb(i) + " succeeded at " + stamp(at)
@@ -266,7 +256,7 @@ func endsLater(h *run, r stateReport) string {
 func stopBefore(h *run, id string) (harness.Instance, time.Time) {
 	p, _ := processOf(h, id, "")
 	at, stopped := stoppedAt(h, p.i)
-	if !stopped || len(h.Kills) > 0 {
+	if !stopped || tolerated(h, stopEnds, span{}) {
 		return p.i, time.Time{}
 	}
 	return p.i, at

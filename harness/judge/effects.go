@@ -6,7 +6,6 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
-	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/event"
 )
@@ -33,6 +32,11 @@ const (
 	callBroken                  // A probe changed, dropped or cancelled a call.
 	statementBroken             // A probe injected a fault at a statement.
 	crashed                     // A probe crashed its process.
+	eventBroken                 // A probe broke a statement, or the sending of an event.
+	responseDropped             // A probe dropped the response to a call of containerd.
+	nodeRebooted                // The node rebooted.
+	anyFault                    // The case has a fault, or a misbehaviour of the fake shim.
+	nodePlanned                 // The plan has a fault for the node.
 	responseKept                // The plan holds, drops or cancels calls.
 	shimPlanned                 // The plan has a fault for a shim.
 	shimBroken                  // The plan has a fault for a shim that does not kill it.
@@ -55,6 +59,15 @@ func effectsOf(h *run) []effect {
 	if len(h.Case.Misbehaviours()) > 0 {
 		all = append(all, effect{kind: shimFaked})
 	}
+	if !h.Case.Faultless() {
+		all = append(all, effect{kind: anyFault})
+	}
+	if h.Case.Plan.OfNode() {
+		all = append(all, effect{kind: nodePlanned})
+	}
+	for _, at := range h.Reboots {
+		all = append(all, effect{kind: nodeRebooted, from: at, to: at})
+	}
 	for _, g := range h.downs {
 		all = append(all, effect{kind: containerdDown, from: g.From, to: g.To})
 	}
@@ -75,7 +88,7 @@ func effectsOf(h *run) []effect {
 		all = append(all, effect{kind: shimKilled, from: k.At, to: k.At, pid: k.PID})
 	}
 	for _, s := range h.Stops {
-		all = append(all, effect{kind: frozen, from: s.From, to: soonest(s.To, diedWithin(h, s))})
+		all = append(all, effect{kind: frozen, from: s.From, to: soonest(s.To, diedWithin(h, event.Gap(s)))})
 	}
 	return all
 }
@@ -139,9 +152,26 @@ func effectsOfHits(h *run) (all []effect) {
 		case hit.ParsedPoint().Kind == failpoints.Stmt:
 			is = statementBroken
 		}
-		all = append(all, effect{kind: is, from: hit.Time, to: hit.Time, pid: hit.PID})
+		add := func(is kind) { all = append(all, effect{kind: is, from: hit.Time, to: hit.Time, pid: hit.PID}) }
+		if add(is); is != crashed && breaksEvents(hit) {
+			add(eventBroken)
+		}
+		if hit.Who == "containerd" && hit.Did == term.Lose {
+			add(responseDropped)
+		}
 	}
 	return all
+}
+
+// forward is the method by which a shim sends an event to containerd.
+const forward = "Events.Forward"
+
+// breaksEvents reports whether a fault may have kept a shim from sending an event. A
+// fault that only refuses or drops the event does not, because the shim sends it again.
+func breaksEvents(hit *failpoints.Hit) bool {
+	again := []term.Action{term.Off, term.Error, term.Lose}
+	point := hit.ParsedPoint()
+	return point.Kind == failpoints.Stmt || point.What == forward && !slices.Contains(again, hit.Did)
 }
 
 // holds reports whether an action at most delays its call.
@@ -158,124 +188,80 @@ func toShims(f failpoints.Fault) bool {
 		slices.ContainsFunc(f.Meanwhile, func(s failpoints.Step) bool { return s.Who == "shim" })
 }
 
-// diedWithin returns when containerd died while it was frozen, or the zero time.
-func diedWithin(h *run, s harness.Stop) time.Time {
-	for _, d := range h.Deaths {
-		if d.At.After(s.From) && (s.To.IsZero() || d.At.Before(s.To)) {
-			return d.At
-		}
-	}
-	return time.Time{}
-}
-
-// downs returns the times in which containerd was down. A restarted containerd may exit
-// before it responds. Then a new downtime begins with its exit.
-func downs(h *harness.History) (all []event.Gap) {
-	for n, d := range h.Deaths {
-		down := event.Gap{From: diedAt(h, d)}
-		switch {
-		case d.BackIn > 0:
-			down.To = d.At.Add(d.BackIn)
-		case n+1 < len(h.Deaths):
-			down.To = h.Deaths[n+1].At
-		}
-		all = append(all, down)
-	}
-	return all
-}
-
-// endSeenIn is how long the harness may take to see the exit of a containerd that
-// panicked or crashed. It takes some 20 ms. A containerd that lived longer did not die of
-// the panic or crash.
-const endSeenIn = time.Second
-
-// diedAt returns when a containerd died: at the fault that killed it, or else when the
-// harness saw its exit.
-func diedAt(h *harness.History, d daemon.Death) time.Time {
-	if d.Asked {
-		return d.At
-	}
-	at := d.At
-	for n := range h.Hits {
-		hit := &h.Hits[n]
-		if hit.Who == "containerd" && hit.PID == d.PID && killedByTerm(hit.Did) && hit.Time.Before(d.At) &&
-			d.At.Sub(hit.Time) < endSeenIn {
-			at = hit.Time
-		}
-	}
-	return at
-}
-
-// downBetween reports whether containerd was down at some time between two others.
-func downBetween(h *run, from, to time.Time) bool {
-	return slices.ContainsFunc(h.downs, func(g event.Gap) bool { return g.Overlaps(from, to) })
-}
-
-// upSince returns when containerd last came up between two times. If it did not, upSince
-// returns the first time.
-func upSince(h *run, from, to time.Time) time.Time {
-	for _, g := range h.downs {
-		if g.To.After(from) && !g.To.After(to) {
-			from = g.To
-		}
-	}
-	return from
-}
-
-// gaps returns the times in which the harness was not subscribed: the gaps in its
-// subscription, and the times in which containerd was down. The gaps are not enough,
-// because the subscriber may see the end of its stream later than containerd's exit.
-func gaps(h *run) []event.Gap { return slices.Concat(h.downs, h.Gaps) }
-
 // rebootIn reports whether the node rebooted between two times; the zero time stands for
 // the end.
 func rebootIn(h *run, from, to time.Time) bool {
 	return slices.ContainsFunc(h.Reboots, func(at time.Time) bool { return !at.Before(from) && harness.Within(at, to) })
 }
 
-// shimDeaths returns the deaths of shims by SIGKILL or by a panic.
-func shimDeaths(h *harness.History) (all []harness.Kill) {
-	for n := range h.Hits {
-		if hit := &h.Hits[n]; hit.Who == "shim" && killedByTerm(hit.Did) {
-			all = append(all, harness.Kill{PID: hit.PID, Who: hit.Who, At: hit.Time})
+// heldUntil returns when the last pause of shims ended. ends is false if one of them did
+// not end.
+func heldUntil(h *run, shims map[int]bool) (last time.Time, ends bool) {
+	for _, e := range h.effects {
+		switch {
+		case e.kind != shimHeld || !shims[e.pid]:
+		case e.to.IsZero():
+			return time.Time{}, false
+		default:
+			last = latest(last, e.to)
 		}
 	}
-	for _, k := range h.Kills {
-		if k.Who == "shim" {
-			all = append(all, k)
-		}
-	}
-	return all
+	return last, true
 }
 
-// shimKills returns the deaths of shims before the second use of the first id.
-func shimKills(h *run) []harness.Kill {
-	return slices.DeleteFunc(slices.Clone(h.shimDeaths), func(k harness.Kill) bool {
-		return !h.Done.IsZero() && k.At.After(h.Done)
+// mayHaveBegun reports whether a fault may have happened by a hit. A fault without hits
+// may have.
+func mayHaveBegun(h *run, by failpoints.Hit) bool {
+	return by.Fault >= 0 || slices.ContainsFunc(h.effects, func(e effect) bool {
+		return (e.kind == kernelSlow || e.kind == procFault) && !e.from.After(by.Time)
 	})
 }
 
-// shimKillsOf returns the deaths of shims that served a container. If no shim of the id's
-// first use has a probe, it returns the deaths of all shims.
-func shimKillsOf(h *run, id string) []harness.Kill {
-	_, first, _ := h.FirstUse()
-	if len(shimsOf(first, id)) == 0 {
-		return shimKills(h)
-	}
-	served := shimsOf(h.Hits, id)
-	return slices.DeleteFunc(shimKills(h), func(k harness.Kill) bool { return !served[k.PID] })
-}
-
-// shimsOf returns the pids of the shims that received calls about a container, as far as
-// they have probes.
-func shimsOf(hits []failpoints.Hit, id string) map[int]bool {
-	served := map[int]bool{}
-	for n := range hits {
-		if hits[n].Who == "shim" && hits[n].ID == id {
-			served[hits[n].PID] = true
+// faultAt returns when the first fault may have changed a container. ok is false if there
+// is no such fault. The time is zero if it is unknown.
+func faultAt(h *run, container int) (first time.Time, ok bool) {
+	for n := range h.Case.Plan {
+		if ofAnotherShim(h, n, container) {
+			continue
+		}
+		var at time.Time
+		if m := slices.IndexFunc(h.Firings, func(f harness.Firing) bool { return f.Fault == n }); m >= 0 {
+			at = h.Firings[m].At
+		}
+		if !ok || at.Before(first) {
+			first, ok = at, true
 		}
 	}
-	return served
+	return first, ok
+}
+
+// ofAnotherShim reports whether a fault acted only on shims of other containers.
+func ofAnotherShim(h *run, fault, container int) bool {
+	at := map[int]bool{} // the processes on which the fault acted
+	for _, f := range h.Firings {
+		if f.Fault == fault && f.PID != 0 {
+			at[f.PID] = true
+		}
+	}
+	own, others := map[int]bool{}, map[int]bool{} // the shims that served these containers
+	for n := range h.Hits {
+		hit := &h.Hits[n]
+		if hit.Fault == fault {
+			at[hit.PID] = true
+		}
+		if of, named := harness.ObjectNamed(hit.ID); named && hit.Who == "shim" {
+			own[hit.PID] = own[hit.PID] || of.Container == container
+			others[hit.PID] = others[hit.PID] || of.Container != container
+		}
+	}
+	for pid := range at {
+		if own[pid] || !others[pid] {
+			return false
+		}
+	}
+	return len(at) > 0 && !slices.ContainsFunc(h.Case.Plan[fault].Meanwhile, func(s failpoints.Step) bool {
+		return slices.Contains([]string{"call", "containerd", "task", "sandbox"}, s.Who) && s.Verb != "ask"
+	})
 }
 
 // soonest returns the earlier of two times; the zero time stands for never.

@@ -1,12 +1,12 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
-	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/event"
@@ -79,15 +79,13 @@ func (p process) mayBeKilled() bool {
 	if p.e == nil {
 		return mayBeKilled(p.h, p.i)
 	}
-	before := func(at time.Time) bool { return p.e.Waited.IsZero() || at.Before(p.e.Waited) }
-	dropped := p.e.Signal != 0 && (p.e.Signalled.IsZero() || !p.h.Case.Faultless()) // the client kills it then
-	return dropped || p.e.Timed() && p.e.Payload.Runs == 0 || p.e.Orphaned() && p.e.Payload.Runs > 0 ||
-		slices.ContainsFunc(shimKillsOf(p.h, p.i.ID), func(k harness.Kill) bool { return before(k.At) }) ||
-		slices.ContainsFunc(p.h.Kills, func(k harness.Kill) bool {
-			return (k.PID == int(p.i.PID) || k.PID == int(p.e.PID)) && before(k.At)
-		}) ||
+	by, exec := until(cmp.Or(p.e.Waited, p.h.After.At)), harness.Instance{ID: p.i.ID, PID: p.e.PID}
+	// If its signal gets lost, the client kills it.
+	lost := p.e.Signal != 0 && (p.e.Signalled.IsZero() || tolerated(p.h, signalArrives, by))
+	return lost || p.e.Timed() && p.e.Payload.Runs == 0 || p.e.Orphaned() && p.e.Payload.Runs > 0 ||
+		toleratedOf(p.h, execLives, p.i, by) || toleratedOf(p.h, execLives, exec, by) ||
 		slices.ContainsFunc(p.h.Calls, func(c harness.Call) bool {
-			return (isCall(c, p.i, ending) || c.Verb == "kill" && c.Of == p.i.ID+"/"+p.e.ID) && before(c.At)
+			return (isCall(c, p.i, ending) || c.Verb == "kill" && c.Of == p.i.ID+"/"+p.e.ID) && harness.Within(c.At, by.to)
 		})
 }
 
@@ -95,7 +93,7 @@ func (p process) mayBeKilled() bool {
 // killed a container. containerd cleans up after a dead shim and after a failed start.
 func mayBeKilled(h *run, i harness.Instance) bool {
 	undone := i.Started.IsZero() && !diedStarting(h, i)
-	return undone || faultKilled(h, i) || clientKilled(h, i) || killedWithChild(i) || has(h, shimFaked)
+	return undone || faultKilled(h, i) || clientKilled(h, i) || killedWithChild(i)
 }
 
 // killedWithChild reports whether the kernel OOM-killed more than the child of a
@@ -114,7 +112,7 @@ func diedStarting(h *run, i harness.Instance) bool {
 			continue
 		}
 		started, returned := startedByShim(h, i.ID), c.At.Add(c.Took)
-		return c.Err != nil && !started.IsZero() && !brokenOrKilled(h, returned) && endedBetween(h, started, returned)
+		return c.Err != nil && !started.IsZero() && !brokenOrKilled(h, returned) && lostBetween(h, started, returned)
 	}
 	return false
 }
@@ -127,15 +125,6 @@ func startedByShim(h *run, id string) time.Time {
 		}
 	}
 	return time.Time{}
-}
-
-// endedBetween reports whether a fault ended containerd between two times.
-func endedBetween(h *run, from, to time.Time) bool {
-	in := func(t time.Time) bool { return !t.Before(from) && !t.After(to) }
-	return slices.ContainsFunc(h.Kills, func(k harness.Kill) bool { return k.Who == "containerd" && in(k.At) }) ||
-		slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
-			return hit.Who == "containerd" && killedByTerm(hit.Did) && in(hit.Time)
-		})
 }
 
 // termGrace is shorter than the grace period of a stop, and longer than a payload needs
@@ -189,9 +178,9 @@ func secondKill(h *run, i harness.Instance, stop time.Time) time.Time {
 }
 
 // outlived returns the children that ran after their shim had reported the exit of the
-// init. It returns none if a shim was killed, because that shim could not kill them.
+// init.
 func outlived(h *run) (found []finding.Finding) {
-	if len(shimKills(h)) > 0 {
+	if tolerated(h, childrenKilled, span{}) {
 		return nil
 	}
 	for _, o := range h.Outlived {

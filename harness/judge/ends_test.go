@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
@@ -60,7 +61,15 @@ func gone(ms int) func(*harness.History) {
 }
 
 // containerdKilled adds a kill of containerd at 25, the time of every [kill].
-func containerdKilled(h *harness.History) { kill(h, "containerd", 9) }
+func containerdKilled(h *harness.History) {
+	kill(h, "containerd", 9)
+	h.Deaths = append(h.Deaths, daemon.Death{PID: 9, At: at(26), Killed: true, BackIn: time.Millisecond})
+}
+
+// containerdRestarts adds a restart of containerd on request at 26.
+func containerdRestarts(h *harness.History) {
+	h.Deaths = append(h.Deaths, daemon.Death{PID: 9, At: at(26), Asked: true, BackIn: time.Millisecond})
+}
 
 // A restarted containerd lets a running container run, even if the containerd before did
 // not respond to its Start.
@@ -72,6 +81,7 @@ func TestEndsOfWhatWasStartedInVain(t *testing.T) {
 	}{
 		"gone before it was removed":           {also(died, gone(34)), true},
 		"removed while it ran":                 {died, false},
+		"containerd was asked to end":          {also(startCutOff, containerdRestarts, gone(34)), false},
 		"gone when it was removed":             {also(died, gone(36)), false},
 		"its Start failed and was undone":      {also(startCutOff, gone(34)), false},
 		"containerd ended after its answer":    {also(died, gone(34), answeredAfter(5)), false},

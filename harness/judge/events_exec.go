@@ -102,9 +102,10 @@ type dueTask struct {
 // isDue reports whether the event must have arrived at the shim's first try: the shim did
 // not die, and the harness was subscribed.
 func (d dueTask) isDue(h *run, id string) bool {
-	until := d.since.Add(reportIn)
-	return settled(h) && !d.since.IsZero() && !shimDiedBefore(h, id, d.since) &&
-		!slices.ContainsFunc(gaps(h), func(g event.Gap) bool { return g.Overlaps(d.from, until) })
+	by := d.since.Add(reportIn)
+	return settled(h) && !d.since.IsZero() &&
+		!toleratedOf(h, firstTrySent, harness.Instance{ID: id}, until(by)) &&
+		!slices.ContainsFunc(gaps(h), func(g event.Gap) bool { return g.Overlaps(d.from, by) })
 }
 
 // lost reports whether an event that has not arrived must have arrived, at the shim's

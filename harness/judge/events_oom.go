@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/shimquake/shimquake/failpoints"
-	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/criview"
 	"github.com/shimquake/shimquake/oracle/event"
@@ -39,7 +37,7 @@ func oomEvents(h *run) (found []finding.Finding) {
 				fact.Facts{fact.Event: fact.Repeated, fact.Topic: event.TopicOOM}))
 		}
 		from, since := oomKilled(h, i)
-		if from.IsZero() || oomUnreported(h, i) {
+		if from.IsZero() || held(h, i) || tolerated(h, oomSent, span{}) {
 			continue
 		}
 		// CRI deletes the task, and with it the cgroup, as soon as the container has
@@ -82,22 +80,8 @@ func mayBeCounted(i harness.Instance) bool { return i.OOMKills == nil || *i.OOMK
 // countedByKernel reports whether the kernel counted all OOM kills of a container, and
 // the shim sent no event about one again.
 func countedByKernel(h *run, i harness.Instance) bool {
-	return h.Machine.Cgroups == "v2" && h.Case.Faultless() && i.OOMKills != nil &&
+	return h.Machine.Cgroups == "v2" && !tolerated(h, oneOOMEvent, span{}) && i.OOMKills != nil &&
 		(i.Spec.OOM == harness.OOMInit || i.Payload.Exited)
-}
-
-// forward is the method by which a shim sends an event to containerd.
-const forward = "Events.Forward"
-
-// oomUnreported reports whether a fault may have kept a shim from reporting an OOM kill.
-// The fault held the shim or an event, or broke a statement. It does not count if it only
-// refused or dropped the event, because the shim sends the event again.
-func oomUnreported(h *run, i harness.Instance) bool {
-	again := []term.Action{term.Off, term.Error, term.Lose}
-	return held(h, i) || slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
-		return hit.Fault >= 0 && !killedByTerm(hit.Did) && (hit.ParsedPoint().Kind == failpoints.Stmt ||
-			hit.ParsedPoint().What == forward && !slices.Contains(again, hit.Did))
-	})
 }
 
 // oomReason returns a finding if CRI does not report the reason OOMKilled. CRI gets the
@@ -116,7 +100,7 @@ func oomReason(h *run, i harness.Instance, from time.Time) []finding.Finding {
 		}
 		if s.State != criview.Exited || s.Reason == criview.OOMKilled ||
 			!(process{h, i, nil}).reportedTrue(uint32(s.ExitCode)) ||
-			!said && downBetween(h, from, s.Asked) || broken(h, s.Seen) {
+			!said && tolerated(h, oomHeard, span{from, s.Asked}) || broken(h, s.Seen) {
 			return nil
 		}
 		is, want := fact.Other, fmt.Sprintf("%s, as a process of it was at %s", criview.OOMKilled, stamp(from))

@@ -59,21 +59,14 @@ func nextTry(failing time.Duration) time.Duration {
 func sentAgainBy(h *run, i harness.Instance, from, since time.Time) time.Time {
 	_, first, _ := h.FirstUse()
 	served := shimsOf(first, i.ID)
-	if from.IsZero() || since.IsZero() || len(served) != 1 || tolerated(h, eventSent, i, span{}) {
+	if from.IsZero() || since.IsZero() || len(served) != 1 || toleratedOf(h, eventSent, i, span{}) {
 		return time.Time{}
 	}
-	for _, e := range h.effects {
-		switch {
-		case e.kind != shimHeld || !served[e.pid]:
-		case e.to.IsZero():
-			return time.Time{}
-		default:
-			since = latest(since, e.to)
-		}
-	}
+	held, ends := heldUntil(h, served)
+	since = latest(since, held)
 	back, known := backAfter(h, from)
 	failed, last := unsent(h.Hits, served, from, back)
-	if !known || back.IsZero() && failed.IsZero() || last.Sub(failed) >= givenUpIn {
+	if !ends || !known || back.IsZero() && failed.IsZero() || last.Sub(failed) >= givenUpIn {
 		return time.Time{}
 	}
 	by := since.Add(sendAgainIn)
@@ -100,20 +93,6 @@ func sentAgainBy(h *run, i harness.Instance, from, since time.Time) time.Time {
 		return time.Time{}
 	}
 	return by
-}
-
-// backAfter returns when containerd last came up after a time, or the zero time if it was
-// not down. known is false if containerd did not come up again.
-func backAfter(h *run, from time.Time) (back time.Time, known bool) {
-	for _, d := range h.downs {
-		if d.To.IsZero() {
-			return back, false
-		}
-		if d.To.After(from) {
-			back = d.To
-		}
-	}
-	return back, true
 }
 
 // unsent returns the first and the last time at which shims could not send an event. A
@@ -262,7 +241,7 @@ func acknowledgedWindows(h *run, id string) (all []event.Gap) {
 		}
 	}
 	for n := range all {
-		all[n].To = soonest(all[n].To, diedWithin(h, harness.Stop{From: all[n].From}))
+		all[n].To = soonest(all[n].To, diedWithin(h, event.Gap{From: all[n].From}))
 	}
 	return all
 }

@@ -97,7 +97,7 @@ func lostWithNode(h *run, container, exec string) bool {
 		return false
 	}
 	from, to := p.unreportedWindow()
-	return rebootIn(h, from, to)
+	return tolerated(h, exitKnown, span{from, to})
 }
 
 // reachable are the observers that a client of containerd can ask.
@@ -117,7 +117,7 @@ func (l ledger) unreported() (found []finding.Finding) {
 		}
 		var silent []exit.Observer
 		switch {
-		case l.h.Case.Faultless():
+		case !tolerated(l.h, allReport, span{}):
 			silent = slices.DeleteFunc(slices.Clone(mustReport(l.h, t)), reports)
 		case t.Exec == "" && !slices.ContainsFunc(reachable, reports) && !lostWithNode(l.h, t.Container, ""):
 			silent = []exit.Observer{exit.ByNobody}
@@ -179,7 +179,7 @@ func (l ledger) wrongTimes() (found []finding.Finding) {
 // report. All have the time that the shim recorded. Only after a fault may they have the
 // time at which containerd or a helper learned of the exit.
 func (l ledger) differingTimes() (found []finding.Finding) {
-	if l.h.Case.Workload.Fakeshim != "" || tolerated(l.h, exitTimeSame, harness.Instance{}, until(l.h.After.At)) {
+	if l.h.Case.Workload.Fakeshim != "" || tolerated(l.h, exitTimeSame, until(l.h.After.At)) {
 		return nil
 	}
 	for _, t := range l.truths {
@@ -208,15 +208,14 @@ func (l ledger) differingTimes() (found []finding.Finding) {
 // a dead shim reports the same time (WriteExitStatus of v2.4.2). Older releases store
 // nothing, and their helpers report 137 with the time of the cleanup.
 func (l ledger) lostWithShim(t exit.Truth) bool {
-	kills := shimKills(l.h)
-	if len(kills) == 0 {
-		return false
-	}
 	sent := slices.IndexFunc(l.h.Events, func(e event.Task) bool {
 		return e.Topic == event.TopicExit && e.Container == t.Container && e.Exec == ""
 	})
-	return t.Exec != "" || t.Status == killed || sent < 0 ||
-		slices.ContainsFunc(kills, func(k harness.Kill) bool { return !k.At.After(l.h.Events[sent].Seen) })
+	by := l.h.After.At
+	if t.Exec == "" && t.Status != killed && sent >= 0 {
+		by = l.h.Events[sent].Seen
+	}
+	return tolerated(l.h, exitTimeKept, until(by))
 }
 
 // isImpossible reports whether wrongTimes returns a report of an exit, so that the other

@@ -71,7 +71,8 @@ func Judge(h harness.History, known []residue.Known) harness.Verdict {
 // frozen. A crash always counts.
 func outcome(h *run, v *harness.Verdict) harness.Outcome {
 	doubtful := slices.ContainsFunc(v.Problems, func(p harness.Problem) bool {
-		return slices.Contains(harnessProblems, p.Kind) || p.Kind == harness.ByStep && (has(h, slowed) || has(h, frozen))
+		return slices.Contains(harnessProblems, p.Kind) ||
+			p.Kind == harness.ByStep && tolerated(h, nothingFrozen, span{})
 	})
 	switch {
 	case len(v.Violations()) > 0 && !doubtful, slices.ContainsFunc(v.Findings, isCrash):

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/shimquake/shimquake/failpoints"
-	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/compare"
 	"github.com/shimquake/shimquake/oracle/fact"
@@ -45,7 +43,7 @@ func (known excuses) left(h *run) []finding.Finding {
 	left := residue.Mark(known, compare.Leaks(*h.Before, *h.After.Inventory), now)
 	left = slices.DeleteFunc(left, func(f finding.Finding) bool {
 		return (brokenBoot(h) || replaced(h)) && (ofPlugin(f) || ofNextBoot(h, f)) ||
-			f.Class == finding.ClassHandle && responseLost(h)
+			f.Class == finding.ClassHandle && tolerated(h, handlesClosed, span{})
 	})
 	return append(circumstances(h, left), residue.Absent(known, left, now)...)
 }
@@ -53,9 +51,7 @@ func (known excuses) left(h *run) []finding.Finding {
 // brokenBoot reports whether a fault came before the first call of the client. Then
 // containerd may not have loaded all plugins before the first inventory.
 func brokenBoot(h *run) bool {
-	return len(h.Calls) > 0 && slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
-		return hit.Who == "containerd" && hit.Fault >= 0 && hit.Time.Before(h.Calls[0].At)
-	})
+	return len(h.Calls) > 0 && tolerated(h, pluginsKept, until(h.Calls[0].At))
 }
 
 // replaced reports whether the last containerd is another release than the first. Another
@@ -81,14 +77,6 @@ func ofNextBoot(h *run, f finding.Finding) bool {
 		!slices.ContainsFunc(h.Before.Handles, func(was inventory.Handles) bool {
 			return was.PID == f.Subject.PID && was.Start == f.Subject.Start
 		})
-}
-
-// responseLost reports whether a fault dropped the result of a call of containerd. The
-// result may have been a descriptor, which the fault then leaked.
-func responseLost(h *run) bool {
-	return slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
-		return hit.Who == "containerd" && hit.Did == term.Lose
-	})
 }
 
 // takenFromRunning returns the files, directories and mounts of running containers and

@@ -29,15 +29,18 @@ func (known excuses) leftInPod(h *run) (found []finding.Finding) {
 			return append(found, f...)
 		}
 		left := residue.Mark(known, compare.Leaks(*before, *r.Inspection.Inventory), conditions(h, r.Inspection.At))
-		anew, first := downBetween(h, earlier, r.Inspection.At), n == 0 && downBetween(h, h.Began, earlier)
+		anew := tolerated(h, handlesSame, span{earlier, r.Inspection.At})
+		first := n == 0 && tolerated(h, handlesSame, span{h.Began, earlier})
 		before, earlier = r.Inspection.Inventory, before.Taken
 		for _, f := range left {
 			again := slices.ContainsFunc(inTheEnd, func(o finding.Finding) bool {
 				return o.Class == f.Class && o.Subject == f.Subject
 			})
-			excused := f.Invariant == finding.Residue || f.Class == finding.ClassHandle && responseLost(h) ||
+			excused := f.Invariant == finding.Residue ||
+				f.Class == finding.ClassHandle && tolerated(h, handlesClosed, span{}) ||
 				anew && opensAnew(f) || first && connectsLate(f) ||
-				!h.Case.Faultless() && (f.Class == finding.ClassTask && staysInPod(h, f.Subject) || ofEndedStatus(h, f)) ||
+				tolerated(h, podUnchanged, span{}) &&
+					(f.Class == finding.ClassTask && staysInPod(h, f.Subject) || ofEndedStatus(h, f)) ||
 				ofRotatedLog(h, f)
 			if again || excused {
 				continue

@@ -42,7 +42,7 @@ func networks(h *run) (found []finding.Finding, _ []harness.Problem) {
 				f.Facts[fact.Is] = fact.TooEarly
 				f.Facts[fact.Apart] = c.At.Sub(from).Round(time.Millisecond).String()
 				found = append(found, f)
-			} else if again && c.Gone && !h.Case.Plan.OfNode() {
+			} else if again && c.Gone && !tolerated(h, netnsThere, span{}) {
 				f.Facts[fact.Netns] = fact.Gone
 				found = append(found, f)
 			}

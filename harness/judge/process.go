@@ -109,9 +109,7 @@ func (p process) truth() (t exit.Truth, ran bool, err error) {
 		return exit.Truth{}, false, nil
 	case own.Runs == 0:
 		t.Source = "SIGKILL sent by the harness, before its payload began"
-		return t, p.pid() != 0 && slices.ContainsFunc(p.h.Kills, func(k harness.Kill) bool {
-			return k.PID == int(p.pid())
-		}), nil
+		return t, !killOf(p.h, p.pid()).IsZero(), nil
 	case own.Runs > 1:
 		return exit.Truth{}, true, fmt.Errorf("the payload of %s was started %d times", name, own.Runs)
 	}

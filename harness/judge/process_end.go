@@ -88,10 +88,9 @@ func ranAt(i harness.Instance) time.Time {
 // example is containerd after a failed start. The time of the response is no use: the
 // signal may be sent long before, and the response may be lost.
 func firstKillRequest(h *run, i harness.Instance) (first time.Time) {
-	other := func(k harness.Kill) bool { return k.Who != "containerd" }
 	undone := i.Started.IsZero() && !diedStarting(h, i)
 	if i.Payload.Exited || i.Payload.Runs == 0 || undone || lastSent(h, i, unix.SIGKILL).IsZero() ||
-		slices.ContainsFunc(h.Kills, other) || len(shimKills(h)) > 0 {
+		tolerated(h, onlyClientKills, span{}) {
 		return time.Time{}
 	}
 	ignored := lastSent(h, i, unix.SIGTERM) // a payload that does not ignore it ends by itself
@@ -136,12 +135,7 @@ func endOf(h *run, i harness.Instance) time.Time {
 			return e.At
 		}
 	}
-	for _, k := range h.Kills {
-		if k.PID == int(i.PID) {
-			return k.At
-		}
-	}
-	return time.Time{}
+	return killOf(h, i.PID)
 }
 
 // overBy returns a time by which a container had ended: its end, or else the first report

@@ -54,7 +54,7 @@ func count(n *rate.Count, lost bool) {
 func endedBySignal(h *run, i harness.Instance) bool {
 	t, ran, err := truth(h, i)
 	return err == nil && ran && t.Status > signalBase && t.Status == i.Spec.Want() && i.Spec.Signal != "" &&
-		len(shimKills(h)) == 0
+		!tolerated(h, childrenKilled, span{})
 }
 
 func arrived(h *run, id, topic string) bool {

@@ -8,7 +8,6 @@ import (
 
 	tasktypes "github.com/containerd/containerd/api/types/task"
 
-	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/model"
 	"github.com/shimquake/shimquake/harness/script"
@@ -158,7 +157,8 @@ func (f *follow) observed() {
 		says, faulted := o.Value, f.faulted(op.To)
 		unknown := o.Err != nil || says == "" || says == tasktypes.Status_UNKNOWN.String()
 		switch {
-		case faulted && (unknown || !f.models(of)), harness.ResponseOf(o.Err) == harness.Lost && len(f.h.Case.Plan) > 0,
+		case faulted && (unknown || !f.models(of)),
+			harness.ResponseOf(o.Err) == harness.Lost && tolerated(f.h, responseArrives, span{}),
 			says == tasktypes.Status_PAUSING.String() && f.pauses(op):
 			continue
 		case o.Err != nil:
@@ -189,53 +189,6 @@ func (f *follow) pauses(o model.Op) bool {
 		of, _ := f.object(c)
 		return c.Verb == "pause" && of == script.Container(f.container) && c.At.Before(o.To) &&
 			(c.Response == harness.Lost || c.At.Add(c.Took).After(o.From))
-	})
-}
-
-// faultAt returns when the first fault may have changed a container. ok is false if there
-// is no such fault. The time is zero if it is unknown.
-func faultAt(h *run, container int) (first time.Time, ok bool) {
-	for n := range h.Case.Plan {
-		if ofAnotherShim(h, n, container) {
-			continue
-		}
-		var at time.Time
-		if m := slices.IndexFunc(h.Firings, func(f harness.Firing) bool { return f.Fault == n }); m >= 0 {
-			at = h.Firings[m].At
-		}
-		if !ok || at.Before(first) {
-			first, ok = at, true
-		}
-	}
-	return first, ok
-}
-
-// ofAnotherShim reports whether a fault acted only on shims of other containers.
-func ofAnotherShim(h *run, fault, container int) bool {
-	at := map[int]bool{} // the processes on which the fault acted
-	for _, f := range h.Firings {
-		if f.Fault == fault && f.PID != 0 {
-			at[f.PID] = true
-		}
-	}
-	own, others := map[int]bool{}, map[int]bool{} // the shims that served these containers
-	for n := range h.Hits {
-		hit := &h.Hits[n]
-		if hit.Fault == fault {
-			at[hit.PID] = true
-		}
-		if of, named := harness.ObjectNamed(hit.ID); named && hit.Who == "shim" {
-			own[hit.PID] = own[hit.PID] || of.Container == container
-			others[hit.PID] = others[hit.PID] || of.Container != container
-		}
-	}
-	for pid := range at {
-		if own[pid] || !others[pid] {
-			return false
-		}
-	}
-	return len(at) > 0 && !slices.ContainsFunc(h.Case.Plan[fault].Meanwhile, func(s failpoints.Step) bool {
-		return slices.Contains([]string{"call", "containerd", "task", "sandbox"}, s.Who) && s.Verb != "ask"
 	})
 }
 

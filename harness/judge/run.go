@@ -1,6 +1,8 @@
 package judge
 
 import (
+	"slices"
+
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/event"
@@ -24,4 +26,26 @@ func runOf(h *harness.History) *run {
 	}
 	r.effects = effectsOf(r)
 	return r
+}
+
+// alone returns the run of the bystander as that of a workload. Of the effects of faults,
+// it has those on containerd and on the whole machine.
+func (b *beside) alone() *run {
+	h := b.h
+	events := slices.DeleteFunc(slices.Clone(h.Events), func(e event.Task) bool {
+		return e.Container != b.b.ID || e.Namespace != b.b.Namespace
+	})
+	return &run{
+		History: &harness.History{
+			Case:    harness.Case{Plan: h.Case.Plan, Workload: harness.Workload{API: b.b.API}},
+			Version: h.Version, Began: h.Began, Done: b.b.Removed, Deaths: h.Deaths, Stops: h.Stops, Exits: h.Exits,
+			Instances: []harness.Instance{b.b.Instance}, Calls: b.b.Calls, Reported: b.b.Reported,
+			Events: events, Gaps: h.Gaps, Before: h.Before, After: h.After,
+			Flushed: &harness.Flushed{Events: len(events), Reported: len(b.b.Reported)},
+		},
+		namespace: b.b.Namespace, downs: h.downs,
+		effects: slices.DeleteFunc(slices.Clone(h.effects), func(e effect) bool {
+			return tolerances[besideWorks][e.kind] == 0
+		}),
+	}
 }

@@ -42,7 +42,7 @@ func slow(h *run) (found []finding.Finding, _ []harness.Problem) {
 // SIGTERM, in a case without a fault. They waited if none of them returned earlier. A
 // single late stop is no finding, because it may be late on a busy machine.
 func stopsHeldUp(h *run) []finding.Finding {
-	if !h.Case.Faultless() {
+	if tolerated(h, inTime, span{}) {
 		return nil
 	}
 	var slow harness.Call
@@ -83,12 +83,13 @@ func slowCalls(h *run) ([]harness.Call, time.Duration) {
 		path, waits := script.Called(c.Verb)
 		return path == "" || waits
 	})
-	if waits || !h.Case.Faultless() || len(calls) == 0 {
+	if waits || tolerated(h, inTime, span{}) || len(calls) == 0 {
 		return nil, 0
 	}
 	slices.SortStableFunc(calls, func(a, b harness.Call) int { return cmp.Compare(a.Took, b.Took) })
 	bound := slowAlways + slowTimes*calls[len(calls)/4].Took
 	return slices.DeleteFunc(calls, func(c harness.Call) bool {
-		return c.Err != nil || c.Took <= bound+h.Case.Workload.Drains(c) || downBetween(h, c.At, c.At.Add(c.Took))
+		return c.Err != nil || c.Took <= bound+h.Case.Workload.Drains(c) ||
+			tolerated(h, inTime, span{c.At, c.At.Add(c.Took)})
 	}), bound
 }

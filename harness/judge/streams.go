@@ -29,7 +29,7 @@ func streams(h *run) (found []finding.Finding, _ []harness.Problem) {
 	}
 	for _, p := range processes(h) {
 		for _, a := range p.i.Attaches {
-			if p.e == nil && !tolerated(h, streamWorks, p.i, span{p.i.Begun, latest(a.Ended, p.i.Waited)}) {
+			if p.e == nil && !toleratedOf(h, streamWorks, p.i, span{p.i.Begun, latest(a.Ended, p.i.Waited)}) {
 				found = append(found, p.wrongAttach(a)...)
 			}
 		}
@@ -51,7 +51,7 @@ func (p process) outputs() []finding.Finding {
 	if p.e != nil {
 		out, started, deleted, written = p.e.Outputs, p.e.Started, p.e.Deleted, span{}
 	}
-	if out == nil || started.IsZero() || p.e != nil && deleted.IsZero() || tolerated(p.h, outputRead, p.i, written) {
+	if out == nil || started.IsZero() || p.e != nil && deleted.IsZero() || toleratedOf(p.h, outputRead, p.i, written) {
 		return nil
 	}
 	found := p.wrongOutputs(*out)
@@ -207,8 +207,8 @@ func (p process) wrongInput() (found []finding.Finding) {
 	if p.e != nil {
 		in = p.e.Input
 	}
-	if in == nil || in.Closing.IsZero() && !in.Open || tolerated(p.h, inputRead, p.i, span{}) ||
-		streamed(p.i) && tolerated(p.h, streamWorks, p.i, span{p.i.Begun, p.h.Done}) {
+	if in == nil || in.Closing.IsZero() && !in.Open || toleratedOf(p.h, inputRead, p.i, span{}) ||
+		streamed(p.i) && toleratedOf(p.h, streamWorks, p.i, span{p.i.Begun, p.h.Done}) {
 		return nil
 	}
 	early := !own.EOFAt.IsZero() && own.EOFAt.Before(in.Closing)

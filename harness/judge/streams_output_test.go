@@ -147,7 +147,7 @@ func TestALogDiesWithContainerd(t *testing.T) {
 		withOutput(&h)
 		h.CRI = &harness.CRISeen{}
 		h.Deaths = []daemon.Death{{At: at(ms), BackIn: time.Millisecond, Asked: true}}
-		if got := tolerated(runOf(&h), outputRead, h.Instances[0], logWritten(runOf(&h), h.Instances[0])); got != broken {
+		if got := toleratedOf(runOf(&h), outputRead, h.Instances[0], logWritten(runOf(&h), h.Instances[0])); got != broken {
 			t.Errorf("it died at %d ms: its log may be lost: %t", ms, got)
 		}
 	}
