@@ -27,10 +27,7 @@ func criEvents(h *run) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil || !settled(h) || h.CRI.NoEvents && hasNoCRIEvents(h.Version) {
 		return nil, nil
 	}
-	found = eventsOfOneClient(h)
-	for _, id := range idsOf(h.CRI.Events) {
-		found = append(found, order(h, id)...)
-	}
+	found = append(eventsOfOneClient(h), order(h)...)
 	for _, e := range h.CRI.Events {
 		if e.Type == criview.Stopped {
 			found = append(found, saysOtherwise(h, e)...)
@@ -39,9 +36,7 @@ func criEvents(h *run) (found []finding.Finding, _ []harness.Problem) {
 	found = append(found, bare(h)...)
 	found = append(found, misdated(h)...)
 	for _, e := range missing(h, h.CRI.Events) {
-		found = append(found, criEvent(e.id, e.kind, fact.Facts{
-			fact.Event: fact.Missing, fact.At: e.at.UTC().Format("15:04:05.000"),
-		}))
+		found = append(found, criEvent(e.id, e.topic, e.facts()))
 	}
 	return found, nil
 }
@@ -60,41 +55,24 @@ func criEvent(id, kind string, fs fact.Facts) finding.Finding {
 	}
 }
 
-func idsOf(events []criview.Event) (ids []string) {
-	for _, e := range events {
-		if !slices.Contains(ids, e.ID) {
-			ids = append(ids, e.ID)
-		}
-	}
-	return ids
-}
-
-// order returns the repeated and the late events of one id. A containerd that exits
+// order returns the repeated and the late events of all ids. A containerd that exits
 // during a removal repeats the removal after its start, and must then send the event
 // again.
-func order(h *run, id string) (found []finding.Finding) {
-	var first [4]*criview.Event
-	for n, e := range h.CRI.Events {
-		rank := slices.Index(criview.EventTypes, e.Type)
-		if e.ID != id || rank < 0 {
-			continue
+func order(h *run) (found []finding.Finding) {
+	streams := map[string]*stream[criview.Event]{}
+	for n := range h.CRI.Events {
+		e := &h.CRI.Events[n]
+		if streams[e.ID] == nil {
+			streams[e.ID] = &stream[criview.Event]{kinds: criview.EventTypes}
 		}
-		if was := first[rank]; was != nil && tolerated(h, criEventOnce, span{was.Seen, e.Seen}) {
-			continue
-		} else if was != nil {
-			found = append(found, criEvent(id, e.Type, fact.Facts{
-				fact.Event: fact.Repeated, fact.Repeat: fact.SameAgain,
-				fact.Apart: e.Seen.Sub(was.Seen).Round(time.Millisecond).String(),
-			}))
-			continue
+		was, later := streams[e.ID].add(e.Type, e)
+		if was != nil && !tolerated(h, criEventOnce, span{was.Seen, e.Seen}) {
+			found = append(found, criEvent(e.ID, e.Type, fact.Facts{fact.Event: fact.Repeated, fact.Repeat: fact.SameAgain,
+				fact.Apart: e.Seen.Sub(was.Seen).Round(time.Millisecond).String()}))
 		}
-		first[rank] = &h.CRI.Events[n]
-		for _, later := range first[rank+1:] {
-			if later != nil && e.Seen.Sub(later.Seen) > eventGrace {
-				found = append(found, criEvent(id, e.Type, fact.Facts{
-					fact.Event: fact.Late, fact.After: later.Type}))
-				break
-			}
+		late := func(o *criview.Event) bool { return e.Seen.Sub(o.Seen) > eventGrace }
+		if n := slices.IndexFunc(later, late); n >= 0 {
+			found = append(found, criEvent(e.ID, e.Type, fact.Facts{fact.Event: fact.Late, fact.After: later[n].Type}))
 		}
 	}
 	return found
@@ -203,11 +181,10 @@ func misdated(h *run) (found []finding.Finding) {
 	return found
 }
 
-// dueEvent is an event that must have come.
+// dueEvent is a due event about an id.
 type dueEvent struct {
-	id, kind string
-	// The client knew of the change at the time at. The change happened after from.
-	at, from time.Time
+	id string
+	due
 }
 
 // HasDueCRIEvents reports whether an event that is due is not among these. The runner
@@ -218,9 +195,9 @@ func HasDueCRIEvents(h harness.History, events []criview.Event) bool {
 
 // missing returns the events that are due and have not come.
 func missing(h *run, events []criview.Event) []dueEvent {
-	return slices.DeleteFunc(due(h), func(d dueEvent) bool {
-		return tolerated(h, criEventSent, span{d.from, d.at.Add(eventGrace)}) ||
-			slices.ContainsFunc(events, func(e criview.Event) bool { return e.ID == d.id && e.Type == d.kind })
+	return slices.DeleteFunc(criDue(h), func(d dueEvent) bool {
+		return tolerated(h, criEventSent, span{d.from, d.since.Add(eventGrace)}) ||
+			slices.ContainsFunc(events, func(e criview.Event) bool { return e.ID == d.id && e.Type == d.topic })
 	})
 }
 
@@ -233,27 +210,30 @@ var byCall = map[string][]string{
 	"RemovePodSandbox": {criview.Deleted},
 }
 
-// due returns the events that must have come. Each successful call has its events. A
+// criDue returns the events that must have come. Each successful call has its events. A
 // stopped event is due for each started container that CRI reports as exited, and for
 // each stopped sandbox. No deleted event is due if no call succeeded in creating the
 // container: a container can exist, and be removed, although its creation failed.
-func due(h *run) (all []dueEvent) {
+func criDue(h *run) (all []dueEvent) {
+	add := func(id, topic string, from, since time.Time) {
+		all = append(all, dueEvent{id, due{topic: topic, from: from, since: since}})
+	}
 	for n, d := range h.CRI.Done {
 		again := slices.ContainsFunc(h.CRI.Done[:n], func(o harness.CRIDone) bool {
 			return o.Verb == d.Verb && o.ID == d.ID
 		})
 		for _, kind := range byCall[d.Verb] {
 			if !again && (kind != criview.Deleted || h.CRI.Knows(d.ID)) {
-				all = append(all, dueEvent{d.ID, kind, d.At, d.At})
+				add(d.ID, kind, d.At, d.At)
 			}
 		}
 		if started, ran := h.CRI.DoneAt("RunPodSandbox", d.ID); d.Verb == "StopPodSandbox" && ran && !again {
-			all = append(all, dueEvent{d.ID, criview.Stopped, d.At, started})
+			add(d.ID, criview.Stopped, started, d.At)
 		}
 	}
 	for _, s := range h.CRI.Statuses {
 		if _, ran := h.CRI.DoneAt("StartContainer", s.ID); ran && s.State == criview.Exited {
-			all = append(all, dueEvent{s.ID, criview.Stopped, s.Seen, lastAlive(h, s.ID)})
+			add(s.ID, criview.Stopped, lastAlive(h, s.ID), s.Seen)
 		}
 	}
 	return all

@@ -6,7 +6,6 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle/check"
 	"github.com/shimquake/shimquake/oracle/event"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
@@ -22,48 +21,64 @@ func (known excuses) events(h *run) (found []finding.Finding, _ []harness.Proble
 	if !looked(h) {
 		return nil, nil
 	}
-	return slices.Concat(known.lifeEvents(h), known.execEvents(h), oomEvents(h), stampedLate(h), ofRefused(h)), nil
-}
-
-// lifeEvents returns the findings about the events of containers and sandboxes.
-func (known excuses) lifeEvents(h *run) []finding.Finding {
-	if !settled(h) {
-		return nil
-	}
-	var lives []check.Lifecycle
-	for _, i := range h.Instances {
-		if i.ID != "" {
-			lives = append(lives, life(h, i))
-		}
-	}
-	events, _, _ := h.FirstUse()
-	found := slices.DeleteFunc(
-		check.Events(ofWorkload(h, events), gaps(h), append(lives, sandboxLives(h)...)),
-		func(f finding.Finding) bool {
-			behind := []string{fact.AfterInitExit, event.TopicDelete}
-			return f.Facts[fact.Topic] == event.TopicExit && slices.Contains(behind, f.Facts[fact.After]) &&
-				sentAgain(h, f)
-		})
-	now := conditions(h, h.After.At)
-	for n, f := range found {
-		if lastOfShim(h, f.Subject.ID) || slices.Contains(now.Happened, residue.ShimKilled) && shimDeleted(h, f.Subject.ID) {
-			found[n].Facts[fact.Last] = fact.Yes
-		}
-	}
-	return residue.Mark(known, circumstances(h, found), now)
+	return slices.Concat(known.taskEvents(h), oomEvents(h), stampedLate(h), ofRefused(h)), nil
 }
 
 // HasDueEvents reports whether a task event that is due has not arrived. The runner waits
 // for it.
 func HasDueEvents(h harness.History, known []residue.Known) bool {
-	r := runOf(&h)
-	found := excuses(known).lifeEvents(r)
-	if looked(r) {
-		found = slices.Concat(found, excuses(known).execEvents(r), oomEvents(r))
-	}
+	found, _ := excuses(known).events(runOf(&h))
 	return slices.ContainsFunc(finding.Violations(found), func(f finding.Finding) bool {
 		return slices.Contains([]string{fact.Missing, fact.NotSentAgain}, f.Facts[fact.Event])
 	})
+}
+
+// taskEvents returns the findings about the events of containers, sandboxes and execs.
+func (known excuses) taskEvents(h *run) (found []finding.Finding) {
+	events, _, _ := h.FirstUse()
+	events = ofWorkload(h, events)
+	lives := append(livesOf(h), sandboxLives(h)...)
+	streams := map[string]*stream[event.Task]{} // by namespace, container and exec
+	for n := range events {
+		e := &events[n]
+		l := lifeOf(lives, e.Container, e.Exec)
+		if _, asked := processOf(h, e.Container, ""); asked && l == nil {
+			found = append(found, ofEvent(*e, fact.Facts{fact.Event: fact.Unasked, fact.Topic: e.Topic}))
+		} else if l != nil && l.namespace != e.Namespace {
+			found = append(found, ofEvent(*e, fact.Facts{fact.Event: fact.WrongNamespace, fact.Topic: e.Topic}))
+			continue
+		}
+		init := e.Namespace + "/" + e.Container + "/"
+		key := init + e.Exec
+		if streams[key] == nil || e.Topic == event.TopicCreate && usedAgain(streams[key], e) {
+			streams[key] = &stream[event.Task]{kinds: lifecycle, again: streams[key] != nil}
+		}
+		wrong := l.wrongEvent(e, streams[key].again)
+		switch was, later := streams[key].add(e.Topic, e); {
+		case was != nil:
+			wrong = append(wrong, l.repeats(was, e))
+		case sentAgain(h, *e) || l.mayBeLate(h, *e):
+		case e.Exec != "" && e.Topic == event.TopicExit && streams[init] != nil && streams[init].first[e.Topic] != nil:
+			wrong = append(wrong, fact.Facts{fact.Event: fact.Late, fact.After: fact.AfterInitExit})
+		case len(later) > 0:
+			wrong = append(wrong, fact.Facts{fact.Event: fact.Late, fact.After: later[0].Topic})
+		}
+		for _, fs := range wrong {
+			fs[fact.Topic] = e.Topic
+			found = append(found, ofEvent(*e, fs))
+		}
+	}
+	for _, l := range lives {
+		found = append(found, l.missing(h, events)...)
+	}
+	now := conditions(h, h.After.At)
+	for n, f := range found {
+		if f.Subject.Exec == "" && (lastOfShim(h, f.Subject.ID) ||
+			slices.Contains(now.Happened, residue.ShimKilled) && shimDeleted(h, f.Subject.ID)) {
+			found[n].Facts[fact.Last] = fact.Yes
+		}
+	}
+	return residue.Mark(known, circumstances(h, found), now)
 }
 
 // ofWorkload returns the events that are not about bystanders. Rule bystanders judges the
@@ -75,52 +90,6 @@ func ofWorkload(h *run, events []event.Task) []event.Task {
 	return slices.DeleteFunc(slices.Clone(events), func(e event.Task) bool {
 		return slices.ContainsFunc(h.Bystanders, func(b harness.Bystander) bool { return b.ID == e.Container })
 	})
-}
-
-// life returns which events of a container must have arrived, and with which pid and
-// times.
-func life(h *run, i harness.Instance) check.Lifecycle {
-	l := check.Lifecycle{
-		Namespace: h.namespace, Container: i.ID, PID: int(i.PID), Begun: i.Begun, Created: i.Created,
-		Started: i.Started, Deleted: i.Deleted, Told: acknowledgedWindows(h, i.ID),
-	}
-	l.NotBefore, l.NotAfter = process{h, i, nil}.exitWindow()
-	if i.Payload.Runs > 0 {
-		l.Exited, l.ExitedFrom = exitDue(h, i), endOf(h, i)
-		if l.ExitedFrom.IsZero() {
-			l.ExitedFrom = l.NotBefore
-		}
-	}
-	l.SentBy = map[string]time.Time{
-		event.TopicCreate: sentAgainBy(h, i, l.Begun, l.Created),
-		event.TopicStart:  sentAgainBy(h, i, l.Begun, l.Started),
-		event.TopicExit:   sentAgainBy(h, i, l.ExitedFrom, l.Exited),
-	}
-	return l
-}
-
-// sandboxLives returns the same for CRI's sandboxes, which have the events of a
-// container. The exit of a sandbox is due unless a fault broke a call, or killed a
-// process other than containerd. After such a fault CRI may report a lost sandbox as
-// stopped. No delete is due, because CRI asks the shim to exit at that time.
-func sandboxLives(h *run) (lives []check.Lifecycle) {
-	if h.CRI == nil {
-		return nil
-	}
-	for _, d := range h.CRI.Done {
-		if d.Verb != "RunPodSandbox" {
-			continue
-		}
-		l := check.Lifecycle{
-			Namespace: h.namespace, Container: d.ID, Begun: firstCall(h, d.Verb), Created: d.At, Started: d.At,
-			Told: acknowledgedWindows(h, d.ID),
-		}
-		if stopped, ok := h.CRI.DoneAt("StopPodSandbox", d.ID); ok && !brokenOrKilled(h, h.After.At) {
-			l.Exited, l.ExitedFrom = stopped, d.At
-		}
-		lives = append(lives, l)
-	}
-	return lives
 }
 
 // firstCall returns when the client made its first call of a verb, or the beginning of

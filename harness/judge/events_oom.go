@@ -43,7 +43,7 @@ func oomEvents(h *run) (found []finding.Finding) {
 		// CRI deletes the task, and with it the cgroup, as soon as the container has
 		// ended. A shim that reads the cgroup later finds no OOM kill.
 		removedAtOnce := i.Spec.OOM == harness.OOMInit && h.Case.Workload.API == harness.CRI
-		fs, lost := dueTask{event.TopicOOM, from, since}.lost(h, i)
+		fs, lost := due{event.TopicOOM, from, since, sentAgainBy(h, i, from, since)}.lost(h, i.ID, "")
 		switch {
 		case heard[i.ID] > 0:
 			found = append(found, oomReason(h, i, from)...)

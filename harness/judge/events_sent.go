@@ -133,15 +133,13 @@ func servesAfter(h *run, pid int, by time.Time) bool {
 // sentAgain reports whether a late exit event is one that the shim could not send at its
 // first try. It then arrives a second later, after the events that the shim sent
 // meanwhile.
-func sentAgain(h *run, f finding.Finding) bool {
-	events, hits, _ := h.FirstUse()
-	return slices.ContainsFunc(events, func(e event.Task) bool {
-		if e.Topic != event.TopicExit || e.Container != f.Subject.ID || e.Exec != f.Subject.Exec || hasNoTime(e.Exited) {
-			return false
-		}
-		failed, _ := unsent(hits, shimsOf(hits, e.Container), e.Exited, time.Time{})
-		return !failed.IsZero() && e.Seen.Sub(failed) >= stampedIn
-	})
+func sentAgain(h *run, e event.Task) bool {
+	if e.Topic != event.TopicExit || hasNoTime(e.Exited) {
+		return false
+	}
+	_, hits, _ := h.FirstUse()
+	failed, _ := unsent(hits, shimsOf(hits, e.Container), e.Exited, time.Time{})
+	return !failed.IsZero() && e.Seen.Sub(failed) >= stampedIn
 }
 
 // stampedLate returns the events whose time is later than their shim's first attempt to

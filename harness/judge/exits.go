@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle/check"
 	"github.com/shimquake/shimquake/oracle/event"
 	"github.com/shimquake/shimquake/oracle/exit"
 	"github.com/shimquake/shimquake/oracle/fact"
@@ -165,10 +164,10 @@ func (l ledger) wrongTimes() (found []finding.Finding) {
 				fact.Facts{fact.Reported: fmt.Sprint(o.PID), fact.True: fmt.Sprint(pid)}))
 		}
 		from, by := p.exitWindow()
-		if by = check.MinNonZero(l.h.After.At, by); !p.reportedTrue(o.Status) {
+		if by = minNonZero(l.h.After.At, by); !p.reportedTrue(o.Status) {
 			from, by = p.i.Begun, l.h.After.At // a made-up exit has a made-up time
 		}
-		if fs, wrong := check.WrongExitTime(o.At, from, by); wrong {
+		if fs, wrong := wrongExitTime(o.At, from, by); wrong {
 			found = append(found, wrongReport(o, fact.WrongTime, fs))
 		}
 	}
@@ -226,7 +225,7 @@ func (l ledger) isImpossible(o exit.Observation) bool {
 	if by.IsZero() {
 		by = l.h.After.At
 	}
-	_, wrong := check.WrongExitTime(o.At, from, by)
+	_, wrong := wrongExitTime(o.At, from, by)
 	return wrong
 }
 
@@ -255,7 +254,7 @@ func secondUse(h *run) (found []finding.Finding) {
 			found = append(found, wrongReport(o, fact.WrongPID,
 				fact.Facts{fact.Reported: fmt.Sprint(o.PID), fact.True: fmt.Sprint(u.PID)}))
 		}
-		if fs, wrong := check.WrongExitTime(o.At, u.From, h.Reuse.After.At); wrong {
+		if fs, wrong := wrongExitTime(o.At, u.From, h.Reuse.After.At); wrong {
 			found = append(found, wrongReport(o, fact.WrongTime, fs))
 		}
 	}
