@@ -10,8 +10,9 @@ import (
 )
 
 // Compare returns the report of a comparison: a table of the findings, the worst first,
-// with a column for each containerd. A cell leads to the first run on its side.
-func Compare(h journal.Head, rep compare.Report, dirs ...string) Data {
+// with a column for each containerd. A cell leads to the first run on its side. It also
+// returns the number of the cases.
+func Compare(h journal.Head, rep compare.Report, dirs ...string) (Data, int) {
 	d := Data{
 		Title:   fmt.Sprintf("containerd %s compared with %s", rep.B, rep.A),
 		Command: fmt.Sprintf("shimquake compare %s %s", rep.A, rep.B),
@@ -23,7 +24,8 @@ func Compare(h journal.Head, rep compare.Report, dirs ...string) Data {
 		c := GridCell{Seen: "held", Outcome: harness.Held}
 		for _, k := range row.Cases {
 			c.Shown, c.Runs = c.Shown+odds(k).Shown, c.Runs+odds(k).Runs
-			if odds(k).Runs > 0 {
+			// One case shows what is the same.
+			if odds(k).Runs > 0 && (row.Kind != compare.Same || len(c.Cases) == 0 && odds(k).Shown > 0) {
 				c.Cases = append(c.Cases, sideID(k.Spec, on))
 				listed[sideID(k.Spec, on)] = true
 			}
@@ -63,7 +65,7 @@ func Compare(h journal.Head, rep compare.Report, dirs ...string) Data {
 			return c, true
 		})(yield)
 	}
-	return d
+	return d, len(listed)
 }
 
 // sideID returns the id of a case's run on a side; on is "" for A.

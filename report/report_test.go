@@ -314,20 +314,22 @@ func TestCompare(t *testing.T) {
 		row(compare.Same, "A", rate.Odds{Shown: 1, Runs: 1}, rate.Odds{Shown: 1, Runs: 1}),
 		row(compare.Opened, "B", rate.Odds{}, rate.Odds{Shown: 1, Runs: 1}),
 	}}
-	g := report.Compare(journal.Head{}, rep).Grid
-	var got []string
-	for _, r := range g.Rows {
+	both := rate.Odds{Shown: 1, Runs: 1}
+	rep.Rows[2].Cases = append(rep.Rows[2].Cases, compare.Case{Spec: 4, A: both, B: both}) // not listed
+	d, n := report.Compare(journal.Head{}, rep)
+	got := []string{fmt.Sprint(n, " cases")}
+	for _, r := range d.Grid.Rows {
 		for _, c := range r.Cells {
 			got = append(got, fmt.Sprint(r.Name, " ", c.Seen, " ", c.Shown, c.Runs, " ", c.Differs, " ", c.Cases))
 		}
 	}
 	want := []string{
-		"1 opened held 0 3 false [case-3]", "1 opened shown 3 3 true [case-3-b]",
+		"2 cases", "1 opened held 0 3 false [case-3]", "1 opened shown 3 3 true [case-3-b]",
 		"2 closed shown 2 3 true [case-3]", "2 closed held 0 3 false [case-3-b]",
-		"3 same shown 1 1 false [case-3]", "3 same shown 1 1 false [case-3-b]",
+		"3 same shown 2 2 false [case-3]", "3 same shown 2 2 false [case-3-b]",
 		"4 opened - 0 0 false []", "4 opened shown 1 1 true [case-3-b]",
 	}
-	if !g.Compares || !slices.Equal(got, want) {
+	if !d.Grid.Compares || !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

@@ -153,19 +153,19 @@ func (f *compareFlags) comparison(h journal.Head) compare.Comparison {
 		Alpha: f.alpha, Most: f.most, Functions: h.Other.Functions}
 }
 
-// print prints the report of a comparison, writes its page, and returns its exit status
-// as an error.
+// print prints the report of a comparison, then writes its page, and returns its exit
+// status as an error.
 func (f *compareFlags) print(ctx context.Context, h journal.Head, results []journal.Result, out io.Writer,
 	dirs ...string) error {
 	r := compare.NewReport(h, f.comparison(h).Rows(results), results)
-	d := report.Compare(h, r, dirs...)
-	d.Made = time.Now()
-	err := writeReport(ctx, f.out, d, len(results))
-	if err != nil {
-		return statusError{statusInvalid, err}
-	}
-	if err = printResult(out, f.json, r); err == nil && f.markdown != "" {
+	err := printResult(out, f.json, r)
+	if err == nil && f.markdown != "" {
 		err = foreign.WriteFile(f.markdown, []byte(r.Markdown()), 0o644)
+	}
+	d, n := report.Compare(h, r, dirs...)
+	d.Made = time.Now()
+	if failed := writeReport(ctx, f.out, d, n); failed != nil {
+		return statusError{statusInvalid, errors.Join(failed, err)}
 	}
 	return withStatus(r.Status(), err)
 }
