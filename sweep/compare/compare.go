@@ -13,6 +13,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/finding"
@@ -66,6 +67,7 @@ type Case struct {
 	B    rate.Odds `json:"b"`
 
 	lost bool // a further run was invalid
+	long bool // a run waited for a time limit
 }
 
 // Comparison compares the runs of a plan's cases on two containerds.
@@ -301,6 +303,7 @@ func (r *Row) count(all map[int]*runs) (same Row) {
 					k.lost = true
 					continue
 				}
+				k.long = k.long || res.Millis > waitsLong.Milliseconds()
 				n.Runs++
 				if shows(r.Left, res.Found) {
 					n.Shown++
@@ -340,15 +343,21 @@ func (c Comparison) decide(r *Row, alpha float64) {
 	if further >= c.Most || further >= fewRuns && further+r.Needed > c.Most {
 		return
 	}
-	r.next = usable[:min(r.Needed, len(usable), atATime)]
-	r.times = max(1, min(r.Needed, atATime)/len(r.next))
+	n := atATime
+	if k.long {
+		n = c.Most
+	}
+	r.next = usable[:min(r.Needed, len(usable), n)]
+	r.times = max(1, min(r.Needed, n)/len(r.next))
 }
 
 const (
 	// fewRuns is the number of runs after which a rate tells how many more are needed.
 	fewRuns = 6
-	// atATime limits the further runs of a row on each side before it is judged again.
-	atATime = 5
+	// atATime limits the further runs of a row on each side before it is judged again. Cases
+	// that only wait run as often as needed at once.
+	atATime   = 5
+	waitsLong = 20 * time.Second
 	// maxTries is how often a case runs again whose fault did not fire.
 	maxTries = 4
 )

@@ -28,17 +28,17 @@ func next(rows []Row) (all []turn) {
 		turn
 		times int
 	}
-	by := map[int]runs{}
+	by, most := map[int]runs{}, 0
 	for _, r := range rows {
 		for _, k := range r.next {
 			t := runs{turn{k.Spec, other(r.On), r.Left}, r.times}
 			if has, ok := by[k.Spec]; ok {
 				t = runs{turn{k.Spec, t.on, nil}, max(has.times, r.times)}
 			}
-			by[k.Spec] = t
+			by[k.Spec], most = t, max(most, t.times)
 		}
 	}
-	for n := range atATime {
+	for n := range most {
 		for _, spec := range slices.Sorted(maps.Keys(by)) {
 			if n < by[spec].times {
 				all = append(all, by[spec].turn)
