@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 // world is a row of revisions with a known result, and a runner that only returns
@@ -59,10 +61,7 @@ func (w *world) params() Params {
 
 // number returns the number of a revision, which is its name.
 func number(t rapid.TB, name string) int {
-	n, err := strconv.Atoi(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(strconv.Atoi(name))(t)
 	return n
 }
 
@@ -76,10 +75,7 @@ func TestFindIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 200).Draw(t, "n")
 		w := newWorld(n, rapid.IntRange(1, n-1).Draw(t, "change"), rapid.Bool().Draw(t, "oldIsBad"), 1)
-		a, err := Find(t.Context(), w.params())
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(Find(t.Context(), w.params()))(t)
 		if number(t, a.First) != w.change || number(t, a.Last) != w.change-1 || len(a.Between) > 0 {
 			t.Errorf("%+v, want %d", a, w.change)
 		}
@@ -111,10 +107,7 @@ func TestFindWithGaps(t *testing.T) {
 		for i := range n {
 			p.Doubtful = append(p.Doubtful, w.skip[i] != nil)
 		}
-		a, err := Find(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(Find(t.Context(), p))(t)
 		if w.change <= number(t, a.Last) || w.change > number(t, a.First) {
 			t.Errorf("the change is %d, the answer %s..%s", w.change, a.Last, a.First)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue/bugs"
 	"github.com/shimquake/shimquake/fixes"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/spelling"
 )
 
@@ -39,10 +40,7 @@ sweep:
 `
 
 func TestParseBug(t *testing.T) {
-	b, err := ParseBug("x.yaml", []byte(leak))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(ParseBug("x.yaml", []byte(leak)))(t)
 	c, ok := b.Case()
 	if !ok || c.Plan[0].At.String() != "rpc:shim:Task.Shutdown:entry" || c.Issues[0] != 8981 || c.About != b.Title {
 		t.Errorf("case %v", c)

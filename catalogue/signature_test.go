@@ -4,16 +4,15 @@ import (
 	"bytes"
 	"slices"
 	"testing"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 func TestSignaturesAreWrittenInOrder(t *testing.T) {
 	of := func(bug, release string, keys ...string) Signature { return Signature{bug, release, keys} }
 	var text bytes.Buffer
-	err := WriteSignatures(&text, []Signature{
-		of("b", "v1.7.10", "old"), of("b", "v1.7.9"), of("a", "v2.0.0"), of("b", "v1.7.10", "log x")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, WriteSignatures(&text, []Signature{
+		of("b", "v1.7.10", "old"), of("b", "v1.7.9"), of("a", "v2.0.0"), of("b", "v1.7.10", "log x")}))
 	got, err := ReadSignatures(&text)
 	want := []Signature{of("a", "v2.0.0"), of("b", "v1.7.9"), of("b", "v1.7.10", "log x")}
 	if err != nil || !slices.EqualFunc(got, want, func(a, b Signature) bool {
@@ -44,10 +43,7 @@ func TestSignaturesAreOfBugs(t *testing.T) {
 
 // The signature of this bug has the error "task %s: %w", which nearly any line matches.
 func TestRarestKeysAreLongEnoughToSearchFor(t *testing.T) {
-	b, err := FindBug("client-cannot-retry-delete")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(FindBug("client-cannot-retry-delete"))(t)
 	const short, long = "error task %s: %w", "error failed to invoke shutdown: %w"
 	if all := b.Logs(""); !slices.Contains(all, short) || !slices.Contains(all, long) {
 		t.Fatalf("the signature changed: %q", all)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 // One command ends and leaves a process behind that holds its output. Another does not
@@ -29,9 +31,7 @@ func TestWaitIsBounded(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			held, release, err := os.Pipe() // the script waits for it
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			defer func() { _ = errors.Join(release.Close(), held.Close()) }()
 			cmd := Command(c.ctx, "sh", "-c", c.script)
 			cmd.ExtraFiles = []*os.File{held}
@@ -64,13 +64,8 @@ func TestOutputLeavesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			fifo := filepath.Join(t.TempDir(), "held")
-			if err := unix.Mkfifo(fifo, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			fd, err := unix.Open(fifo, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, unix.Mkfifo(fifo, 0o600))
+			fd := must.Get(unix.Open(fifo, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0))(t)
 			defer func() { _ = unix.Close(fd) }()
 			out, err := Output(t.Context(), 100, "sh", "-c", "exec 3>\"$0\"\n"+leave+"\necho text", fifo)
 			if err != nil || string(out) != "text\n" {
@@ -97,10 +92,7 @@ func TestMain(m *testing.M) {
 
 // A program kills its process group, and the harness is not in it.
 func TestOutputIsInASessionOfItsOwn(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	cmd := Command(t.Context(), self)
 	cmd.Env = append(os.Environ(), killsItsGroup+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // or it would be this test's

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 // A program can be started at once, while other goroutines start programs.
@@ -25,9 +27,7 @@ func TestAWrittenProgramCanBeStarted(t *testing.T) {
 	}
 	for n := range 300 {
 		path := filepath.Join(dir, strconv.Itoa(n))
-		if err := WriteProgram(path, []byte("#!/bin/true\n")); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, WriteProgram(path, []byte("#!/bin/true\n")))
 		if err := exec.Command(path).Run(); err != nil {
 			t.Fatalf("program %d: %v", n, err)
 		}

@@ -10,15 +10,13 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints/probe"
+	"github.com/shimquake/shimquake/must"
 )
 
 func listen(t *testing.T, onPause func(Pause), plan ...Fault) (*Controller, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
-	c, err := Listen(path, plan, onPause)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Listen(path, plan, onPause))(t)
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			t.Error(err)
@@ -45,13 +43,8 @@ func connect(t *testing.T, path string, pid int, terms map[string]string) (*proc
 // connectAs is connect for a process with that command line.
 func connectAs(t *testing.T, path string, pid int, terms map[string]string, args ...string) (*process, []string) {
 	t.Helper()
-	conn, err := net.Dial("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(net.Dial("unix", path))(t)
+	must.Succeed(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
 	t.Cleanup(func() { _ = conn.Close() })
 	p := &process{t: t, conn: conn, enc: json.NewEncoder(conn), in: bufio.NewReader(conn)}
 	p.send(probe.FromProcess{Hello: &probe.Hello{Who: "shim", PID: pid, Args: args, Terms: terms}})
@@ -177,9 +170,7 @@ func TestProfile(t *testing.T) {
 	for m.Profile < 4 {
 		m = shim.receive()
 	}
-	if err := shim.conn.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, shim.conn.Close())
 	if got := <-answers; got.ok {
 		t.Errorf("one that is gone has answered %+v", got)
 	}

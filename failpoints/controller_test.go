@@ -11,6 +11,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints/probe"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/must"
 )
 
 const (
@@ -94,9 +95,7 @@ func TestAProcessKilledAtAPoint(t *testing.T) {
 	q, _ := connect(t, path, 2, nil)
 	p.hit(entry, true)
 	held := <-paused
-	if err := p.conn.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, p.conn.Close())
 	c.await(t, func() bool { c.mu.Lock(); defer c.mu.Unlock(); return len(c.sessions) == 1 })
 	within(t, held.Release)
 	within(t, func() {
@@ -116,9 +115,7 @@ func TestGarbage(t *testing.T) {
 	for _, text := range []string{"no json\n", "{\"hit\": 7}\n", "\x00\xff\n"} {
 		c, path := listen(t, nil, Once(entry, term.Lose))
 		p, _ := connect(t, path, 1, nil)
-		if _, err := p.conn.Write([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(p.conn.Write([]byte(text)))(t)
 		if _, err := p.in.ReadByte(); err == nil {
 			t.Errorf("%q: the controller goes on talking", text)
 		}
@@ -247,10 +244,7 @@ func TestStatementFaultsAreDecidedWhereTheyApply(t *testing.T) {
 
 func mustTerm(t *testing.T, s string) term.Term {
 	t.Helper()
-	parsed, err := term.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parsed := must.Get(term.Parse(s))(t)
 	return parsed
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/spelling"
 )
 
@@ -170,9 +171,7 @@ func TestFaultCheck(t *testing.T) {
 		{"rpc:shim:Task.Delete:entry", "1*crash", "release", "steps need a pause"},
 	} {
 		do, err := term.Parse(test.do)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		f := Fault{At: MustPoint(test.at), Do: do}
 		if test.while != "" {
 			f.Meanwhile = Steps(test.while)

@@ -9,19 +9,15 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints/probe"
+	"github.com/shimquake/shimquake/must"
 )
 
 // flood connects to a controller, and writes until it is disconnected, or all is written.
 func flood(t *testing.T, path, message string, times int) {
 	t.Helper()
-	conn, err := net.Dial("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(net.Dial("unix", path))(t)
 	defer func() { _ = conn.Close() }()
-	if err := conn.SetDeadline(time.Now().Add(5 * time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, conn.SetDeadline(time.Now().Add(5*time.Minute)))
 	lines := strings.Repeat(message, max(1, (64<<10)/len(message)))
 	for range max(1, times*len(message)/len(lines)) {
 		if _, err := io.WriteString(conn, lines); err != nil {
@@ -36,10 +32,7 @@ func flood(t *testing.T, path, message string, times int) {
 // A broken program of a world cannot make the harness grow by its probes. It is
 // disconnected, and the case says why.
 func TestTheProbesAreBounded(t *testing.T) {
-	hit, err := json.Marshal(probe.FromProcess{Hit: &probe.Hit{Point: entry, ID: "c1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	hit := must.Get(json.Marshal(probe.FromProcess{Hit: &probe.Hit{Point: entry, ID: "c1"}}))(t)
 	for name, c := range map[string]struct {
 		message string
 		times   int
@@ -67,13 +60,8 @@ func TestTheProbesAreBounded(t *testing.T) {
 func TestAProcessThatDoesNotReadIsDisconnected(t *testing.T) {
 	_, path := listen(t, nil, Error(entry, 0, strings.Repeat("no", 100)))
 	deaf, _ := connect(t, path, 5, nil)
-	message, err := json.Marshal(probe.FromProcess{Hit: &probe.Hit{Point: entry, Ask: true, ID: "c1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := deaf.conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	message := must.Get(json.Marshal(probe.FromProcess{Hit: &probe.Hit{Point: entry, Ask: true, ID: "c1"}}))(t)
+	must.Succeed(t, deaf.conn.SetDeadline(time.Now().Add(time.Minute)))
 	for { // until it is disconnected
 		if _, err := deaf.conn.Write(append(message, '\n')); err != nil {
 			break

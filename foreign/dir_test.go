@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/foreign"
+	"github.com/shimquake/shimquake/must"
 )
 
 const secret = "of somebody else"
@@ -22,13 +23,10 @@ func folder(t *testing.T) (d *foreign.Dir, outside string) {
 	base := t.TempDir()
 	outside = filepath.Join(base, "outside")
 	dir := filepath.Join(base, "folder")
-	listener, err := net.Listen("unix", filepath.Join(base, "s"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("unix", filepath.Join(base, "s")))(t)
 	t.Cleanup(func() { _ = listener.Close() })
 	in := func(name string) string { return filepath.Join(dir, name) }
-	if err := errors.Join(
+	must.Succeed(t, errors.Join(
 		os.MkdirAll(in("inner"), 0o700),
 		os.WriteFile(outside, []byte(secret), 0o600),
 		os.WriteFile(in("plain"), []byte("plain"), 0o600),
@@ -48,18 +46,11 @@ func folder(t *testing.T) (d *foreign.Dir, outside string) {
 		os.Symlink("socket", in("socket link")),
 		unix.Mkfifo(in("fifo"), 0o600),
 		sparse(in("sparse"), 1<<40),
-	); err != nil {
-		t.Fatal(err)
-	}
+	))
 	if os.Geteuid() == 0 {
-		if err := unix.Mknod(in("device"), unix.S_IFCHR|0o600, int(unix.Mkdev(1, 5))); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, unix.Mknod(in("device"), unix.S_IFCHR|0o600, int(unix.Mkdev(1, 5))))
 	}
-	d, err = foreign.OpenDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d = must.Get(foreign.OpenDir(dir))(t)
 	t.Cleanup(func() { _ = d.Close() })
 	return d, outside
 }
@@ -146,10 +137,7 @@ func TestAFolderIsListedWithoutLinks(t *testing.T) {
 	if _, err := d.List(".", len(all)); err != nil {
 		t.Error(err)
 	}
-	inner, err := d.Sub("inner")
-	if err != nil {
-		t.Fatal(err)
-	}
+	inner := must.Get(d.Sub("inner"))(t)
 	if text, err := inner.Read("file", 5); err != nil || string(text) != "inner" || inner.Name() != d.Path("inner") {
 		t.Errorf("%q, %v", text, err)
 	}
@@ -164,12 +152,10 @@ func TestAFolderIsListedWithoutLinks(t *testing.T) {
 func TestAWalkFollowsNoLink(t *testing.T) {
 	d, _ := folder(t)
 	seen := map[string]bool{}
-	if err := d.Walk(t.Context(), 100, func(name string, _ fs.DirEntry) error {
+	must.Succeed(t, d.Walk(t.Context(), 100, func(name string, _ fs.DirEntry) error {
 		seen[name] = true
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if !seen["plain"] || !seen["inner/file"] || seen["folder link/file"] || !seen["folder link"] || seen["inner"] {
 		t.Errorf("%v", seen)
 	}
@@ -181,9 +167,7 @@ func TestAWalkFollowsNoLink(t *testing.T) {
 
 func TestAFIFOIsNoFolder(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "fifo")
-	if err := unix.Mkfifo(name, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, unix.Mkfifo(name, 0o600))
 	if _, err := foreign.OpenDir(name); err == nil {
 		t.Error("it was opened")
 	}

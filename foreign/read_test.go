@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/foreign"
+	"github.com/shimquake/shimquake/must"
 )
 
 func TestALargeFileIsNotRead(t *testing.T) {
@@ -44,14 +45,9 @@ func TestALargeFileIsNotRead(t *testing.T) {
 
 func TestAFileThatGrowsIsNotReadPastTheLimit(t *testing.T) {
 	d, _ := folder(t)
-	f, err := d.Open("plain", 6)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(d.Open("plain", 6))(t)
 	defer f.Close() //nolint:errcheck // it is only read
-	if err := os.WriteFile(d.Path("plain"), []byte("not plain any more"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(d.Path("plain"), []byte("not plain any more"), 0o600))
 	var limit *foreign.LimitError
 	if text, err := io.ReadAll(f); !errors.As(err, &limit) || string(text) != "not pl" {
 		t.Errorf("%q, %v", text, err)
@@ -70,10 +66,7 @@ func TestAFileThatGrowsIsNotReadPastTheLimit(t *testing.T) {
 
 // The kernel's files have no size, and are read to their end.
 func TestAFileOfProcIsRead(t *testing.T) {
-	d, err := foreign.OpenDir("/proc/self")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(foreign.OpenDir("/proc/self"))(t)
 	defer d.Close() //nolint:errcheck // it is only read
 	if text, err := d.Read("status", 1<<20); err != nil || !strings.Contains(string(text), "Pid:") {
 		t.Errorf("%q, %v", text, err)
@@ -87,12 +80,10 @@ func TestAFileOfProcIsRead(t *testing.T) {
 // A name changes between a file and a link, and the link is never followed.
 func TestASwappedLinkIsNotFollowed(t *testing.T) {
 	d, outside := folder(t)
-	if err := errors.Join(
+	must.Succeed(t, errors.Join(
 		os.Symlink(outside, d.Path("bad")), os.WriteFile(d.Path("good"), []byte("good"), 0o600),
 		os.WriteFile(d.Path("swapped"), nil, 0o600),
-	); err != nil {
-		t.Fatal(err)
-	}
+	))
 	stop, done := make(chan struct{}), make(chan error, 1)
 	go func() {
 		for {
@@ -150,13 +141,9 @@ func TestATypedPathIsFollowed(t *testing.T) {
 func TestAPipeOfTheShellIsRead(t *testing.T) {
 	for _, most := range []int64{4, 5} {
 		r, w, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		_, err = w.WriteString("piped")
-		if err := errors.Join(err, w.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, errors.Join(err, w.Close()))
 		name := "/dev/fd/" + filepath.Base(descriptor(t, r))
 		text, err := foreign.ReadTyped(name, most)
 		var limit *foreign.LimitError
@@ -175,27 +162,17 @@ func descriptor(t *testing.T, f *os.File) (path string) {
 	if err == nil {
 		err = conn.Control(func(fd uintptr) { path = filepath.Join("/proc/self/fd", strconv.Itoa(int(fd))) })
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return path
 }
 
 // Reopen uses the descriptor, and not the name.
 func TestAHandleIsReopened(t *testing.T) {
 	d, _ := folder(t)
-	h, err := os.OpenFile(d.Path("plain"), unix.O_PATH, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must.Get(os.OpenFile(d.Path("plain"), unix.O_PATH, 0))(t)
 	defer h.Close() //nolint:errcheck // it is only read
-	if err := os.Remove(d.Path("plain")); err != nil {
-		t.Fatal(err)
-	}
-	f, err := foreign.Reopen(h, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Remove(d.Path("plain")))
+	f := must.Get(foreign.Reopen(h, 5))(t)
 	if text, err := io.ReadAll(f); err != nil || string(text) != "plain" {
 		t.Errorf("%q, %v", text, err)
 	}
@@ -210,14 +187,8 @@ func TestATypedFileMayHaveSeveralNames(t *testing.T) {
 	if text, err := foreign.ReadTyped(d.Path("twice"), 100); err != nil || string(text) != secret {
 		t.Errorf("typed: %q, %v", text, err)
 	}
-	h, err := os.OpenFile(d.Path("twice"), unix.O_PATH, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := foreign.Reopen(h, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must.Get(os.OpenFile(d.Path("twice"), unix.O_PATH, 0))(t)
+	f := must.Get(foreign.Reopen(h, 100))(t)
 	if err := errors.Join(f.Close(), h.Close()); err != nil {
 		t.Error(err)
 	}

@@ -11,21 +11,18 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/foreign"
+	"github.com/shimquake/shimquake/must"
 )
 
 // nest makes folders in each other. Every hundredth has a file and a link to a victim.
 func nest(t *testing.T, dir string, levels int) (victim string) {
 	t.Helper()
 	victim = filepath.Join(t.TempDir(), "victim")
-	if err := errors.Join(os.MkdirAll(filepath.Join(victim, "inner"), 0o700),
-		os.WriteFile(filepath.Join(victim, "file"), []byte(secret), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(os.MkdirAll(filepath.Join(victim, "inner"), 0o700),
+		os.WriteFile(filepath.Join(victim, "file"), []byte(secret), 0o600)))
 	in, err := unix.Open(dir, unix.O_PATH, 0)
 	for level := range levels {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		err = unix.Mkdirat(in, "d", 0o700)
 		if level%100 == 0 {
 			err = errors.Join(err, unix.Symlinkat(victim, in, "link"), unix.Mkfifoat(in, "a FIFO", 0o600))
@@ -47,12 +44,8 @@ func nest(t *testing.T, dir string, levels int) (victim string) {
 func limitFiles(t *testing.T, most uint64) {
 	t.Helper()
 	var was unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: most, Max: was.Max}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &was))
+	must.Succeed(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: most, Max: was.Max}))
 	t.Cleanup(func() {
 		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
 			t.Error(err)
@@ -63,9 +56,7 @@ func limitFiles(t *testing.T, most uint64) {
 func TestATreeOfAnyDepthIsRemoved(t *testing.T) {
 	base := t.TempDir()
 	d, err := foreign.MakeDir(filepath.Join(base, "folder", "w1"), 0o700)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	victim := nest(t, d.Name(), 20_000)
 	limitFiles(t, 200)
 	if err := d.Close(); err != nil {
@@ -75,9 +66,7 @@ func TestATreeOfAnyDepthIsRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // a missing folder is no error
-		if err := d.RemoveAll("folder/w1"); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, d.RemoveAll("folder/w1"))
 	}
 	for name, isThere := range map[string]bool{
 		filepath.Join(base, "folder"): true, filepath.Join(base, "folder/w1"): false,
@@ -124,16 +113,11 @@ func TestAMountIsNotRemoved(t *testing.T) {
 	victim := filepath.Join(base, "victim")
 	for _, at := range []string{"w", "w/a", "w/a/b", "w/a/b/c"} {
 		point := filepath.Join(base, at)
-		if err := errors.Join(os.MkdirAll(filepath.Join(base, "w/a/b/c"), 0o700), os.MkdirAll(victim, 0o700),
+		must.Succeed(t, errors.Join(os.MkdirAll(filepath.Join(base, "w/a/b/c"), 0o700), os.MkdirAll(victim, 0o700),
 			os.WriteFile(filepath.Join(victim, "file"), []byte(secret), 0o600),
-			unix.Mount(victim, point, "", unix.MS_BIND, "")); err != nil {
-			t.Fatal(err)
-		}
+			unix.Mount(victim, point, "", unix.MS_BIND, "")))
 		t.Cleanup(func() { _ = unix.Unmount(point, unix.MNT_DETACH) }) // after a failure
-		d, err := foreign.OpenDir(base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(foreign.OpenDir(base))(t)
 		if err := d.RemoveAll("w"); !errors.Is(err, unix.EBUSY) && !errors.Is(err, unix.EXDEV) {
 			t.Errorf("with a mount on %s: %v", at, err)
 		}
@@ -159,9 +143,7 @@ func unmountAll(victim string) error {
 
 func TestAWalkIsBounded(t *testing.T) {
 	d, err := foreign.OpenDir(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	nest(t, d.Name(), 12_000)
 	limitFiles(t, 400)
 	seen := 0

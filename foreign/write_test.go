@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/foreign"
+	"github.com/shimquake/shimquake/must"
 )
 
 func TestALinkIsReplacedAndNotFollowed(t *testing.T) {
@@ -98,9 +99,7 @@ func TestAFileWithAnotherNameIsNotWrittenTo(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 	f, err := d.OpenFile("plain", os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	_, err = f.WriteString(", and more")
 	if err := errors.Join(err, f.Close()); err != nil {
 		t.Error(err)
@@ -117,10 +116,7 @@ func TestAFileWithAnotherNameIsNotWrittenTo(t *testing.T) {
 	if _, err := d.OpenFile("new", os.O_WRONLY, 0o600); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}
-	made, err := d.OpenFile("new", os.O_RDWR|os.O_CREATE, 0o640)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must.Get(d.OpenFile("new", os.O_RDWR|os.O_CREATE, 0o640))(t)
 	info, err := made.Stat()
 	if err != nil || info.Mode().Perm()&^0o640 != 0 || made.Name() != d.Path("new") {
 		t.Errorf("%v, %v", info, err)
@@ -142,13 +138,8 @@ func TestAFIFOIsOpenedWithoutItsOtherEnd(t *testing.T) {
 		t.Errorf("a FIFO without a reader: %v", err)
 	}
 	r, err := d.OpenFIFO("fifo", os.O_RDONLY)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := d.OpenFIFO("fifo", os.O_WRONLY)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
+	w := must.Get(d.OpenFIFO("fifo", os.O_WRONLY))(t)
 	_, err = w.WriteString("piped")
 	if err := errors.Join(err, w.Close()); err != nil {
 		t.Error(err)
@@ -183,10 +174,7 @@ func TestAFileHasOneWriter(t *testing.T) {
 	d, _ := folder(t)
 	var files [2]*os.File
 	for i := range files {
-		f, err := d.OpenFile("lock", os.O_RDWR|os.O_CREATE, 0o600)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(d.OpenFile("lock", os.O_RDWR|os.O_CREATE, 0o600))(t)
 		files[i] = f
 	}
 	if err := foreign.Lock(files[0]); err != nil {
@@ -250,10 +238,7 @@ func TestASocketIsDialledByItsName(t *testing.T) {
 	if _, err := d.Dial(t.Context(), "nothing"); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
-	conn, err := d.Dial(t.Context(), "socket")
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(d.Dial(t.Context(), "socket"))(t)
 	if err := conn.Close(); err != nil {
 		t.Error(err)
 	}
@@ -262,25 +247,13 @@ func TestASocketIsDialledByItsName(t *testing.T) {
 // A path of more than 108 bytes has no socket address, and /proc/self/fd/N is short.
 func TestASocketMayHaveALongPath(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 40))
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Mkdir(dir, 0o700))
 	d, err := foreign.OpenDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer d.Close() //nolint:errcheck // it is only read
-	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(l.Addr().String(), d.Path("s")); err != nil {
-		t.Fatal(err)
-	}
-	conn, err := d.Dial(t.Context(), "s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("unix", filepath.Join(t.TempDir(), "s")))(t)
+	must.Succeed(t, os.Rename(l.Addr().String(), d.Path("s")))
+	conn := must.Get(d.Dial(t.Context(), "s"))(t)
 	if err := errors.Join(conn.Close(), l.Close()); err != nil {
 		t.Error(err)
 	}

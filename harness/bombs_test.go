@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 // repeated is an endless text.
@@ -76,12 +78,8 @@ func TestHistoriesAreBounded(t *testing.T) {
 func TestUnpackIsBounded(t *testing.T) {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	if _, err := io.Copy(z, io.LimitReader(&repeated{text: "x"}, MaxHistory+1)); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.Copy(z, io.LimitReader(&repeated{text: "x"}, MaxHistory+1)))(t)
+	must.Succeed(t, z.Close())
 	_, err := Unpack(bytes.NewReader(b.Bytes()), "x", Part{Len: int64(b.Len())})
 	var in *InputError
 	if !errors.As(err, &in) || !strings.Contains(fmt.Sprint(err), "larger than 64 MiB") {

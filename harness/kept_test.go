@@ -15,6 +15,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/callerr"
 	"github.com/shimquake/shimquake/oracle/event"
 	"github.com/shimquake/shimquake/oracle/exit"
@@ -68,10 +69,7 @@ func aKept() Kept {
 
 func TestAHistoryComesBack(t *testing.T) {
 	k := aKept()
-	text, err := k.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(k.Encode())(t)
 	back, err := DecodeKept("x", text)
 	if err != nil || !reflect.DeepEqual(back, k) {
 		t.Errorf("%+v\nwant\n%+v\n%v", back, k, err)
@@ -79,10 +77,7 @@ func TestAHistoryComesBack(t *testing.T) {
 }
 
 func TestAHistoryThatIsNoneIsRefused(t *testing.T) {
-	whole, err := aKept().Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(aKept().Encode())(t)
 	for name, tc := range map[string]struct{ text, says string }{
 		"cut off": {string(whole[:len(whole)/2]), "no complete history"},
 		"empty":   {"", "no complete history"},
@@ -140,10 +135,7 @@ func TestAContainerComesBack(t *testing.T) {
 }
 
 func FuzzEachKept(f *testing.F) {
-	whole, err := aKept().Encode()
-	if err != nil {
-		f.Fatal(err)
-	}
+	whole := must.Get(aKept().Encode())(f)
 	f.Add(whole)
 	f.Add([]byte(`{"shimquake":"history","format":5}`))
 	f.Fuzz(func(_ *testing.T, text []byte) {

@@ -9,6 +9,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/must"
 )
 
 func TestPhases(t *testing.T) {
@@ -62,10 +63,7 @@ func TestPassesOfAProcessThatEnds(t *testing.T) {
 			Hit: probe.Hit{Point: hit.point}, PID: hit.pid, Who: "shim", Time: time.UnixMilli(int64(n))})
 	}
 	h.Calls = []Call{{Who: "client", Verb: "delete", At: time.UnixMilli(0)}}
-	passes, err := h.TracedHits()
-	if err != nil {
-		t.Fatal(err)
-	}
+	passes := must.Get(h.TracedHits())(t)
 	var got []bool
 	for _, p := range passes {
 		got = append(got, p.Ending)
@@ -111,10 +109,7 @@ func TestThePathAfterTheExit(t *testing.T) {
 		for _, ms := range []int64{20, 26, 35, 45} {
 			h.Hits = append(h.Hits, failpoints.Hit{Hit: probe.Hit{Point: "rpc:containerd:Task.Kill:entry"}, Time: at(ms)})
 		}
-		hits, err := h.TracedHits()
-		if err != nil {
-			t.Fatal(err)
-		}
+		hits := must.Get(h.TracedHits())(t)
 		var got []string
 		for _, p := range hits {
 			got = append(got, p.Path)

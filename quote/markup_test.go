@@ -10,6 +10,7 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/quote"
 )
 
@@ -25,9 +26,7 @@ var inMarkdown = []string{
 func rendered(t *testing.T, text string) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := goldmark.New(goldmark.WithExtensions(extension.GFM)).Convert([]byte(text), &b); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, goldmark.New(goldmark.WithExtensions(extension.GFM)).Convert([]byte(text), &b))
 	return strings.TrimSpace(b.String())
 }
 

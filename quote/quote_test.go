@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/quote"
 )
 
@@ -128,9 +129,7 @@ func FuzzTerminalJSON(f *testing.F) {
 			t.Skip()
 		}
 		var to bytes.Buffer
-		if _, err := quote.NewTerminal(&to).Write(in); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(quote.NewTerminal(&to).Write(in))(t)
 		want := strings.ToValidUTF8(text, "�")
 		var got map[string]string
 		if err := json.Unmarshal(to.Bytes(), &got); err != nil {
@@ -147,10 +146,7 @@ func TestJSON(t *testing.T) {
 	for text, want := range map[string]string{
 		"größer\n\t\"\\": "größer\n\t\"\\", "a\u202e\u009b": `a\u202e\u009b`, "\U000e0041🙂": `\udb40\udc41🙂`,
 	} {
-		in, err := json.Marshal(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := must.Get(json.Marshal(text))(t)
 		var got string
 		if err := json.Unmarshal(quote.JSON(in), &got); err != nil || got != want {
 			t.Errorf("%q is shown as %q, want %q: %v", text, got, want, err)

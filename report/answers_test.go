@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/report"
 )
 
@@ -18,18 +19,13 @@ func answered(t *testing.T) string {
 			{Head: "REPRODUCED: bug-7", Rows: []report.Row{{Name: "workaround:", Text: "wait"}}}, {Head: "also tried:"},
 		},
 		Clusters: []report.Cluster{{ID: "bug-7", State: report.Known, Title: "a shim is left", Cases: []string{"case-1"}}}}
-	if err := report.Write(dir, d); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, report.Write(dir, d))
 	return dir
 }
 
 // The result of the question comes first, and there is no line that nothing is new.
 func TestSummaryAnswers(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(answered(t), report.SummaryFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(answered(t), report.SummaryFile)))(t)
 	if !strings.Contains(string(text), "**REPRODUCED: bug-7**\n\n- workaround: wait\n") ||
 		strings.Contains(string(text), "Nothing is new") {
 		t.Errorf("%s", text)

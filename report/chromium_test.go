@@ -21,6 +21,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/report"
 )
 
@@ -62,9 +63,7 @@ func newTab(t *testing.T) tab {
 
 func (b tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.Helper()
-	if err := chromedp.Do(b.ctx, steps...); err != nil {
-		b.Fatal(err)
-	}
+	must.Succeed(b, chromedp.Do(b.ctx, steps...))
 }
 
 // lostContext is the browser's error if the page has just been replaced.
@@ -123,11 +122,8 @@ func (b tab) use(s screen) {
 	value := map[bool]string{false: "light", true: "dark"}[s.dark]
 	scheme := &emulation.MediaFeature{Name: "prefers-color-scheme", Value: value}
 	b.do(chromedp.EmulateViewport(s.width, s.height, mobile))
-	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia,
-		emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{scheme}})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Get(chromedp.Call(b.ctx, emulation.SetEmulatedMedia,
+		emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{scheme}}))(b)
 }
 
 // picture keeps a screenshot of the visible part of the page, or of the whole page if
@@ -142,9 +138,7 @@ func (b tab) picture(name string, whole bool) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(*shots, name+".png"), png, 0o644)
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Succeed(b, err)
 }
 
 // TestPictures takes pictures of a report's list, and of the case that its first cluster
@@ -258,14 +252,9 @@ func TestManyCasesOpenFast(t *testing.T) {
 	b := newTab(t)
 	b.use(screens[0])
 	b.open(file, "") // the first page also starts the renderer
-	if _, err := chromedp.Call(b.ctx, performance.Enable, performance.EnableParams{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(chromedp.Call(b.ctx, performance.Enable, performance.EnableParams{}))(t)
 	b.open(file, "")
-	metrics, err := chromedp.Call(b.ctx, performance.GetMetrics, cdp.Empty{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	metrics := must.Get(chromedp.Call(b.ctx, performance.GetMetrics, cdp.Empty{}))(t)
 	work := 0.0
 	for _, m := range metrics.Metrics {
 		if m.Name == "TaskDuration" {
@@ -295,9 +284,7 @@ func TestPageOfAHeldRun(t *testing.T) {
 		v := ran("held")
 		yield(report.Case{ID: "case-1", Verdict: v, Workload: "task", Replay: report.Replay(v)}, nil)
 	}
-	if err := report.Write(dir, report.Data{Title: "held", Made: began, Cases: held}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, report.Write(dir, report.Data{Title: "held", Made: began, Cases: held}))
 	b := newTab(t)
 	b.use(screens[0])
 	b.open(filepath.Join(dir, report.HTMLFile), "#case-1")

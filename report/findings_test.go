@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 const (
@@ -25,9 +27,7 @@ func cluster(state State) string {
 func read(t *testing.T, text string) ([]Finding, error) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), ResultsFile)
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(file, []byte(text), 0o644))
 	return Findings(file)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/report"
 )
 
@@ -21,10 +22,8 @@ func TestAReportFollowsNoLink(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		name := filepath.Join(dir, file)
-		if err := errors.Join(os.WriteFile(victim, []byte("victim"), 0o600),
-			os.Symlink(victim, name)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, errors.Join(os.WriteFile(victim, []byte("victim"), 0o600),
+			os.Symlink(victim, name)))
 		v := leaked("x")
 		err := report.Write(dir, report.Data{Title: "x", Made: began,
 			Cases: report.All([]report.Case{{ID: "a", Verdict: v}})})
@@ -42,9 +41,7 @@ func TestAReportFollowsNoLink(t *testing.T) {
 
 func TestAReportOfALinkedFolderStaysInside(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
-	if err := os.Symlink(outside, filepath.Join(dir, report.WithoutDir)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Symlink(outside, filepath.Join(dir, report.WithoutDir)))
 	v := leaked("x")
 	if err := report.KeepWithout(dir, report.WithoutDir+"/w.json", v); err == nil {
 		t.Error("a run was kept through a linked folder")
@@ -62,10 +59,7 @@ func TestAReportOfALinkedFolderStaysInside(t *testing.T) {
 func TestAReportHasOneWriter(t *testing.T) {
 	dir := t.TempDir()
 	d := report.Data{Title: "x", Made: began}
-	first, err := report.Begin(dir, d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(report.Begin(dir, d))(t)
 	if _, err := report.Begin(dir, d); err == nil || !strings.Contains(err.Error(), "--out") {
 		t.Errorf("the second: %v", err)
 	}
@@ -87,9 +81,7 @@ func TestAReportHasOneWriter(t *testing.T) {
 func TestAReportDoesNotWaitForAFIFO(t *testing.T) {
 	dir := t.TempDir()
 	for _, file := range []string{report.ResultsFile, report.WithoutFile} {
-		if err := unix.Mkfifo(filepath.Join(dir, file), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, unix.Mkfifo(filepath.Join(dir, file), 0o600))
 	}
 	if _, err := report.Begin(dir, report.Data{Title: "x", Made: began}); err == nil {
 		t.Error("it was begun")

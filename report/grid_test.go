@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/report"
 )
 
@@ -15,9 +16,7 @@ import (
 func TestMatrixPage(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, report.HTMLFile)
-	if err := report.Write(dir, report.Matrix(tabled(t, dir), nil, dir)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, report.Write(dir, report.Matrix(tabled(t, dir), nil, dir)))
 	b := newTab(t)
 	for _, s := range screens {
 		b.use(s)
@@ -82,9 +81,7 @@ const spoken = `(() => {
 // TestPagesCanBeHeard reads each kind of page as a screen reader does.
 func TestPagesCanBeHeard(t *testing.T) {
 	dir := t.TempDir()
-	if err := report.Write(dir, report.Matrix(tabled(t, dir), nil, dir)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, report.Write(dir, report.Matrix(tabled(t, dir), nil, dir)))
 	b := newTab(t)
 	b.use(screens[0])
 	for name, from := range map[string]string{"matrix": dir, "answer": answered(t), "cases": written(t)} {

@@ -17,6 +17,7 @@ import (
 	"github.com/yuin/goldmark/extension"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/report"
 )
 
@@ -50,15 +51,10 @@ func TestReportsShowEscapes(t *testing.T) {
 	d := report.Data{Title: foreign, Command: foreign, Made: time.Unix(0, 0), Lacks: foreign,
 		Clusters: []report.Cluster{{ID: foreign, Title: foreign, State: report.New}},
 		Cases:    report.All([]report.Case{{ID: "case-1", Workload: foreign, Verdict: v, Replay: foreign}})}
-	if err := report.Write(dir, d); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, report.Write(dir, d))
 	texts := map[string]string{"cases of the page": unpacked(t, dir)}
 	for _, file := range []string{report.HTMLFile, report.JUnitFile, report.SummaryFile, report.ResultsFile} {
-		text, err := os.ReadFile(filepath.Join(dir, file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join(dir, file)))(t)
 		texts[file], _, _ = strings.Cut(string(text), "<script") // the library has such characters of its own
 		if file == report.HTMLFile {
 			_, head, _ := strings.Cut(string(text), `id="head"`)
@@ -97,19 +93,12 @@ func summaryOf(t *testing.T, text string) string {
 	for _, clusters := range [][]report.Cluster{nil, {{ID: text, Title: text, State: report.New}, {ID: text, Title: text,
 		State: report.Known}}} {
 		d.Clusters = clusters
-		if err := report.Write(dir, d); err != nil {
-			t.Fatal(err)
-		}
-		page, err := os.ReadFile(filepath.Join(dir, report.SummaryFile))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, report.Write(dir, d))
+		page := must.Get(os.ReadFile(filepath.Join(dir, report.SummaryFile)))(t)
 		all = append(all, page...)
 	}
 	var b bytes.Buffer
-	if err := goldmark.New(goldmark.WithExtensions(extension.GFM)).Convert(all, &b); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, goldmark.New(goldmark.WithExtensions(extension.GFM)).Convert(all, &b))
 	return b.String()
 }
 
@@ -124,12 +113,8 @@ func TestPageLinksToFilesOnly(t *testing.T) {
 		v := leaked("x")
 		v.Evidence = filepath.Join(out, dir)
 		d := report.Data{Title: "x", Made: time.Unix(0, 0), Cases: report.All([]report.Case{{ID: "case-1", Verdict: v}})}
-		if err := os.MkdirAll(v.Evidence, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := report.Write(out, d); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.MkdirAll(v.Evidence, 0o755))
+		must.Succeed(t, report.Write(out, d))
 		if all := unpacked(t, out); !strings.Contains(all, fmt.Sprintf(`"link":%s`, want)) {
 			t.Errorf("%q: want a link to %s in %s", dir, want, all)
 		}
@@ -139,21 +124,13 @@ func TestPageLinksToFilesOnly(t *testing.T) {
 // unpacked returns the cases of a page.
 func unpacked(t *testing.T, dir string) string {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join(dir, report.HTMLFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(filepath.Join(dir, report.HTMLFile)))(t)
 	_, rest, _ := strings.Cut(string(page), `id="packs">`)
 	packs, _, _ := strings.Cut(rest, "</script>")
 	var all strings.Builder
 	for line := range strings.Lines(packs) {
-		z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(strings.TrimSpace(line))))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.Copy(&all, z); err != nil {
-			t.Fatal(err)
-		}
+		z := must.Get(gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(strings.TrimSpace(line)))))(t)
+		must.Get(io.Copy(&all, z))(t)
 	}
 	return all.String()
 }

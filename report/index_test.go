@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/report"
 )
 
@@ -39,32 +40,16 @@ func TestIndex(t *testing.T) {
 	dir := t.TempDir()
 	for i, title := range []string{"the older", "the <b>newer\u202e"} {
 		made := began.Add(time.Duration(i) * time.Hour)
-		folder, err := report.NewFolder(dir, "x", made)
-		if err != nil {
-			t.Fatal(err)
-		}
+		folder := must.Get(report.NewFolder(dir, "x", made))(t)
 		d := report.Data{Title: title, Made: made, Cases: report.All([]report.Case{{ID: "case-1", Verdict: leaked("x")}})}
-		if err := report.Write(folder, d); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, report.Write(folder, d))
 	}
 	cut := filepath.Join(dir, "cut")
-	if err := os.Mkdir(cut, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := report.Begin(cut, report.Data{Title: "one that runs", Made: began}); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "evidence"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := report.WriteIndex(dir); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(dir, report.IndexFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Mkdir(cut, 0o755))
+	must.Get(report.Begin(cut, report.Data{Title: "one that runs", Made: began}))(t)
+	must.Succeed(t, os.Mkdir(filepath.Join(dir, "evidence"), 0o755))
+	must.Succeed(t, report.WriteIndex(dir))
+	text := must.Get(os.ReadFile(filepath.Join(dir, report.IndexFile)))(t)
 	page := string(text)
 	newer, older := strings.Index(page, "the &lt;b&gt;newer"), strings.Index(page, "the older")
 	if newer < 0 || older < newer || strings.Count(page, "<li>") != 3 || !strings.Contains(page, "not ended") ||
@@ -78,16 +63,12 @@ func TestIndex(t *testing.T) {
 func TestEvidenceBesideTheReport(t *testing.T) {
 	dir := t.TempDir()
 	evidence := filepath.Join(dir, "evidence", "x")
-	if err := os.MkdirAll(evidence, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.MkdirAll(evidence, 0o755))
 	v := leaked("x")
 	v.Evidence = evidence
 	d := report.Data{Title: "x", Made: began, Evidence: filepath.Join(dir, "evidence"),
 		Cases: report.All([]report.Case{{ID: "case-1", Verdict: v}})}
-	if err := report.Write(filepath.Join(dir, "run"), d); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, report.Write(filepath.Join(dir, "run"), d))
 	text, err := os.ReadFile(filepath.Join(dir, "run", report.ResultsFile))
 	if err != nil || !strings.Contains(string(text), `"evidence":"../evidence/x"`) {
 		t.Errorf("%v: %s", err, text)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/report"
 	"github.com/shimquake/shimquake/sweep/matrix"
 )
@@ -18,9 +19,7 @@ import (
 func keptIn(t *testing.T, dir string, all ...harness.Verdict) (parts []harness.Part) {
 	t.Helper()
 	h, err := harness.OpenHistories(filepath.Join(dir, harness.HistoriesFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, v := range all {
 		p, kerr := h.Keep(v)
 		parts, err = append(parts, p), errors.Join(err, kerr)
@@ -35,14 +34,9 @@ func keptIn(t *testing.T, dir string, all ...harness.Verdict) (parts []harness.P
 func texts(t *testing.T, d report.Data) map[string]string {
 	t.Helper()
 	dir, out := t.TempDir(), map[string]string{}
-	if err := report.Write(dir, d); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, report.Write(dir, d))
 	for _, name := range []string{report.HTMLFile, report.ResultsFile, report.JUnitFile, report.SummaryFile} {
-		text, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join(dir, name)))(t)
 		out[name] = string(text)
 	}
 	return out
@@ -131,9 +125,7 @@ func TestMatrixGrid(t *testing.T) {
 func TestEvidenceOfAFolderThatWasMoved(t *testing.T) {
 	dir := t.TempDir()
 	here := filepath.Join(dir, "evidence", "x-w1")
-	if err := os.MkdirAll(here, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.MkdirAll(here, 0o755))
 	for was, want := range map[string]string{"": "", "/elsewhere/evidence/x-w1": here, "/elsewhere/y": ""} {
 		if got := report.EvidenceIn(dir, was); got != want {
 			t.Errorf("%q: %q, want %q", was, got, want)
@@ -144,12 +136,8 @@ func TestEvidenceOfAFolderThatWasMoved(t *testing.T) {
 // A link in the place of the folder of evidence leads to another user's files.
 func TestEvidenceOfALinkIsNotLookedAt(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
-	if err := os.Mkdir(filepath.Join(other, "x-w1"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(other, filepath.Join(dir, "evidence")); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Mkdir(filepath.Join(other, "x-w1"), 0o755))
+	must.Succeed(t, os.Symlink(other, filepath.Join(dir, "evidence")))
 	if got := report.EvidenceIn(dir, "/elsewhere/evidence/x-w1"); got != "" {
 		t.Errorf("%q is looked at", got)
 	}

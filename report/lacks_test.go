@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/report"
 )
 
@@ -16,20 +17,15 @@ func TestEveryFormTellsWhatIsLacking(t *testing.T) {
 		dir := t.TempDir()
 		cases := report.All([]report.Case{{ID: "case-1", Verdict: ran("fine"), Workload: "task"}})
 		known := []report.Cluster{{ID: "reported-wrong", State: report.Known, Title: "an event lies"}}
-		if err := report.Write(dir, report.Data{Title: "x", Made: began, Cases: cases, Clusters: known,
-			Lacks: lacks}); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, report.Write(dir, report.Data{Title: "x", Made: began, Cases: cases, Clusters: known,
+			Lacks: lacks}))
 		for file, sign := range map[string]string{
 			report.HTMLFile:    `"lacks":"9 of 10`,
 			report.SummaryFile: "**CUT OFF: 9 of 10",
 			report.ResultsFile: `"lacks":"9 of 10`,
 			report.JUnitFile:   `errors="1"`,
 		} {
-			text, err := os.ReadFile(filepath.Join(dir, file))
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(os.ReadFile(filepath.Join(dir, file)))(t)
 			if bytes.Contains(text, []byte(sign)) != want {
 				t.Errorf("%q: %s has %q: %v", lacks, file, sign, !want)
 			}

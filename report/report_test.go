@@ -15,6 +15,7 @@ import (
 	"github.com/onsi/ginkgo/v2/reporters"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/event"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/rate"
@@ -201,9 +202,7 @@ func written(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
 	evidence := filepath.Join(dir, "evidence", "x")
-	if err := os.MkdirAll(evidence, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.MkdirAll(evidence, 0o755))
 	fresh := leaked("shutdown-error-once")
 	fresh.Evidence = evidence
 	var cases []report.Case
@@ -219,17 +218,12 @@ func written(t testing.TB) string {
 			{ID: "reported-wrong", State: report.Known, Title: "an event lies | often", Cases: []string{"case-2"}},
 		},
 	}
-	if err := report.Write(dir, d); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, report.Write(dir, d))
 	return dir
 }
 
 func TestResultsAreWholeAndVersioned(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(written(t), report.ResultsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(written(t), report.ResultsFile)))(t)
 	var types []string
 	for line := range bytes.Lines(text) {
 		var l struct {
@@ -240,9 +234,7 @@ func TestResultsAreWholeAndVersioned(t *testing.T) {
 			Findings []finding.Finding
 			Clusters []string
 		}
-		if err := json.Unmarshal(line, &l); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.Unmarshal(line, &l))
 		types = append(types, l.Type)
 		switch {
 		case l.Type == "head" && l.Format != report.ResultsFormat:
@@ -259,14 +251,9 @@ func TestResultsAreWholeAndVersioned(t *testing.T) {
 }
 
 func TestJUnitTellsNewFromKnown(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(written(t), report.JUnitFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(written(t), report.JUnitFile)))(t)
 	var all reporters.JUnitTestSuites
-	if err := xml.Unmarshal(text, &all); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, xml.Unmarshal(text, &all))
 	cases := all.TestSuites[0].TestCases
 	if all.Tests != 3 || all.Failures != 1 || cases[0].Failure == nil || cases[1].Skipped == nil ||
 		cases[1].Failure != nil || cases[2].Skipped != nil {
@@ -275,10 +262,7 @@ func TestJUnitTellsNewFromKnown(t *testing.T) {
 }
 
 func TestSummary(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(written(t), report.SummaryFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(written(t), report.SummaryFile)))(t)
 	wants := []string{"**2 violated**, 1 held", "| new | a shim is left |", `an event lies \| often`, "&lt;b&gt;"}
 	for _, want := range wants {
 		if !bytes.Contains(text, []byte(want)) {
@@ -288,10 +272,7 @@ func TestSummary(t *testing.T) {
 }
 
 func TestPageHoldsNoForeignMarkup(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(written(t), report.HTMLFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(written(t), report.HTMLFile)))(t)
 	if bytes.Contains(text, []byte("<b>tests</b>")) {
 		t.Error("the title is taken for markup")
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
@@ -25,11 +26,8 @@ func BenchmarkSweep(b *testing.B) {
 		b.Skip(err)
 	}
 	e := engine.New(r, parallel)
-	p, err := plan.Make(b.Context(), e, plan.Options{
-		Who: []string{"daemon"}, Actions: []string{"crash"}, Workloads: []string{"task"}})
-	if err != nil {
-		b.Fatal(err)
-	}
+	p := must.Get(plan.Make(b.Context(), e, plan.Options{
+		Who: []string{"daemon"}, Actions: []string{"crash"}, Workloads: []string{"task"}}))(b)
 	for _, n := range []int{100, 2000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			cut := p
@@ -43,21 +41,13 @@ func BenchmarkSweep(b *testing.B) {
 			cut = cut.WithDigest()
 			for b.Loop() {
 				h := journal.Head{Plan: cut, Shard: whole}
-				j, err := journal.Create(b.TempDir(), h)
-				if err != nil {
-					b.Fatal(err)
-				}
+				j := must.Get(journal.Create(b.TempDir(), h))(b)
 				begun := time.Now()
-				results, err := (&Schedule{Engine: e, Head: h, Journal: j}).Run(b.Context())
-				if err != nil {
-					b.Fatal(err)
-				}
+				results := must.Get((&Schedule{Engine: e, Head: h, Journal: j}).Run(b.Context()))(b)
 				b.ReportMetric(float64(n)/time.Since(begun).Minutes(), "cases/min")
 				invalid := slices.DeleteFunc(results, func(r journal.Result) bool { return r.Outcome != harness.Invalid })
 				b.ReportMetric(float64(len(invalid)), "invalid")
-				if err := j.Close(); err != nil {
-					b.Fatal(err)
-				}
+				must.Succeed(b, j.Close())
 			}
 			b.ReportMetric(0, "ns/op") // the rate is enough
 		})

@@ -12,6 +12,7 @@ import (
 	"github.com/shimquake/shimquake/fixes"
 	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/journal"
@@ -72,19 +73,13 @@ func TestExplain(t *testing.T) {
 				return harness.Verdict{Outcome: harness.Held}
 			}}, 1)
 			s := Schedule{Engine: e, Head: h, Journal: j}
-			results, err := s.Run(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			all, err := s.Explain(t.Context(), catalogue.Excuses(), results, func(_ context.Context, on string) error {
+			results := must.Get(s.Run(t.Context()))(t)
+			all := must.Get(s.Explain(t.Context(), catalogue.Excuses(), results, func(_ context.Context, on string) error {
 				if patch := (*containerd.PatchError)(nil); strings.Contains(on, fix) && errors.As(tt.refuse, &patch) {
 					return patch
 				}
 				return nil
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			_, read, err := journal.Read(dir)
 			if err != nil || len(read) != len(all) {
 				t.Fatalf("%d results, %d in the journal: %v", len(all), len(read), err)

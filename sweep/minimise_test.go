@@ -10,6 +10,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
@@ -39,10 +40,7 @@ func leaksAt(words ...string) *fake {
 }
 
 func TestMinimiseLeavesWhatIsNeeded(t *testing.T) {
-	c, err := faultsAt("task", "Create", "Start", "Kill", "Delete").Case("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(faultsAt("task", "Create", "Start", "Kill", "Delete").Case(""))(t)
 	for _, needed := range [][]string{{"Delete"}, {"Create"}, {"Create", "Delete"}, {"Start", "Kill", "Delete"}} {
 		e := leaksAt(needed...)
 		got, err := minimise(c, func(c harness.Case) (bool, error) {
@@ -62,10 +60,7 @@ func TestMinimiseLeavesWhatIsNeeded(t *testing.T) {
 }
 
 func TestSimplifyTakesTheSmallestWorkload(t *testing.T) {
-	c, err := faultsAt("restart-pod", "Delete").Case("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(faultsAt("restart-pod", "Delete").Case(""))(t)
 	for name, shows := range map[string]func(harness.Case) bool{
 		"task with 1":  func(harness.Case) bool { return true },
 		"cri with 1":   func(c harness.Case) bool { return c.Workload.API == harness.CRI },
@@ -105,9 +100,7 @@ func TestAClusterIsShown(t *testing.T) {
 		return v
 	}
 	m := Minimiser{Engine: engine.New(e, 2), Out: out, Replays: 5}
-	if err := m.ShowAll(t.Context(), p, &rep); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, m.ShowAll(t.Context(), p, &rep))
 	shown := rep.New[0].Shown
 	text, err := os.ReadFile(shown.File)
 	if err != nil || shown.Replays != 5 || shown.Same != 4 {
@@ -141,9 +134,7 @@ func TestAClusterIsReplayedByMoreThanItsSimplestCase(t *testing.T) {
 	} {
 		rep := triage.NewReport(journal.Head{Plan: p}, results, nil)
 		m := Minimiser{Engine: engine.New(leaksAt(word), 1), Out: t.TempDir(), Replays: 20}
-		if err := m.ShowAll(t.Context(), p, &rep); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, m.ShowAll(t.Context(), p, &rep))
 		got := rep.New[0].Shown
 		if got.Replays != want.Replays || got.Same != want.Same || rep.New[0].Reproduced() != (want.Same > 0) {
 			t.Errorf("%s: %+v, want %+v", word, got, want)
@@ -162,9 +153,7 @@ func TestOneReplayThatShowsItIsEnough(t *testing.T) {
 	for word, want := range map[string]triage.Shown{"Delete": {Replays: 1, Same: 1}, "nothing": {Replays: 20, Same: 0}} {
 		rep := triage.NewReport(journal.Head{Plan: p}, results, nil)
 		m := Minimiser{Engine: engine.New(leaksAt(word), 1), Out: t.TempDir(), Replays: 20, Once: true}
-		if err := m.ShowAll(t.Context(), p, &rep); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, m.ShowAll(t.Context(), p, &rep))
 		if got := rep.New[0].Shown; got.Replays != want.Replays || got.Same != want.Same || rep.Status() != want.Same {
 			t.Errorf("%s: %+v, want %+v; status %d", word, got, want, rep.Status())
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/journal"
@@ -56,25 +57,13 @@ func sweptPlan(t *testing.T, making func(context.Context, *engine.Engine) (plan.
 	containerd string) (plan.Plan, triage.Report) {
 	t.Helper()
 	dir, r := t.TempDir(), prepared(t, containerd)
-	p, err := making(t.Context(), engine.New(r, worlds))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(making(t.Context(), engine.New(r, worlds)))(t)
 	h := journal.Head{Plan: p, Shard: whole}
-	j, err := journal.Create(dir, h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := (&Schedule{Engine: engine.New(hasty{r}, worlds), Head: h, Journal: j}).Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	j := must.Get(journal.Create(dir, h))(t)
+	must.Get((&Schedule{Engine: engine.New(hasty{r}, worlds), Head: h, Journal: j}).Run(t.Context()))(t)
+	must.Succeed(t, j.Close())
 	h, results, err := journal.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return p, triage.NewReport(h, results, catalogue.Excuses())
 }
 

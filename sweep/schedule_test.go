@@ -12,6 +12,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/compare"
 	"github.com/shimquake/shimquake/sweep/engine"
@@ -54,10 +55,7 @@ func begun(t testing.TB, n int, shard plan.Shard) (string, *journal.Journal, jou
 		p.Specs = append(p.Specs, plan.Single(plan.Hit{Point: at, Nth: 1, Path: "create"}, "crash", "task"))
 	}
 	dir, h := t.TempDir(), journal.Head{Plan: p.WithDigest(), Shard: shard}
-	j, err := journal.Create(dir, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := must.Get(journal.Create(dir, h))(t)
 	t.Cleanup(func() { _ = j.Close() }) // closed twice in some tests
 	return dir, j, h
 }
@@ -82,10 +80,7 @@ func allHeld(harness.Case, int) harness.Verdict { return harness.Verdict{Outcome
 func TestScheduleRunsEachCaseOnce(t *testing.T) {
 	dir, j, h := begun(t, 40, plan.Shard{I: 2, Of: 3})
 	e := &fake{verdict: allHeld}
-	results, err := (&Schedule{Engine: engine.New(e, 4), Head: h, Journal: j}).Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := must.Get((&Schedule{Engine: engine.New(e, 4), Head: h, Journal: j}).Run(t.Context()))(t)
 	_, again, err := journal.Read(dir)
 	if err != nil || len(again) != len(results) || len(results) != 13 || len(e.runs) != 13 {
 		t.Errorf("%d results, %d in the journal, %d cases ran; want 13: %v", len(results), len(again), len(e.runs), err)
@@ -123,13 +118,9 @@ func TestAnEndedSweepContinues(t *testing.T) {
 	if !errors.Is(err, engine.ErrInterrupted) || len(results) < 10 || len(results) == 30 {
 		t.Fatalf("%d results, %v", len(results), err)
 	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, j.Close())
 	j, h, done, err := journal.Resume(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	results, err = (&Schedule{Engine: engine.New(e, 3), Head: h, Journal: j, Done: done}).Run(t.Context())
 	if err != nil || len(results) != 30 {
 		t.Fatalf("%d results, %v", len(results), err)
@@ -211,10 +202,7 @@ func TestEvidenceOfTheFirstFewIsKept(t *testing.T) {
 		}
 		return harness.Verdict{Outcome: harness.Violated, Findings: leakedShim(), Evidence: dir}
 	}}
-	results, err := (&Schedule{Engine: engine.New(e, 4), Head: h, Journal: j}).Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := must.Get((&Schedule{Engine: engine.New(e, 4), Head: h, Journal: j}).Run(t.Context()))(t)
 	dirs, err := os.ReadDir(kept)
 	named := 0
 	for _, r := range results {

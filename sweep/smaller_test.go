@@ -9,6 +9,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 )
 
 // scripted is a workload with more than its findings need.
@@ -63,13 +64,8 @@ func TestSimplifyOfAScript(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := scripted()
-			if err := c.Check(); err != nil {
-				t.Fatal(err)
-			}
-			got, err := simplify(c, func(c harness.Case) (bool, error) { return tt.shows(c), nil })
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, c.Check())
+			got := must.Get(simplify(c, func(c harness.Case) (bool, error) { return tt.shows(c), nil }))(t)
 			want := harness.Case{Name: got.Name, Workload: tt.want}
 			want.Workload.TimeLimit = c.Workload.TimeLimit
 			if got.String() != want.String() {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 // repository has main: one, two, three (a merge of side), four; other branches off at
@@ -17,15 +19,11 @@ func repository(t *testing.T) string {
 	run := func(args ...string) {
 		t.Helper()
 		args = append([]string{"-c", "user.name=n", "-c", "user.email=e@x"}, args...)
-		if _, err := git(t.Context(), dir, args...); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(git(t.Context(), dir, args...))(t)
 	}
 	commit := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, "file"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, "file"), []byte(text), 0o600))
 		run("add", "file")
 		run("commit", "-q", "-m", text)
 	}
@@ -44,10 +42,7 @@ func repository(t *testing.T) string {
 
 func TestBetween(t *testing.T) {
 	dir := repository(t)
-	c, err := Open(t.Context(), dir, t.TempDir(), func() {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Open(t.Context(), dir, t.TempDir(), func() {}))(t)
 	for _, tt := range []struct {
 		a, b, want string
 		aIsOld     bool
@@ -80,36 +75,22 @@ func TestBetween(t *testing.T) {
 func TestSelectTouchesNothingElse(t *testing.T) {
 	dir := repository(t)
 	mine := filepath.Join(dir, "file")
-	if err := os.WriteFile(mine, []byte("not committed"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(mine, []byte("not committed"), 0o600))
 	state := func() string {
 		var all []string
 		for _, args := range [][]string{{"status", "--porcelain"}, {"for-each-ref"}, {"worktree", "list"}} {
-			out, err := git(t.Context(), dir, args...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := must.Get(git(t.Context(), dir, args...))(t)
 			all = append(all, out)
 		}
 		return strings.Join(all, "\n")
 	}
 	was := state()
-	c, err := Open(t.Context(), dir, t.TempDir(), func() {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Open(t.Context(), dir, t.TempDir(), func() {}))(t)
 	all, _, err := c.Between(t.Context(), "main~3", "main")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, i := range []int{3, 0, 1} {
-		if err := os.WriteFile(filepath.Join(c.Dir, "left"), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Select(t.Context(), all[i].Hash); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(filepath.Join(c.Dir, "left"), nil, 0o600))
+		must.Succeed(t, c.Select(t.Context(), all[i].Hash))
 		text, err := os.ReadFile(filepath.Join(c.Dir, "file"))
 		if err != nil || string(text) != all[i].Subject {
 			t.Errorf("%s holds %q (%v)", all[i].Subject, text, err)
@@ -142,10 +123,7 @@ func TestOpenOfNoRepository(t *testing.T) {
 // A killed bisect has left its clone, and no lock.
 func TestOpenAfterAKill(t *testing.T) {
 	dir, cache := repository(t), t.TempDir()
-	c, err := Open(t.Context(), dir, cache, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Open(t.Context(), dir, cache, nil))(t)
 	waits := 0
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -153,10 +131,7 @@ func TestOpenAfterAKill(t *testing.T) {
 		t.Errorf("while the other lives: %v, waited %d times", err, waits)
 	}
 	c.unlock()
-	again, err := Open(t.Context(), dir, cache, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must.Get(Open(t.Context(), dir, cache, nil))(t)
 	if err := again.Close(); err != nil {
 		t.Error(err)
 	}

@@ -10,16 +10,14 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/catalogue/filing"
 	"github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/affected"
 	"github.com/shimquake/shimquake/repro/read"
 )
 
 // Each filing has its record, and the release's source has each line that it quotes.
 func TestFilings(t *testing.T) {
-	all, err := filing.All()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(filing.All())(t)
 	for id, f := range all {
 		t.Run(id, func(t *testing.T) {
 			if f.SameAs != "" {
@@ -33,13 +31,8 @@ func TestFilings(t *testing.T) {
 				t.Errorf("%s does not have it", containerd.DefaultRelease)
 			}
 			_, r, err := filing.Of(f.Bug)
-			if err != nil {
-				t.Fatal(err)
-			}
-			dir, err := containerd.SourceDir(t.Context(), r.Release)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
+			dir := must.Get(containerd.SourceDir(t.Context(), r.Release))(t)
 			lines, texts, err := filing.Lines(os.DirFS(dir), f.Code)
 			if err != nil || !slices.Equal(lines, r.Lines) || !slices.Equal(texts, r.Texts) {
 				t.Errorf("lines %v, %v; recorded: %v", lines, err, r.Lines)
@@ -65,18 +58,13 @@ func TestFilings(t *testing.T) {
 
 // The text has the sections of containerd's .github/ISSUE_TEMPLATE/bug_report.yaml.
 func TestTextHasTheTemplatesSections(t *testing.T) {
-	all, err := filing.All()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(filing.All())(t)
 	for id, f := range all {
 		if f.SameAs != "" {
 			continue
 		}
 		_, r, err := filing.Of(f.Bug)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		text, at := filing.Text(f, r), 0
 		for _, want := range []string{
 			"### Description\n", "**Root cause.** ", "**Direction for a fix.** ", "**Existing threads**",

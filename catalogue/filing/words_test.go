@@ -9,6 +9,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 )
 
 func TestPlainWords(t *testing.T) {
@@ -62,14 +63,8 @@ func TestCommentsAreOnTheThreadOfTheirBug(t *testing.T) {
 }
 
 func TestRanDescribesTheRun(t *testing.T) {
-	at, err := failpoints.ParsePoint("proc:containerd:running")
-	if err != nil {
-		t.Fatal(err)
-	}
-	do, err := term.Parse("1*kill")
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := must.Get(failpoints.ParsePoint("proc:containerd:running"))(t)
+	do := must.Get(term.Parse("1*kill"))(t)
 	f := Filing{Run: harness.Case{
 		Workload: harness.Workload{Containers: []harness.Container{{Exit: 7, SharedPID: true}, {Signal: "SIGTERM"}}},
 		Plan:     failpoints.Plan{{At: at, Do: do}},

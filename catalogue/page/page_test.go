@@ -11,6 +11,7 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/affected"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/wording"
@@ -20,10 +21,7 @@ import (
 const root = "../.."
 
 func TestPagesAreFresh(t *testing.T) {
-	stale, err := Stale(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stale := must.Get(Stale(root))(t)
 	if len(stale) > 0 {
 		t.Errorf("%v are not what catalogue/bugs/ makes: run make docs", stale)
 	}
@@ -33,9 +31,7 @@ func TestPagesAreFresh(t *testing.T) {
 // all three.
 func TestStale(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "README.md"), []byte("a\n"+Begin+"\n"+End+"\nz\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(filepath.Join(dir, "README.md"), []byte("a\n"+Begin+"\n"+End+"\nz\n"), 0o644))
 	expect := func(want ...string) {
 		t.Helper()
 		got, err := Stale(dir)
@@ -45,9 +41,7 @@ func TestStale(t *testing.T) {
 	}
 	write := func() {
 		t.Helper()
-		if err := Write(dir); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, Write(dir))
 		expect()
 	}
 	write()
@@ -57,9 +51,7 @@ func TestStale(t *testing.T) {
 		Dir + "/README.md":    func(path string) error { return os.WriteFile(path, []byte("x"), 0o644) },
 		Dir + "/forgotten.md": func(path string) error { return os.WriteFile(path, nil, 0o644) },
 	} {
-		if err := spoil(filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, spoil(filepath.Join(dir, name)))
 		expect(name)
 		write()
 	}
@@ -124,10 +116,7 @@ func TestTheWorstComeFirst(t *testing.T) {
 // result that the catalogue expects today. After a change of the catalogue, run the bug
 // again (shimquake matrix --markdown).
 func TestTheMatrixIsOfTodaysCatalogue(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, Matrix))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(root, Matrix)))(t)
 	rows, stale := stale(string(text), catalogue.Bugs())
 	for _, s := range stale {
 		t.Errorf("%s: make the page anew with shimquake matrix --markdown, or correct the catalogue", s)

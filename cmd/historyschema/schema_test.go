@@ -16,16 +16,14 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 )
 
 const file = "../../docs/history.schema.json"
 
 // TestSchemaIsFresh compares docs/history.schema.json with the types.
 func TestSchemaIsFresh(t *testing.T) {
-	want, err := schema("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(schema("../.."))(t)
 	have, err := os.ReadFile(file)
 	if err != nil || !bytes.Equal(have, want) {
 		t.Errorf("docs/history.schema.json is not what the types say (%v): run make docs", err)
@@ -33,9 +31,7 @@ func TestSchemaIsFresh(t *testing.T) {
 	var s struct {
 		Defs map[string]struct{ Description string } `json:"$defs"`
 	}
-	if err := json.Unmarshal(want, &s); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal(want, &s))
 	for name, def := range s.Defs {
 		if def.Description == "" {
 			t.Errorf("%s has no comment", name)
@@ -46,23 +42,12 @@ func TestSchemaIsFresh(t *testing.T) {
 // check returns a function that checks a text against the schema of the docs.
 func check(t *testing.T) func(text []byte) error {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(file))(t)
+	doc := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(text)))(t)
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	if err := c.AddResource("history.schema.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("history.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.AddResource("history.schema.json", doc))
+	s := must.Get(c.Compile("history.schema.json"))(t)
 	return func(text []byte) error {
 		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 		if err != nil {
@@ -81,18 +66,10 @@ func realHistories(t *testing.T) map[string]harness.Kept {
 	}
 	all := map[string]harness.Kept{}
 	for _, name := range files {
-		f, err := os.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		z, err := gzip.NewReader(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(os.Open(name))(t)
+		z := must.Get(gzip.NewReader(f))(t)
 		text, err := io.ReadAll(z)
-		if err := errors.Join(err, f.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, errors.Join(err, f.Close()))
 		if all[name], err = harness.DecodeKept(name, text); err != nil {
 			t.Fatal(err)
 		}
@@ -109,10 +86,7 @@ func TestHistoriesFit(t *testing.T) {
 	fill(reflect.ValueOf(&full).Elem(), 0)
 	all["every field"] = full
 	for name, k := range all {
-		text, err := k.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(k.Encode())(t)
 		if err := wrong(text); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -169,10 +143,7 @@ func fill(v reflect.Value, depth int) {
 // TestWrongHistoriesDoNotFit changes a real history in one place.
 func TestWrongHistoriesDoNotFit(t *testing.T) {
 	wrong, all := check(t), realHistories(t)
-	text, err := all["../shimquake/testdata/kept/violated.json.gz"].Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(all["../shimquake/testdata/kept/violated.json.gz"].Encode())(t)
 	for _, change := range []struct{ from, to, says string }{
 		{`"format":5`, `"format":2`, "/format"},
 		{`"digest":"`, `"digest":"x`, "/digest"},

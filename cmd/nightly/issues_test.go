@@ -14,6 +14,7 @@ import (
 	"github.com/yuin/goldmark/extension"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/report"
 )
 
@@ -22,9 +23,7 @@ func reported(t *testing.T, all ...report.Cluster) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "merged")
 	d := report.Data{Title: "x", Made: time.Unix(0, 0), Clusters: all, Cases: report.All(nil)}
-	if err := report.Write(dir, d); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, report.Write(dir, d))
 	return dir
 }
 
@@ -50,10 +49,7 @@ func (f *fake) said(t *testing.T, args ...string) (string, error) {
 
 func (f *fake) must(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := f.said(t, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(f.said(t, args...))(t)
 	return out
 }
 
@@ -144,15 +140,10 @@ func TestOfTwoIssuesTheOpenOneCounts(t *testing.T) {
 func TestWhatCannotBeReportedIsRed(t *testing.T) {
 	write := func(text string) string {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, report.ResultsFile), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, report.ResultsFile), []byte(text), 0o644))
 		return dir
 	}
-	whole, err := os.ReadFile(filepath.Join(reported(t, leaks(report.New, 1)...), report.ResultsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(os.ReadFile(filepath.Join(reported(t, leaks(report.New, 1)...), report.ResultsFile)))(t)
 	good := reported(t, leaks(report.New, 3)...)
 	for says, args := range map[string][]string{
 		"cut off":                        {write(string(whole[:len(whole)-4]))},
@@ -221,19 +212,13 @@ func TestIssuesQuoteForeignText(t *testing.T) {
 		v := harness.Verdict{Name: "x", Outcome: harness.Violated, Version: text, Evidence: filepath.Join(dir, text)}
 		d := report.Data{Title: "x", Made: time.Unix(0, 0), Clusters: []report.Cluster{c},
 			Cases: report.All([]report.Case{{ID: "case-1", Verdict: v}})}
-		if err := os.MkdirAll(v.Evidence, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := report.Write(dir, d); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.MkdirAll(v.Evidence, 0o755))
+		must.Succeed(t, report.Write(dir, d))
 		f := newFake(t)
 		f.must(t, dir)
 		body := f.issues[0].Body
 		var page bytes.Buffer
-		if err := goldmark.New(goldmark.WithExtensions(extension.GFM)).Convert([]byte(body), &page); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, goldmark.New(goldmark.WithExtensions(extension.GFM)).Convert([]byte(body), &page))
 		shown := regexp.MustCompile(`(?s)<code.*?</code>`).ReplaceAllString(page.String(), "")
 		shown = strings.ReplaceAll(shown, `<a href="https://run/1">`, "")
 		if strings.Contains(shown, "@everyone") || strings.Contains(shown, "<a ") || strings.Contains(body, "\x1b") {

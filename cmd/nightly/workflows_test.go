@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 // workflow is the part of a workflow that these tests read. actionlint checks the rest.
@@ -46,10 +48,7 @@ const checkout = "../.."
 
 func read(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(checkout, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(checkout, name)))(t)
 	return string(text)
 }
 
@@ -195,9 +194,7 @@ var forPeople = []string{"report/chromium_test.go -shots", "report/chromium_test
 func TestEveryFlagOfATestIsGiven(t *testing.T) {
 	given := read(t, "Makefile")
 	files, err := filepath.Glob(filepath.Join(checkout, "scripts/*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, f := range files {
 		given += read(t, "scripts/"+filepath.Base(f))
 	}

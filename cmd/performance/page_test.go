@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 // sample has the form of the output of make bench.
@@ -28,14 +30,9 @@ func TestPageIsFresh(t *testing.T) {
 
 // TestPage checks a page: its ratios, its figures and the machine.
 func TestPage(t *testing.T) {
-	text, err := os.ReadFile(sample)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(sample))(t)
 	var out bytes.Buffer
-	if err := run(false, bytes.NewReader(text), &out); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, run(false, bytes.NewReader(text), &out))
 	for _, want := range []string{"2 cores, kernel 6.18", "cgroups hybrid", "2.3 × | 2.1 ×", "takes 91 ms",
 		"\n4 | 507 | ", "\na statement | 0.4\n"} {
 		if !strings.Contains(out.String(), want) {
@@ -46,10 +43,7 @@ func TestPage(t *testing.T) {
 
 // TestEveryFigureIsNeeded removes each line of the measurements once.
 func TestEveryFigureIsNeeded(t *testing.T) {
-	text, err := os.ReadFile(sample)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(sample))(t)
 	lines := strings.SplitAfter(string(text), "\n")
 	needed := 0
 	for n, line := range lines {
@@ -73,9 +67,7 @@ func TestEveryFigureIsNeeded(t *testing.T) {
 
 func TestMachine(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(true, nil, &out); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, run(true, nil, &out))
 	f, err := read(strings.NewReader(out.String() + "BenchmarkX 1 1 ns/op\n"))
 	if err != nil || f.about("cores") == "" || f.about("kernel") == "" || f.about("cgroups") == "" ||
 		len(f.missing) > 0 {

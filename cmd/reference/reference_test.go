@@ -6,16 +6,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 const checkout = "../.."
 
 // TestReferenceIsFresh compares docs/reference.md with the code.
 func TestReferenceIsFresh(t *testing.T) {
-	want, err := page(checkout)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(page(checkout))(t)
 	have, err := os.ReadFile(checkout + "/docs/reference.md")
 	if d := cmp.Diff(want, string(have)); err != nil || d != "" {
 		t.Errorf("run make docs (-code +page): %v\n%s", err, d)
@@ -25,10 +24,7 @@ func TestReferenceIsFresh(t *testing.T) {
 // TestEveryRowHasAMeaning finds keys, rules and facts without a comment, by their empty
 // cells.
 func TestEveryRowHasAMeaning(t *testing.T) {
-	text, err := page(checkout)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(page(checkout))(t)
 	rows, meaning := 0, 0
 	head := ""
 	for line := range strings.Lines(text) {

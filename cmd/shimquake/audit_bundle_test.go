@@ -10,38 +10,28 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 func TestBundlePacksAFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "leak")
 	for name, text := range map[string]string{"report.html": "<html>", "evidence/x/case.yaml": "name: x"} {
 		file := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)))
 	}
 	out := filepath.Join(dir, "own.tar.gz") // within what it packs
-	if err := bundle(t.Context(), dir, out); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, bundle(t.Context(), dir, out))
+	f := must.Get(os.Open(out))(t)
 	defer func() { _ = f.Close() }()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := must.Get(gzip.NewReader(f))(t)
 	var names []string
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		text, err := io.ReadAll(r)
 		if err != nil || len(text) == 0 {
 			t.Fatal(h.Name, err)
@@ -56,9 +46,7 @@ func TestBundlePacksAFolder(t *testing.T) {
 func TestBundleRefuses(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "there.tar.gz")
-	if err := os.WriteFile(file, []byte("mine"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(file, []byte("mine"), 0o644))
 	if err := bundle(t.Context(), dir, file); !errors.Is(err, os.ErrExist) {
 		t.Errorf("over a file: %v", err)
 	}
@@ -95,9 +83,7 @@ func TestBundlePacksOnlyFilesOfTheFolder(t *testing.T) {
 		case "a file":
 			err = errors.Join(err, os.WriteFile(name, []byte("name: x"), 0o600))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		err = bundle(t.Context(), dir, out)
 		if _, there := os.Stat(out); (there == nil) != (err == nil) {
 			t.Errorf("%q: %v, but the archive: %v", plant, err, there)
@@ -112,10 +98,8 @@ func TestBundlePacksOnlyFilesOfTheFolder(t *testing.T) {
 // A file may be longer than all disks: the folder may come from another machine.
 func TestBundleIsBounded(t *testing.T) {
 	dir := t.TempDir()
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, "sparse"), nil, 0o644),
-		os.Truncate(filepath.Join(dir, "sparse"), maxBundled+1)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(os.WriteFile(filepath.Join(dir, "sparse"), nil, 0o644),
+		os.Truncate(filepath.Join(dir, "sparse"), maxBundled+1)))
 	out := filepath.Join(t.TempDir(), "b.tar.gz")
 	const limit = "more than the limit of 2048 MiB (reached at sparse)"
 	if err := bundle(t.Context(), dir, out); err == nil || !strings.Contains(err.Error(), limit) {

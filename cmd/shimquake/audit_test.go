@@ -9,6 +9,7 @@ import (
 
 	"github.com/shimquake/shimquake/audit"
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/repro"
@@ -17,10 +18,7 @@ import (
 
 func facts(t *testing.T, text string) fact.Facts {
 	t.Helper()
-	fs, err := fact.ParseAll(strings.Fields(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fs := must.Get(fact.ParseAll(strings.Fields(text)))(t)
 	return fs
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/shimquake/shimquake/bisect"
 	"github.com/shimquake/shimquake/failpoints/weave"
 	"github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/must"
 )
 
 // -bisect searches real releases and commits (root; a build each that is tried).
@@ -35,9 +36,7 @@ func bisected(t *testing.T, args ...string) (a bisectAnswer) {
 	if got.status != statusHeld {
 		t.Fatalf("status %d", got.status)
 	}
-	if err := json.Unmarshal([]byte(got.out), &a); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal([]byte(got.out), &a))
 	checkTried(t, a)
 	return a
 }
@@ -122,10 +121,7 @@ func TestBisectProofOfCommits(t *testing.T) {
 		t.Errorf("the checkout was changed: %s", state)
 	}
 
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	git("bisect", "start", bad, good)
 	t.Log(git("bisect", "run", self, "bisect", "--here", "--out", t.TempDir(), "--runs", "8", name))
 	if found := git("rev-parse", "refs/bisect/bad"); found != culprit {
@@ -141,34 +137,20 @@ func touch(t *testing.T, dir, about string) {
 	if err == nil {
 		err = os.WriteFile(file, append(text, "\n// "+about+"\n"...), 0o644)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 }
 
 // unpackRelease puts the source of a release into a checkout, and nothing else.
 func unpackRelease(t *testing.T, release, dir string) {
 	t.Helper()
 	wrapper := t.TempDir()
-	if err := containerd.WriteModule(t.Context(), release, wrapper); err != nil {
-		t.Fatal(err)
-	}
-	from, err := weave.ModuleDir(t.Context(), wrapper, "github.com/containerd/containerd/v2")
-	if err != nil {
-		t.Fatal(err)
-	}
-	old, err := fs.ReadDir(os.DirFS(dir), ".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, containerd.WriteModule(t.Context(), release, wrapper))
+	from := must.Get(weave.ModuleDir(t.Context(), wrapper, "github.com/containerd/containerd/v2"))(t)
+	old := must.Get(fs.ReadDir(os.DirFS(dir), "."))(t)
 	for _, e := range old {
 		if e.Name() != ".git" {
-			if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.RemoveAll(filepath.Join(dir, e.Name())))
 		}
 	}
-	if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.CopyFS(dir, os.DirFS(from)))
 }

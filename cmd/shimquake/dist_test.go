@@ -19,6 +19,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 var dist = flag.String("dist", "", "test what scripts/dist has made in this folder")
@@ -53,10 +55,7 @@ func TestDist(t *testing.T) {
 
 func bytesOf(t *testing.T, path string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(path))(t)
 	return data
 }
 
@@ -64,10 +63,7 @@ func bytesOf(t *testing.T, path string) []byte {
 // folder of this machine.
 func isStatic(t *testing.T, path, arch string) {
 	t.Helper()
-	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(path))(t)
 	defer func() { _ = f.Close() }()
 	if want := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[arch]; f.Machine != want {
 		t.Errorf("%s is for %s", path, f.Machine)
@@ -77,10 +73,7 @@ func isStatic(t *testing.T, path, arch string) {
 			t.Errorf("%s is not static", path)
 		}
 	}
-	here, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	here := must.Get(filepath.Abs("../.."))(t)
 	if bytes.Contains(bytesOf(t, path), []byte(here+"/")) {
 		t.Errorf("%s names %s", path, here)
 	}
@@ -98,9 +91,7 @@ func isBill(t *testing.T, binary string) {
 		}
 		Components []struct{ Purl string }
 	}
-	if err := json.Unmarshal(bytesOf(t, binary+".cdx.json"), &bill); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal(bytesOf(t, binary+".cdx.json"), &bill))
 	sum := fmt.Sprintf("%x", sha256.Sum256(bytesOf(t, binary)))
 	if got := bill.Metadata.Component.Hashes; len(got) != 1 || got[0].Content != sum {
 		t.Errorf("the bill of %s is of %v", binary, got)
@@ -178,22 +169,14 @@ func debMembers(t *testing.T, path string) map[string][]byte {
 
 func eachFile(t *testing.T, archive []byte, look func(*tar.Header, []byte)) {
 	t.Helper()
-	z, err := gzip.NewReader(bytes.NewReader(archive))
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := must.Get(gzip.NewReader(bytes.NewReader(archive)))(t)
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			return
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		data, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
+		data := must.Get(io.ReadAll(r))(t)
 		look(h, data)
 	}
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 // TestSessionsOfThePages runs the sessions that pages show, and compares the output. It
@@ -23,10 +25,7 @@ func TestSessionsOfThePages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs cases for some seconds")
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	n := 0
 	for _, p := range pages(t) {
 		for _, b := range p.blocks {
@@ -57,12 +56,8 @@ func TestSessionsOfThePages(t *testing.T) {
 // compares what is printed. The jq is gojq, so that no machine lacks it.
 func TestRecipesOfThePages(t *testing.T) {
 	e := testscript.Env{WorkDir: t.TempDir()}
-	if err := kept(&e); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := evidenceHere(e.WorkDir, "killed-shim"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, kept(&e))
+	must.Get(evidenceHere(e.WorkDir, "killed-shim"))(t)
 	n := 0
 	for _, p := range pages(t) {
 		for _, b := range p.blocks {

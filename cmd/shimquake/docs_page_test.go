@@ -13,6 +13,8 @@ import (
 	"github.com/yuin/goldmark/text"
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 // checkout is the folder whose pages are read.
@@ -49,10 +51,7 @@ func pages(t *testing.T) (all []docPage) {
 
 func readPage(t *testing.T, name string) docPage {
 	t.Helper()
-	source, err := os.ReadFile(filepath.Join(checkout, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(os.ReadFile(filepath.Join(checkout, name)))(t)
 	p := docPage{name: name}
 	at := func(offset int, lang, code string) snippet {
 		return snippet{name, 1 + strings.Count(string(source[:offset]), "\n"), lang, code}
@@ -63,7 +62,7 @@ func readPage(t *testing.T, name string) docPage {
 		}
 	}
 	doc := goldmark.New().Parser().Parse(text.NewReader(source))
-	err = ast.Walk(doc, func(n ast.Node, in bool) (ast.WalkStatus, error) {
+	must.Succeed(t, ast.Walk(doc, func(n ast.Node, in bool) (ast.WalkStatus, error) {
 		if !in {
 			return ast.WalkContinue, nil
 		}
@@ -86,10 +85,7 @@ func readPage(t *testing.T, name string) docPage {
 			p.links = append(p.links, snippet{page: name, line: 0, text: string(n.Destination)})
 		}
 		return ast.WalkContinue, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return p
 }
 

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 // testName is the name of a Go test in a page.
@@ -14,10 +16,7 @@ var testName = regexp.MustCompile("`(Test[A-Za-z0-9]+)`")
 
 // Each test that SECURITY.md names exists, and each promise names a test.
 func TestPromisesAreTested(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(checkout, "SECURITY.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(filepath.Join(checkout, "SECURITY.md")))(t)
 	_, promises, _ := strings.Cut(string(page), "## What it promises")
 	promises, _, ok := strings.Cut(promises, "\n## ")
 	rows := strings.Split(promises, "\n| ")[2:] // after the head
@@ -34,7 +33,7 @@ func TestPromisesAreTested(t *testing.T) {
 			tests[name[1]] = true
 		}
 	}
-	err = filepath.WalkDir(checkout, func(path string, e fs.DirEntry, err error) error {
+	must.Succeed(t, filepath.WalkDir(checkout, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() && strings.HasPrefix(e.Name(), ".git") {
 			return err
 		}
@@ -48,10 +47,7 @@ func TestPromisesAreTested(t *testing.T) {
 			}
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	for name := range tests {
 		t.Errorf("SECURITY.md names %s, and there is no such test", name)
 	}

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 // goFile is a Go file that a sentence names, with or without its folder.
@@ -48,15 +50,12 @@ func checkSpan(s snippet, names map[string][]string) error {
 func namesOfFiles(t *testing.T) map[string][]string {
 	t.Helper()
 	names := map[string][]string{}
-	err := filepath.WalkDir(checkout, func(file string, d fs.DirEntry, err error) error {
+	must.Succeed(t, filepath.WalkDir(checkout, func(file string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && (d.Name() == "out" || d.Name() == ".git") {
 			return fs.SkipDir
 		}
 		names[d.Name()] = append(names[d.Name()], strings.TrimPrefix(file, checkout+"/"))
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return names
 }

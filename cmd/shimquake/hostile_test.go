@@ -14,6 +14,7 @@ import (
 
 	"github.com/shimquake/shimquake/audit"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
@@ -23,27 +24,15 @@ func TestForeignTextIsQuoted(t *testing.T) {
 	kept := filepath.Join(t.TempDir(), "history.json")
 	k := harness.Kept{History: harness.History{Case: harness.Case{Name: "x"}, Version: foreign,
 		Problems: []harness.Problem{{Kind: harness.ByEnd, Text: foreign}}}}
-	text, err := k.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(kept, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(k.Encode())(t)
+	must.Succeed(t, os.WriteFile(kept, text, 0o600))
 	swept := t.TempDir()
-	violated, err := evidenceHere(swept, "violated")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := sweptHere(swept, "1/1", []harness.Kept{violated}); err != nil {
-		t.Fatal(err)
-	}
+	violated := must.Get(evidenceHere(swept, "violated"))(t)
+	must.Succeed(t, sweptHere(swept, "1/1", []harness.Kept{violated}))
 	rewrite(t, filepath.Join(swept, "journal.jsonl"), func(text string) string {
 		return strings.Replace(text, `"build":"`, `"build":"x\u001b[2J\nheld     forged `, 1)
 	})
-	if err := os.Remove(filepath.Join(swept, harness.HistoriesFile)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Remove(filepath.Join(swept, harness.HistoriesFile)))
 	for name, args := range map[string][]string{
 		"a history":          {"judge", kept},
 		"a history, as JSON": {"judge", "--json", kept},
@@ -83,12 +72,9 @@ func TestForeignNamesStayInTheirLine(t *testing.T) {
 	const name = "a\nviolated forged\n  next: curl evil"
 	t.Chdir(t.TempDir())
 	changed := `{"shimquake":"history","format":5,"digest":"0\nnext: curl evil","history":{},"verdict":{}}`
-	err := errors.Join(os.MkdirAll(filepath.Join("swept", name), 0o755), os.Mkdir(name+"/", 0o755),
+	must.Succeed(t, errors.Join(os.MkdirAll(filepath.Join("swept", name), 0o755), os.Mkdir(name+"/", 0o755),
 		os.WriteFile(filepath.Join("swept", name, harness.HistoryFile), []byte("{"), 0o600),
-		os.WriteFile("changed.json", []byte(changed), 0o600), os.WriteFile(name+".yaml", []byte("x: ["), 0o600))
-	if err != nil {
-		t.Fatal(err)
-	}
+		os.WriteFile("changed.json", []byte(changed), 0o600), os.WriteFile(name+".yaml", []byte("x: ["), 0o600)))
 	for _, args := range [][]string{
 		{"judge", "swept"}, {"report", "swept"}, {"judge", "changed.json"}, {"judge", name}, {"judge", "./none" + name},
 		{"report", name}, {"run", "./none" + name}, {"run", "./" + name}, {"run", "./" + name + ".yaml"},
@@ -112,18 +98,14 @@ func rewrite(t *testing.T, name string, change func(string) string) {
 	if err == nil {
 		err = os.WriteFile(name, []byte(change(string(text))), 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 }
 
 // auditBundle is a file with the report of an audit.
 func auditBundle(t *testing.T, r audit.Report) string {
 	t.Helper()
 	text, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	files := tar.NewWriter(z)
@@ -131,8 +113,6 @@ func auditBundle(t *testing.T, r audit.Report) string {
 	if err == nil {
 		_, err = files.Write(text)
 	}
-	if err := errors.Join(err, files.Close(), z.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(err, files.Close(), z.Close()))
 	return file(t, b.String())
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/shimquake/shimquake/child"
 	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 )
 
 // TestMain lets the binary of the test be the program itself. So tests see its exit
@@ -43,9 +44,7 @@ func shimquake(t *testing.T, as *syscall.Credential, args ...string) answer {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // a first build takes minutes, and a bisect has several
 	defer cancel()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if as != nil { // that user must be able to execute it
 		self = reachable(t, self)
 	}
@@ -66,23 +65,16 @@ func shimquake(t *testing.T, as *syscall.Credential, args ...string) answer {
 func reachable(t *testing.T, program string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sq") //nolint:usetesting // t.TempDir's parent is closed to other users
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Error(err)
 		}
 	})
-	text, err := os.ReadFile(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(program))(t)
 	to := filepath.Join(dir, "shimquake")
 	for _, err := range []error{os.Chmod(dir, 0o755), child.WriteProgram(to, text)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 	}
 	return to
 }
@@ -90,9 +82,7 @@ func reachable(t *testing.T, program string) string {
 func file(t *testing.T, text string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "case.yaml")
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(name, []byte(text), 0o600))
 	return name
 }
 
@@ -168,9 +158,7 @@ func TestADamagedSweepHasOneStatus(t *testing.T) {
 		if err == nil {
 			err = test.damage(filepath.Join(dir, test.file))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		for _, args := range [][]string{
 			{"judge", dir}, {"report", "--out", t.TempDir(), dir}, {"sweep", "--resume", dir},
 		} {
@@ -214,24 +202,17 @@ func TestAnInitThatEndsIsInvalid(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, for worlds")
 	}
-	subject, err := containerd.Resolve(t.Context(), "", containerd.Options{Log: t.Output()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	subject := must.Get(containerd.Resolve(t.Context(), "", containerd.Options{Log: t.Output()}))(t)
 	for name, script := range map[string]string{
 		"boots":        `kill -QUIT 1`, // the Go runtime hears of it, and exits
 		"takes images": `(while ! test -S $(dirname $2)/containerd.sock; do :; done; kill -QUIT 1) &`,
 	} {
 		dir := t.TempDir()
 		for _, program := range []string{subject.Shim, subject.Runc} {
-			if err := os.Symlink(program, filepath.Join(dir, filepath.Base(program))); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.Symlink(program, filepath.Join(dir, filepath.Base(program))))
 		}
 		text := fmt.Sprintf("#!/bin/sh\n[ $1 = --version ] || { %s\n}\nexec %s \"$@\"\n", script, subject.Containerd)
-		if err := child.WriteProgram(filepath.Join(dir, "containerd"), []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, child.WriteProgram(filepath.Join(dir, "containerd"), []byte(text)))
 		a := shimquake(t, nil, "build", "bin:"+dir)
 		if a.status != statusInvalid || !strings.HasPrefix(a.err, "shimquake: the world's init has ended") {
 			t.Errorf("while it %s: status %d, %q", name, a.status, a.err)

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/shimquake/shimquake/child"
+	"github.com/shimquake/shimquake/must"
 )
 
 // An installed command makes its own manual pages and completions.
@@ -113,22 +114,15 @@ func installed(zsh string) []string {
 // make install puts there what it should, and make uninstall leaves nothing of it.
 func TestInstallAndUninstall(t *testing.T) {
 	t.Parallel()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	program := filepath.Join(t.TempDir(), "program")
 	text := "#!/bin/sh\nSHIMQUAKE_TEST_MAIN=1 exec " + self + " \"$@\"\n"
-	if err := child.WriteProgram(program, []byte(text)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, child.WriteProgram(program, []byte(text)))
 	dest := t.TempDir()
 	before := []string{"share/man/man1/other.1.gz", "bin/other"}
 	for _, name := range before {
 		path := filepath.Join(dest, "usr", name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o644)))
 	}
 	prefix := "/usr"
 	script := func(args ...string) {
@@ -164,15 +158,12 @@ func TestInstallAndUninstall(t *testing.T) {
 // tree are the files beneath a folder, sorted.
 func tree(t *testing.T, dir string) (names []string) {
 	t.Helper()
-	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+	must.Succeed(t, fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			names = append(names, path)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	slices.Sort(names)
 	return names
 }

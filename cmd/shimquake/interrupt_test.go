@@ -18,35 +18,23 @@ import (
 
 	"github.com/shimquake/shimquake/child"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 )
 
 // deaf starts the program while it waits for something that no context ends: the rest of
 // a report on its standard input. It returns its standard error.
 func deaf(t *testing.T) (*exec.Cmd, *bufio.Reader) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, self, "repro", "-")
 	cmd.Env = append(os.Environ(), "SHIMQUAKE_TEST_MAIN=1")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	complaint, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(cmd.StdinPipe())(t)
+	complaint := must.Get(cmd.StderrPipe())(t)
+	must.Succeed(t, cmd.Start())
 	// More than a pipe holds: when it is written, the program reads, and hears of signals.
-	if _, err := io.WriteString(in, strings.Repeat("x\n", 100<<10)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.WriteString(in, strings.Repeat("x\n", 100<<10)))(t)
 	return cmd, bufio.NewReader(complaint)
 }
 
@@ -57,15 +45,11 @@ func TestASecondSignalEndsIt(t *testing.T) {
 		unix.SIGINT: unix.SIGTERM, unix.SIGTERM: unix.SIGHUP, unix.SIGHUP: unix.SIGINT,
 	} {
 		cmd, complaint := deaf(t)
-		if err := errors.Join(cmd.Process.Signal(twin), cmd.Process.Signal(sig)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, errors.Join(cmd.Process.Signal(twin), cmd.Process.Signal(sig)))
 		if line, err := complaint.ReadString('\n'); err != nil || !strings.Contains(line, "a second signal ends it") {
 			t.Errorf("after the first %v: %q, %v", sig, line, err)
 		}
-		if err := cmd.Process.Signal(sig); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, cmd.Process.Signal(sig))
 		_ = cmd.Wait() // the test checks the exit status below
 		if got, want := cmd.ProcessState.ExitCode(), 128+int(sig); got != want {
 			t.Errorf("after the second %v: status %d, want %d", sig, got, want)
@@ -80,44 +64,28 @@ func interruptBuild(t *testing.T, sig unix.Signal) int {
 	t.Helper()
 	dir := t.TempDir()
 	running := filepath.Join(dir, "running") // held by the processes of the containerd
-	if err := unix.Mkfifo(running, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, unix.Mkfifo(running, 0o600))
 	script := fmt.Sprintf("#!/bin/sh\nexec 3>%s\nsetsid sleep 1000 &\necho >&3\nwait\n", running)
 	for _, name := range []string{"containerd", "containerd-shim-runc-v2", "runc"} {
-		if err := child.WriteProgram(filepath.Join(dir, name), []byte(script)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, child.WriteProgram(filepath.Join(dir, name), []byte(script)))
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, self, "build", "--binaries", "bin:"+dir)
 	cmd.Env = append(os.Environ(), "SHIMQUAKE_TEST_MAIN=1")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	held, err := os.Open(running)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, cmd.Start())
+	held := must.Get(os.Open(running))(t)
 	defer func() { _ = held.Close() }()
 	if _, err := held.Read(make([]byte, 1)); err != nil { // they run
 		t.Fatal(err)
 	}
-	if err := cmd.Process.Signal(sig); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, cmd.Process.Signal(sig))
 	_ = cmd.Wait() // the test checks the exit status below
 	if os.Geteuid() != 0 {
 		return cmd.ProcessState.ExitCode() // it had no PID namespace
 	}
-	if err := held.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, held.SetReadDeadline(time.Now().Add(time.Minute)))
 	if _, err := held.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("after %v: a process is left: %v", sig, err)
 	}
@@ -145,26 +113,17 @@ func TestABrokenPipeCleansUp(t *testing.T) {
 		t.Skip("needs root, for worlds")
 	}
 	dir, err := os.MkdirTemp("", "sq") //nolint:usetesting // t.TempDir's path is too long for a socket below it
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer func() { _ = os.RemoveAll(dir) }()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute) // a first build takes minutes
 	defer cancel()
 	cmd := exec.CommandContext(ctx, self, "run", "--out", filepath.Join(dir, "out"), "plain-exec", "plain-exit")
 	cmd.Env = append(os.Environ(), "SHIMQUAKE_TEST_MAIN=1", "SHIMQUAKE_DIR="+dir)
 	reader, writer, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	cmd.Stdout = writer
-	if err := errors.Join(reader.Close(), cmd.Start(), writer.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(reader.Close(), cmd.Start(), writer.Close()))
 	_ = cmd.Wait() // the test checks the exit status below
 	if got, want := cmd.ProcessState.ExitCode(), 128+int(unix.SIGPIPE); got != want {
 		t.Errorf("status %d, want %d", got, want)

@@ -10,6 +10,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/matrix"
 	"github.com/shimquake/shimquake/sweep/triage"
@@ -64,9 +65,7 @@ func TestNext(t *testing.T) {
 		"of a source": {afterSweep(fresh, "src:DIR", "out"), []string{"run --containerd src:DIR f.yaml"}},
 	} {
 		var out bytes.Buffer
-		if err := tellNext(&out, c.steps...); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, tellNext(&out, c.steps...))
 		for _, want := range c.want {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("%s: %q is not in\n%s", name, want, &out)

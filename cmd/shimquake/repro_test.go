@@ -2,12 +2,13 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 const sampleReports = "../../fixtures/reports/"
@@ -17,10 +18,8 @@ func TestReproRefuses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	empty, half := filepath.Join(dir, "report.txt"), filepath.Join(dir, "audit.tar.gz")
-	err := errors.Join(os.WriteFile(empty, []byte("\n \n"), 0o600), os.WriteFile(half, []byte{0x1f, 0x8b, 8}, 0o600))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, empty, "\n \n")
+	must.Write(t, half, "\x1f\x8b\x08")
 	for _, test := range []struct {
 		name string
 		args []string
@@ -51,14 +50,9 @@ func TestReproReadOnly(t *testing.T) {
 		t.Skip("needs root, to become somebody else")
 	}
 	nobody := &syscall.Credential{Uid: 65534, Gid: 65534}
-	report, err := os.ReadFile(sampleReports + "orphans-in-ps.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := must.Get(os.ReadFile(sampleReports + "orphans-in-ps.txt"))(t)
 	dir, err := os.MkdirTemp("", "sq") //nolint:usetesting // t.TempDir's parent is closed to other users
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Error(err)
@@ -66,9 +60,7 @@ func TestReproReadOnly(t *testing.T) {
 	})
 	name := filepath.Join(dir, "r.txt")
 	for _, err := range []error{os.Chmod(dir, 0o755), os.WriteFile(name, report, 0o644)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 	}
 	a := shimquake(t, nobody, "repro", "--read-only", name)
 	for _, want := range []string{"containerd v1.7.2 is running", "1. containerd-7496", "not understood: "} {

@@ -17,6 +17,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/matrix"
@@ -67,10 +68,7 @@ func scripted(t *testing.T) map[string]bool {
 			t.Fatalf("no script is in %s: %v", dir, err)
 		}
 		for _, f := range files {
-			a, err := txtar.ParseFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must.Get(txtar.ParseFile(f))(t)
 			for line := range strings.Lines(string(a.Comment)) {
 				line = strings.TrimLeft(strings.TrimSpace(line), "! ")
 				line = strings.TrimPrefix(strings.TrimPrefix(line, "exec "), "maybe ")

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/report"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
@@ -44,9 +45,7 @@ func newSmall(t *testing.T) *small {
 	if a := smallPlan.made; a.status != statusHeld || a.out == "" {
 		t.Fatalf("no plan: %d, %s", a.status, a.err)
 	}
-	if err := os.WriteFile(s.plan(), []byte(smallPlan.made.out), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(s.plan(), []byte(smallPlan.made.out), 0o644))
 	p, err := plan.Read(s.plan())
 	if err != nil || len(p.Specs) < 6 {
 		t.Fatalf("%d cases, %v; want some", len(p.Specs), err)
@@ -177,16 +176,11 @@ func TestASweepThatShowsNothing(t *testing.T) {
 	if a.status != statusUsage || !strings.Contains(a.err, "shard 98/99 has no case") {
 		t.Errorf("a shard of nothing: %d, %q", a.status, a.err)
 	}
-	p, err := plan.Read(s.plan())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(plan.Read(s.plan()))(t)
 	p.Specs = p.Specs[:2]
 	p.Specs[1].Faults[0].Nth = 999 // never hit so often
 	p = p.WithDigest()
-	if err := p.Write(s.plan()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, p.Write(s.plan()))
 	a = shimquake(t, nil, "sweep", "--plan", s.plan(), "--replay", "0", "--out", s.at("unfired"))
 	if a.status != statusInvalid || !strings.Contains(a.out, "2 cases planned, 2 executed, 1 fired") ||
 		!strings.Contains(a.out, "not fired") {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 // The text of a test cannot forge a row, in either form.
@@ -22,9 +24,7 @@ func TestTablesQuoteForeignText(t *testing.T) {
 		printSkips(&lines, rows, false)
 		printMarkdown(&markdown, rows)
 		printSkips(&markdown, rows, true)
-		if err := goldmark.New(goldmark.WithExtensions(extension.GFM)).Convert([]byte(markdown.String()), &b); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, goldmark.New(goldmark.WithExtensions(extension.GFM)).Convert([]byte(markdown.String()), &b))
 		return lines.String(), strings.Join(regexp.MustCompile(`<[^>]*>`).FindAllString(b.String(), -1), "")
 	}
 	table, page := printed("plain")

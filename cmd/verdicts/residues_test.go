@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 // A TaskDelete that is missing in one spec is a race. If it is missing in every spec, it
@@ -22,11 +24,8 @@ func TestResiduesOfAllSpecs(t *testing.T) {
 			}
 			specs = append(specs, fmt.Sprintf(spec, left))
 		}
-		found, err := readReports(strings.NewReader(
-			`[{"SuitePath":"/x/suites/a","SuiteSucceeded":true,"SpecReports":[` + strings.Join(specs, ",") + `]}]`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(readReports(strings.NewReader(
+			`[{"SuitePath":"/x/suites/a","SuiteSucceeded":true,"SpecReports":[` + strings.Join(specs, ",") + `]}]`)))(t)
 		if rows := tooOften(found.residues); len(rows) != want || want > 0 && !strings.Contains(rows[0].reason, "30 of 30") {
 			t.Errorf("%d of 30 lost: %+v", lost, rows)
 		}

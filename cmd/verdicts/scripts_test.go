@@ -12,14 +12,12 @@ import (
 
 	"github.com/shimquake/shimquake/child"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 )
 
 // The specs of a folder run because suites_test.go imports the folder.
 func TestEveryFolderOfSpecsRuns(t *testing.T) {
-	imports, err := os.ReadFile("../../suites/suites_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	imports := must.Get(os.ReadFile("../../suites/suites_test.go"))(t)
 	folders, err := filepath.Glob("../../suites/*/*.go")
 	if err != nil || len(folders) == 0 {
 		t.Fatalf("no folder of specs: %v", err)
@@ -36,13 +34,8 @@ func TestEveryFolderOfSpecsRuns(t *testing.T) {
 func TestAMissingLinter(t *testing.T) {
 	programs := t.TempDir()
 	for _, name := range []string{"bash", "dirname"} { // without shellcheck and vagrant
-		path, err := exec.LookPath(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(path, filepath.Join(programs, name)); err != nil {
-			t.Fatal(err)
-		}
+		path := must.Get(exec.LookPath(name))(t)
+		must.Succeed(t, os.Symlink(path, filepath.Join(programs, name)))
 	}
 	for _, linter := range []string{"shellcheck", "vagrant"} {
 		for strict, status := range map[string]int{"": 0, "1": 1} {
@@ -85,19 +78,12 @@ func TestSizeFindsTheLists(t *testing.T) {
 // Any alert of Vale in a file of the checkout fails `make lint`.
 func TestProseFailsForAnyAlert(t *testing.T) {
 	dir := t.TempDir()
-	script, err := os.ReadFile("../../scripts/prose")
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := must.Get(os.ReadFile("../../scripts/prose"))(t)
 	write := func(name, text string) {
 		t.Helper()
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := child.WriteProgram(path, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Succeed(t, child.WriteProgram(path, []byte(text)))
 	}
 	run := func(name string, args ...string) (string, int) {
 		t.Helper()

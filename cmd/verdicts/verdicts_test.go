@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/onsi/ginkgo/v2/types"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 func TestReadEvents(t *testing.T) {
@@ -67,10 +69,7 @@ func TestReadEvents(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := readEvents(strings.NewReader(test.events))
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(readEvents(strings.NewReader(test.events)))(t)
 			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(row{})); diff != "" {
 				t.Error(diff)
 			}
@@ -104,14 +103,8 @@ func TestReadReports(t *testing.T) {
 			Message: "no containerd", Location: types.CodeLocation{FileName: "/x/suites/cri/cri_test.go", LineNumber: 7},
 		}},
 	}}
-	text, err := json.Marshal([]types.Report{report, broken, noStart})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := readReports(strings.NewReader(string(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal([]types.Report{report, broken, noStart}))(t)
+	got := must.Get(readReports(strings.NewReader(string(text))))(t)
 	want := []row{
 		{suite: "delete", name: "is gone", verdict: passed},
 		{suite: "delete", name: "needs cgroup v2", verdict: skipped, reason: "this machine has cgroup v1 more"},
@@ -145,14 +138,8 @@ func TestReadFolders(t *testing.T) {
 		all := types.Report{SuitePath: "/x/suites", SuiteSucceeded: true, SpecReports: types.SpecReports{
 			in("shutdown", passes), in("umount", isOut), in("shutdown", isOut)}}
 		all.SuiteConfig.FocusFiles = test.files
-		text, err := json.Marshal([]types.Report{all})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := readReports(strings.NewReader(string(text)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal([]types.Report{all}))(t)
+		got := must.Get(readReports(strings.NewReader(string(text))))(t)
 		var names []string
 		for _, s := range got.unselected {
 			names = append(names, s.name)
@@ -166,14 +153,11 @@ func TestReadFolders(t *testing.T) {
 // TestReadSeveralReports reads concatenated files, and finds that one of them is
 // incomplete.
 func TestReadSeveralReports(t *testing.T) {
-	one, err := json.Marshal(
+	one := must.Get(json.Marshal(
 		[]types.Report{{SuitePath: "/x/suites/delete", SuiteSucceeded: true, SpecReports: types.SpecReports{
 			it("is gone", types.SpecStatePassed, ""),
 		}}},
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	))(t)
 	got, err := readReports(strings.NewReader(string(one) + "\n" + string(one)))
 	if err != nil || len(got.rows) != 2 {
 		t.Errorf("%d rows of two reports, %v", len(got.rows), err)
@@ -220,9 +204,7 @@ func TestRun(t *testing.T) {
 					return ""
 				}
 				if text != "none" {
-					if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-						t.Fatal(err)
-					}
+					must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
 				}
 				return path
 			}
@@ -257,9 +239,7 @@ func TestStreamShowsOnlyFailures(t *testing.T) {
 `
 	kept := filepath.Join(t.TempDir(), "events.json")
 	var out strings.Builder
-	if err := run(params{stream: kept}, strings.NewReader(in), &out); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, run(params{stream: kept}, strings.NewReader(in), &out))
 	if want := "b_test.go:1: bad\nFAIL\tp\t0.1s\n"; out.String() != want {
 		t.Errorf("shows %q, want %q", out.String(), want)
 	}
@@ -362,13 +342,9 @@ func TestStrict(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			text, err := json.Marshal(test.reports)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			path := filepath.Join(t.TempDir(), "specs.json")
-			if err := os.WriteFile(path, text, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.WriteFile(path, text, 0o600))
 			var out strings.Builder
 			if err := run(params{specs: path}, nil, &out); err != nil {
 				t.Errorf("not strict: %v\n%s", err, out.String())

@@ -11,6 +11,8 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 func TestEveryManifestIsWhatTheAPIKnows(t *testing.T) {
@@ -47,10 +49,7 @@ func checkJob(t *testing.T, file string, j *batchv1.Job) {
 	if env(c, "NIGHT") != c.VolumeMounts[0].MountPath {
 		t.Errorf("%s: results go to %s, the volume is at %s", file, env(c, "NIGHT"), c.VolumeMounts[0].MountPath)
 	}
-	makefile, err := os.ReadFile("../../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	makefile := must.Get(os.ReadFile("../../Makefile"))(t)
 	if len(c.Command) != 2 || c.Command[0] != "make" || !strings.Contains(string(makefile), "\n"+c.Command[1]+": ## ") {
 		t.Errorf("%s: %v is no target of the Makefile", file, c.Command)
 	}
@@ -69,10 +68,7 @@ func env(c corev1.Container, name string) string {
 
 // A shard that no pod has is lost: the pods must be as many as the plan is split into.
 func TestEveryShardHasAPod(t *testing.T) {
-	j, err := Find[batchv1.Job]("sweep-shards.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := must.Get(Find[batchv1.Job]("sweep-shards.yaml"))(t)
 	s := j.Spec
 	if s.CompletionMode == nil || *s.CompletionMode != batchv1.IndexedCompletion || s.BackoffLimitPerIndex == nil {
 		t.Error("its pods have no index, or one that fails ends all")
@@ -88,10 +84,7 @@ func TestEveryShardHasAPod(t *testing.T) {
 // The image has the Go and the containerd that the checkout and the plan name.
 func TestImage(t *testing.T) {
 	read := func(name string) string {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(name))(t)
 		return string(text)
 	}
 	group := func(pattern, text string) string {
@@ -105,20 +98,14 @@ func TestImage(t *testing.T) {
 	if g, w := group(`ARG BASE=golang:([0-9.]+)-`, docker), group(`(?m)^go ([0-9.]+)$`, read("../../go.mod")); g != w {
 		t.Errorf("the image has Go %s, go.mod %s", g, w)
 	}
-	plan, err := Find[batchv1.Job]("sweep-plan.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must.Get(Find[batchv1.Job]("sweep-plan.yaml"))(t)
 	if g, w := group(`ARG CONTAINERD=(\S+)`, docker), env(plan.Spec.Template.Spec.Containers[0], "CONTAINERD"); g != w {
 		t.Errorf("the image has containerd %s, the plan %s", g, w)
 	}
 }
 
 func TestWhatTheAPIDoesNotKnowIsRefused(t *testing.T) {
-	whole, err := os.ReadFile("sweep-shards.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(os.ReadFile("sweep-shards.yaml"))(t)
 	for says, change := range map[string][2]string{
 		"completionModus":        {"completionMode", "completionModus"},
 		"runPrivileged":          {"privileged: true", "runPrivileged: true"},
@@ -128,9 +115,7 @@ func TestWhatTheAPIDoesNotKnowIsRefused(t *testing.T) {
 	} {
 		file := filepath.Join(t.TempDir(), "x.yaml")
 		text := strings.Replace(string(whole), change[0], change[1], 1)
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(file, []byte(text), 0o644))
 		if _, err := Read(file); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", says, err)
 		}

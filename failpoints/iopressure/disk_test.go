@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 // asOwner makes the test binary a process that owns and mounts a disk until it is killed.
@@ -43,13 +45,8 @@ func TestAKilledOwnerLeavesNothing(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), asOwner+"="+dir)
 	cmd.SysProcAttr = &unix.SysProcAttr{Unshareflags: unix.CLONE_NEWNS} // Go makes the mounts private, too
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Succeed(t, cmd.Start())
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
 	line, err := bufio.NewReader(out).ReadString('\n')
 	dev := strings.TrimSpace(line)
@@ -60,9 +57,7 @@ func TestAKilledOwnerLeavesNothing(t *testing.T) {
 	if !strings.HasSuffix(filepath.Dir(backing), dir) { // in a chroot the kernel shows the host's path
 		t.Fatalf("%s is backed by %q, want a file of %s", dev, backing, dir)
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	if !eventually(t, func() bool { return backingOf(dev) != backing }) {
 		t.Errorf("%s is still attached to %s", dev, backing)
@@ -123,9 +118,7 @@ func TestNewDiskRefuses(t *testing.T) {
 func TestADiskReservesItsSpace(t *testing.T) {
 	newDisk(t, MinDiskMiB) // skips the test if no disk can be made
 	dir := t.TempDir()
-	if err := unix.Mount("", dir, "tmpfs", 0, "size=24m"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, unix.Mount("", dir, "tmpfs", 0, "size=24m"))
 	t.Cleanup(func() {
 		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
 			t.Error(err)

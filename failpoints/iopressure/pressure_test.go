@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 // needs skips a test that the machine cannot run, with the reason.
@@ -37,9 +39,7 @@ func newDisk(t *testing.T, sizeMiB int) *Disk {
 	if errors.Is(err, ErrNoLoop) {
 		t.Skip(err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() { _ = d.Close() })
 	return d
 }
@@ -47,17 +47,12 @@ func newDisk(t *testing.T, sizeMiB int) *Disk {
 // group returns a cgroup of the test's own on V2, and "" on V1.
 func group(t *testing.T) string {
 	t.Helper()
-	h, err := detect()
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must.Get(detect())(t)
 	if h.mode == V1 {
 		return ""
 	}
 	dir := filepath.Join(h.root, fmt.Sprintf("shimquake-test-%d", os.Getpid()))
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Mkdir(dir, 0o755))
 	t.Cleanup(func() {
 		if err := os.Remove(dir); err != nil {
 			t.Error(err)
@@ -255,9 +250,7 @@ func TestUndoLiftsOnlyItsOwnLimit(t *testing.T) {
 		return err
 	}
 	throttle, err := Limit(t.Context(), target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var rec Record
 	if err := json.Unmarshal(kept, &rec); err != nil || rec != *throttle {
 		t.Fatalf("kept %s, %v; want %+v", kept, err, *throttle)

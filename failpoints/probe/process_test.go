@@ -16,6 +16,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/must"
 )
 
 // roleEnv turns the test's binary into an instrumented process: it serves the given
@@ -45,10 +46,7 @@ func TestMain(m *testing.M) {
 // result of each.
 func serve(t *testing.T, n int, dir string, env ...string) ([]string, error) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, self)
@@ -68,10 +66,7 @@ const deleteEntry = "rpc:shim:Task.Delete:entry"
 func listen(t *testing.T, onPause func(failpoints.Pause), plan ...failpoints.Fault) (*failpoints.Controller, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
-	c, err := failpoints.Listen(path, plan, onPause)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(failpoints.Listen(path, plan, onPause))(t)
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			t.Error(err)
@@ -172,11 +167,9 @@ func TestAProfile(t *testing.T) {
 func TestAControllerThatEnds(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	paused := make(chan struct{})
-	c, err := failpoints.Listen(path, failpoints.Plan{failpoints.PauseAt(deleteEntry, failpoints.Steps("release")...)},
-		func(failpoints.Pause) { close(paused) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(failpoints.Listen(path,
+		failpoints.Plan{failpoints.PauseAt(deleteEntry, failpoints.Steps("release")...)},
+		func(failpoints.Pause) { close(paused) }))(t)
 	closed := make(chan error, 1)
 	go func() { <-paused; closed <- c.Close() }()
 	out, err := serve(t, 2, t.TempDir(), probe.SocketEnv+"="+path)
@@ -192,9 +185,7 @@ func TestAControllerThatEnds(t *testing.T) {
 func bundle(t *testing.T, config string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(config), 0o600))
 	return dir
 }
 

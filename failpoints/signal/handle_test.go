@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/shimquake/shimquake/failpoints/signal"
 	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/failpoints/signal"
+	"github.com/shimquake/shimquake/must"
 )
 
 // child starts a real process that prints a line when it runs, and is gone after the
@@ -17,13 +19,8 @@ import (
 func child(t *testing.T, script string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Succeed(t, cmd.Start())
 	t.Cleanup(func() {
 		if cmd.ProcessState == nil {
 			_ = cmd.Process.Kill()
@@ -38,14 +35,8 @@ func child(t *testing.T, script string) *exec.Cmd {
 
 func open(t *testing.T, pid int) *signal.Handle {
 	t.Helper()
-	id, err := signal.Identify(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := signal.OpenSame(id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := must.Get(signal.Identify(pid))(t)
+	h := must.Get(signal.OpenSame(id))(t)
 	t.Cleanup(func() {
 		if err := h.Close(); err != nil {
 			t.Error(err)
@@ -68,9 +59,7 @@ func TestKillReturnsWhenTheProcessHasEnded(t *testing.T) {
 	h := open(t, cmd.Process.Pid)
 	before := time.Now()
 	at, err := h.Kill(within(t, 10*time.Second))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if at.Before(before) || at.After(time.Now()) {
 		t.Errorf("ended at %v, outside the call", at)
 	}
@@ -94,21 +83,15 @@ func TestStopAndCont(t *testing.T) {
 	if still, err := h.Stopped(); err != nil || still {
 		t.Fatalf("before: stopped %v, %v", still, err)
 	}
-	if err := h.Stop(within(t, 10*time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, h.Stop(within(t, 10*time.Second)))
 	if still, err := h.Stopped(); err != nil || !still {
 		t.Fatalf("after Stop: stopped %v, %v", still, err)
 	}
-	if err := h.Cont(within(t, 10*time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, h.Cont(within(t, 10*time.Second)))
 	if still, err := h.Stopped(); err != nil || still {
 		t.Fatalf("after Cont: stopped %v, %v", still, err)
 	}
-	if _, err := h.Kill(within(t, 10*time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(h.Kill(within(t, 10*time.Second)))(t)
 	if err := h.Stop(within(t, time.Second)); !errors.Is(err, signal.ErrGone) {
 		t.Errorf("Stop of a zombie: %v, want ErrGone", err)
 	}
@@ -117,12 +100,8 @@ func TestStopAndCont(t *testing.T) {
 func TestTermReachesTheProcess(t *testing.T) {
 	cmd := child(t, "trap 'exit 7' TERM; echo up; while :; do sleep 0.01; done")
 	h := open(t, cmd.Process.Pid)
-	if err := h.Term(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := h.Wait(within(t, 10*time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, h.Term())
+	must.Get(h.Wait(within(t, 10*time.Second)))(t)
 	_ = cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != 7 {
 		t.Errorf("exit code %d, want the trap's 7", code)
@@ -146,9 +125,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	if _, err := h.Wait(within(t, 20*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Wait: %v, want DeadlineExceeded", err)
 	}
-	if _, err := h.Kill(within(t, 10*time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(h.Kill(within(t, 10*time.Second)))(t)
 	if err := <-done; err != nil {
 		t.Errorf("the other waiter: %v", err)
 	}
@@ -156,10 +133,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 
 func TestAnotherStartTimeIsAnotherProcess(t *testing.T) {
 	cmd := child(t, "echo up; exec sleep 600")
-	id, err := signal.Identify(cmd.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := must.Get(signal.Identify(cmd.Process.Pid))(t)
 	for name, id := range map[string]signal.Identity{
 		"recycled pid":   {PID: id.PID, Start: id.Start - 1},
 		"no such pid":    {PID: 1<<22 + 1, Start: 1},

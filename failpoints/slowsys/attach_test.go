@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/poll"
 )
 
@@ -49,18 +50,10 @@ func startVictim(t *testing.T) *victim {
 	t.Helper()
 	v := &victim{cmd: exec.CommandContext(t.Context(), os.Args[0])}
 	v.cmd.Env = append(os.Environ(), asVictim+"=1")
-	in, err := v.cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := v.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(v.cmd.StdinPipe())(t)
+	out := must.Get(v.cmd.StdoutPipe())(t)
 	v.in, v.out = in, bufio.NewReader(out)
-	if err := v.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, v.cmd.Start())
 	t.Cleanup(func() { _ = v.cmd.Process.Kill(); _ = v.cmd.Wait() })
 	if line, err := v.out.ReadString('\n'); err != nil || line != "up\n" {
 		t.Fatalf("the victim said %q, %v", line, err)
@@ -70,9 +63,7 @@ func startVictim(t *testing.T) *victim {
 
 func (v *victim) call(t *testing.T) {
 	t.Helper()
-	if _, err := io.WriteString(v.in, "x\n"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.WriteString(v.in, "x\n"))(t)
 }
 
 // took returns the duration of the next call, by the victim's own clock.
@@ -112,9 +103,7 @@ func attach(t *testing.T, v *victim, delay time.Duration, log string) *Injection
 	if errors.Is(err, ErrNoStrace) {
 		t.Skip(err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() {
 		if err := in.Detach(within(t, 10*time.Second)); err != nil {
 			t.Error(err)
@@ -159,9 +148,7 @@ func TestEveryThreadIsDelayedAndThenNoneIs(t *testing.T) {
 	if d := v.took(t); d < delay-time.Millisecond {
 		t.Errorf("umount2 of a new thread took %v, want at least %v", d, delay)
 	}
-	if err := in.Detach(within(t, 10*time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, in.Detach(within(t, 10*time.Second)))
 	n, longest := in.Fired()
 	if n != 3 || longest < delay-time.Millisecond || longest > 10*time.Second {
 		t.Errorf("fired %d times, the longest %v; want 3, at least %v", n, longest, delay)
@@ -185,9 +172,7 @@ func TestDetachInTheDelayLetsTheCallGoOn(t *testing.T) {
 	if n, longest := in.Fired(); n != 1 || longest != 0 {
 		t.Errorf("in its delay: fired %d times, %v; want 1, with no time yet", n, longest)
 	}
-	if err := in.Detach(within(t, 10*time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, in.Detach(within(t, 10*time.Second)))
 	if d := v.took(t); d > time.Minute {
 		t.Errorf("the call took %v", d)
 	}
@@ -204,9 +189,7 @@ func TestAStraceThatIsKilledIsLost(t *testing.T) {
 	if err := in.Err(); err != nil {
 		t.Errorf("in the delay: %v", err)
 	}
-	if err := in.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, in.cmd.Process.Kill())
 	<-in.done
 	v.took(t) // the call continues
 	if err := in.Err(); !errors.Is(err, ErrLost) || !strings.Contains(err.Error(), "signal: killed") {
@@ -221,9 +204,7 @@ func TestAProcessKilledInTheDelayEndsAtOnce(t *testing.T) {
 	v.call(t)
 	awaitDelay(t, in)
 	start := time.Now()
-	if err := v.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, v.cmd.Process.Kill())
 	_ = v.cmd.Wait()
 	if d := time.Since(start); d > 5*time.Second {
 		t.Errorf("the killed process ended after %v", d)
@@ -252,9 +233,7 @@ func TestAProcessKilledInTheDelayEndsAtOnce(t *testing.T) {
 func TestTheEndOfTheProcessEndsTheInjection(t *testing.T) {
 	v := startVictim(t)
 	in := attach(t, v, time.Millisecond, "")
-	if err := v.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, v.cmd.Process.Kill())
 	_ = v.cmd.Wait()
 	select {
 	case <-in.done:

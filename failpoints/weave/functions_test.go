@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 // functionsIn returns the digests of a module with one file.
@@ -14,16 +16,9 @@ func functionsIn(t *testing.T, src string) Functions {
 	t.Helper()
 	dir := t.TempDir()
 	name := filepath.Join(dir, "core", "a.go")
-	if err := os.Mkdir(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(src), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	all, err := functionsOf(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Mkdir(filepath.Dir(name), 0o755))
+	must.Succeed(t, os.WriteFile(name, []byte(src), 0o644))
+	all := must.Get(functionsOf(dir))(t)
 	return all
 }
 

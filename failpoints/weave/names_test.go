@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 func TestSlug(t *testing.T) {
@@ -56,10 +58,7 @@ func TestFunctionName(t *testing.T) {
 		"func (t T[K, V]) f() {}": "T.f",
 		"func f[K any](k K) {}":   "f",
 	} {
-		file, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x\n"+decl, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(parser.ParseFile(token.NewFileSet(), "x.go", "package x\n"+decl, 0))(t)
 		if got := functionName(file.Decls[0].(*ast.FuncDecl)); got != want {
 			t.Errorf("%s: got %q, want %q", decl, got, want)
 		}

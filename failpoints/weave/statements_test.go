@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"golang.org/x/mod/modfile"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 // writeTree writes files, by their slash-separated names.
@@ -21,12 +23,8 @@ func writeTree(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
 		to := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(to, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.MkdirAll(filepath.Dir(to), 0o755))
+		must.Succeed(t, os.WriteFile(to, []byte(text), 0o644))
 	}
 }
 
@@ -116,10 +114,7 @@ func TestCompiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles a program")
 	}
-	src, err := os.ReadFile("testdata/program.go.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	src := must.Get(os.ReadFile("testdata/program.go.txt"))(t)
 	workspace, module := t.TempDir(), t.TempDir()
 	const name = "example.com/mini"
 	writeTree(t, module, map[string]string{"go.mod": "module " + name + "\n\ngo 1.22\n", "main.go": string(src)})
@@ -130,17 +125,12 @@ func TestCompiles(t *testing.T) {
 			"go.mod": "module workspace\n\ngo 1.22\n\nrequire " + name + " v0.0.0\n\nreplace " + name + " => " + module + "\n",
 		},
 	)
-	want, err := goCommand(t.Context(), module, "run", ".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(goCommand(t.Context(), module, "run", "."))(t)
 	var table Table
 	step := Step{Module: name, Edit: func(dir string) error {
 		return weavePackage(dir, Package{Alias: "mini", Who: "shim", Folder: "."}, &table)
 	}}
-	if err := Apply(t.Context(), workspace, "../probe", step); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, Apply(t.Context(), workspace, "../probe", step))
 	got, err := goCommand(t.Context(), workspace, "run", name)
 	if err != nil || got != want || want == "" {
 		t.Errorf("the woven program says (%v)\n%s\nwant\n%s", err, got, want)
@@ -185,10 +175,7 @@ func TestStatementsOfEveryRelease(t *testing.T) {
 	}
 	for release, wrapper := range Wrappers(t) {
 		t.Run(release, func(t *testing.T) {
-			f, err := readModFile(filepath.Join(wrapper, "go.mod"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(readModFile(filepath.Join(wrapper, "go.mod")))(t)
 			i := slices.IndexFunc(f.Require, func(r *modfile.Require) bool {
 				return r.Mod.Version == release && strings.HasPrefix(r.Mod.Path, "github.com/containerd/containerd")
 			})
@@ -196,19 +183,12 @@ func TestStatementsOfEveryRelease(t *testing.T) {
 				t.Fatalf("its go.mod does not require containerd %s", release)
 			}
 			module := f.Require[i].Mod.Path
-			source, err := ModuleDir(t.Context(), wrapper, module)
-			if err != nil {
-				t.Fatal(err)
-			}
+			source := must.Get(ModuleDir(t.Context(), wrapper, module))(t)
 			dir := t.TempDir()
-			if err := copySource(source, dir); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, copySource(source, dir))
 			writeTree(t, dir, map[string]string{"go.mod": "module " + module + "\n\ngo 1.17\n"})
 			var table Table
-			if err := Statements(module, &table).Edit(dir); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, Statements(module, &table).Edit(dir))
 			count := checkTable(t, source, table.Statements)
 			if sum := count["runtime"] + count["tasks"]; release == "v2.4.2" && sum < byHand {
 				t.Errorf("runtime and tasks have %d statements, want at least %d", sum, byHand)
@@ -236,10 +216,7 @@ func checkTable(t *testing.T, source string, statements []Statement) map[string]
 		}
 		names[s.Name] = true
 		if lines[s.File] == nil {
-			data, err := os.ReadFile(filepath.Join(source, s.File))
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := must.Get(os.ReadFile(filepath.Join(source, s.File)))(t)
 			lines[s.File] = strings.Split(string(data), "\n")
 		}
 		if !strings.Contains(lines[s.File][s.Line-1], s.Text) {
@@ -263,9 +240,7 @@ func checkWoven(t *testing.T, source, dir string, statements []Statement) {
 		seen[s.File] = true
 		was, err1 := os.ReadFile(filepath.Join(source, s.File))
 		is, err2 := os.ReadFile(filepath.Join(dir, s.File))
-		if err := errors.Join(err1, err2); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, errors.Join(err1, err2))
 		if bytes.Count(was, []byte("\n")) != bytes.Count(is, []byte("\n")) || bytes.Equal(was, is) {
 			t.Errorf("%s: lines have moved, or nothing is woven", s.File)
 		}

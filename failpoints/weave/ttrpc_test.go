@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/mod/modfile"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 // ttrpcVersions are the ttrpc versions of all releases under test, each with one of its
@@ -20,10 +22,7 @@ func ttrpcVersions(t *testing.T) map[string]string {
 	t.Helper()
 	versions := map[string]string{}
 	for release, wrapper := range Wrappers(t) {
-		f, err := readModFile(filepath.Join(wrapper, "go.mod"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(readModFile(filepath.Join(wrapper, "go.mod")))(t)
 		i := slices.IndexFunc(f.Require, func(r *modfile.Require) bool { return r.Mod.Path == TtrpcModule })
 		if i < 0 {
 			t.Fatalf("%s does not require %s", release, TtrpcModule)
@@ -46,25 +45,12 @@ func TestEveryRelease(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			workspace := t.TempDir()
 			for _, name := range []string{"go.mod", "go.sum"} {
-				data, err := os.ReadFile(filepath.Join(wrapper, name))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(filepath.Join(workspace, name), data, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				data := must.Get(os.ReadFile(filepath.Join(wrapper, name)))(t)
+				must.Succeed(t, os.WriteFile(filepath.Join(workspace, name), data, 0o644))
 			}
-			original, err := ModuleDir(t.Context(), workspace, TtrpcModule)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := Apply(t.Context(), workspace, "../probe", Ttrpc()); err != nil {
-				t.Fatal(err)
-			}
-			sum, err := os.ReadFile(filepath.Join(wrapper, "go.sum"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			original := must.Get(ModuleDir(t.Context(), workspace, TtrpcModule))(t)
+			must.Succeed(t, Apply(t.Context(), workspace, "../probe", Ttrpc()))
+			sum := must.Get(os.ReadFile(filepath.Join(wrapper, "go.sum")))(t)
 			if now, err := os.ReadFile(filepath.Join(workspace, "go.sum")); err != nil || !bytes.Equal(now, sum) {
 				t.Errorf("weaving changed go.sum (%v)", err)
 			}
@@ -83,7 +69,7 @@ func TestEveryRelease(t *testing.T) {
 func checkLines(t *testing.T, original, woven string) {
 	t.Helper()
 	changed := map[string]int{}
-	err := filepath.WalkDir(woven, func(path string, d fs.DirEntry, err error) error {
+	must.Succeed(t, filepath.WalkDir(woven, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || d.Name() == "shimquake_probe.go" {
 			return err
 		}
@@ -104,10 +90,7 @@ func checkLines(t *testing.T, original, woven string) {
 			}
 		}
 		return errors.Join(err1, err2)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if len(changed) != 3 || changed["services.go"] != 1 || changed["client.go"] != 1 || changed["server.go"] != 1 {
 		t.Errorf("changed lines: %v, want one each in services.go, client.go and server.go", changed)
 	}
@@ -147,15 +130,11 @@ func TestTtrpcSites(t *testing.T) {
 					}
 					src = strings.ReplaceAll(src, tt.old, tt.new)
 				}
-				if err := os.WriteFile(filepath.Join(dir, file), []byte(src), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, os.WriteFile(filepath.Join(dir, file), []byte(src), 0o644))
 			}
 			err := weaveTtrpc(dir)
 			if tt.want == "" {
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				out, err := exec.Command("grep", "-h", "shimquake", filepath.Join(dir, "services.go"),
 					filepath.Join(dir, "client.go"), filepath.Join(dir, "server.go")).Output()
 				want := "\tshimquakeServe(s.unaryInterceptor)(ctx, unmarshal, info, method)\n" +

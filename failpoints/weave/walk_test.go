@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 // weaveSource weaves all functions of a source text. Points are named by their numbers
@@ -50,24 +52,14 @@ func TestWeave(t *testing.T) {
 	}
 	for _, name := range tests {
 		t.Run(filepath.Base(name), func(t *testing.T) {
-			src, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			f, err := parseText(string(src))
-			if err != nil {
-				t.Fatal(err)
-			}
+			src := must.Get(os.ReadFile(name))(t)
+			f := must.Get(parseText(string(src)))(t)
 			names, out, err := weaveSource(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			got := string(out) + "-- points --\n" + strings.Join(names, "\n") + "\n"
 			golden := strings.TrimSuffix(name, ".go.txt") + ".golden"
 			if os.Getenv("UPDATE_GOLDEN") != "" {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, os.WriteFile(golden, []byte(got), 0o644))
 			}
 			want, err := os.ReadFile(golden)
 			if err != nil || got != string(want) {
@@ -87,10 +79,7 @@ func FuzzWeave(f *testing.F) {
 		f.Fatalf("no seeds in testdata/weave (%v)", err)
 	}
 	for _, name := range tests {
-		src, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
+		src := must.Get(os.ReadFile(name))(f)
 		f.Add(string(src))
 	}
 	f.Fuzz(func(t *testing.T, src string) {
@@ -99,9 +88,7 @@ func FuzzWeave(f *testing.F) {
 			return
 		}
 		_, out, err := weaveSource(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if _, err := parseText(string(out)); err != nil {
 			t.Errorf("woven it does not parse: %v\n%s", err, out)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints/weave"
 	"github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/must"
 )
 
 func init() {
@@ -15,9 +16,7 @@ func init() {
 		// The oldest release, because it has another generation of ttrpc.
 		for _, release := range append(containerd.ReleasesToTest(), containerd.Releases()[0]) {
 			dir := filepath.Join(t.TempDir(), release)
-			if err := containerd.WriteModule(t.Context(), release, dir); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, containerd.WriteModule(t.Context(), release, dir))
 			dirs[release] = dir
 		}
 		if len(dirs) < 2 {

@@ -12,19 +12,15 @@ import (
 	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/record"
+	"github.com/shimquake/shimquake/must"
 )
 
 // session returns a session with a folder as its world, and a FIFO in the folder.
 func session(t *testing.T) (s *Session, fifo string) {
 	dir := t.TempDir()
 	fifo = filepath.Join(dir, "stdin")
-	if err := unix.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	d, err := foreign.OpenDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, unix.Mkfifo(fifo, 0o600))
+	d := must.Get(foreign.OpenDir(dir))(t)
 	t.Cleanup(func() { _ = d.Close() })
 	return NewSession(Params{Truth: d, FIFOs: d, Record: &record.Recorder{}}), fifo
 }
@@ -32,10 +28,7 @@ func session(t *testing.T) (s *Session, fifo string) {
 // The reader receives the whole input. Each part has a writer of its own.
 func TestFeed(t *testing.T) {
 	s, fifo := session(t)
-	keep, err := os.Create(s.Truth.Path("c0" + inputFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	keep := must.Get(os.Create(s.Truth.Path("c0" + inputFile)))(t)
 	ends := make(chan int)
 	go func() { // as a shim, but without holding the FIFO open, so that each writer's close is an end
 		for n := 1; n <= 2; n++ {
@@ -88,9 +81,7 @@ func TestAwaitEOF(t *testing.T) {
 		"start pid=1 t=10\nexit 125 t=11\n": true,
 	} {
 		s, _ := session(t)
-		if err := s.Truth.Write("c0"+truthFile, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, s.Truth.Write("c0"+truthFile, []byte(text), 0o644))
 		if got := s.AwaitEOF(context.Background(), "c0", 0, func() bool { return true }); got != want {
 			t.Errorf("%q: %t", text, got)
 		}

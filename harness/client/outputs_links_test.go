@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/foreign"
+	"github.com/shimquake/shimquake/must"
 )
 
 // A program of the world replaces the folder of all FIFOs, or that of a process, by a
@@ -23,14 +24,10 @@ func TestFIFOsAreNotFollowedOutOfTheWorld(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fifos := t.TempDir()
 			dir, err := foreign.OpenDir(fifos)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			defer func() { _ = dir.Close() }() // it was only read
 			r := &Reader{Stdin: true}
-			if _, err := r.Create(dir)("c0"); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(r.Create(dir)("c0"))(t)
 			link, host := replaced(fifos, filepath.Dir(r.Input())), t.TempDir()
 			var victims []string
 			err = filepath.WalkDir(link, func(name string, e fs.DirEntry, err error) error {
@@ -44,9 +41,7 @@ func TestFIFOsAreNotFollowedOutOfTheWorld(t *testing.T) {
 				victims = append(victims, victim)
 				return os.WriteFile(victim, []byte("theirs"), 0o600)
 			})
-			if err := errors.Join(err, os.Rename(link, link+"-aside"), os.Symlink(host, link)); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, errors.Join(err, os.Rename(link, link+"-aside"), os.Symlink(host, link)))
 			r.Discard()
 			if len(victims) != 3 {
 				t.Errorf("the host has %q", victims)
@@ -63,19 +58,11 @@ func TestFIFOsAreNotFollowedOutOfTheWorld(t *testing.T) {
 // A program of the world replaces the FIFO of an input by a link to a FIFO of the host.
 func TestInputIsNotWrittenOutOfTheWorld(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "victim")
-	fifos, err := foreign.OpenDir(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fifos := must.Get(foreign.OpenDir(t.TempDir()))(t)
 	defer func() { _ = fifos.Close() }() // it was only read
 	link := fifos.Path("c0-stdin")
-	if err := errors.Join(unix.Mkfifo(name, 0o600), os.Symlink(name, link)); err != nil {
-		t.Fatal(err)
-	}
-	victim, err := os.OpenFile(name, os.O_RDWR|unix.O_NONBLOCK, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(unix.Mkfifo(name, 0o600), os.Symlink(name, link)))
+	victim := must.Get(os.OpenFile(name, os.O_RDWR|unix.O_NONBLOCK, 0))(t)
 	defer func() { _ = victim.Close() }() // it was only read
 	n, err := writeTo(t.Context(), fifos, link, []byte("ours"), func() bool { return false })
 	if kind := new(foreign.KindError); n != 0 || !errors.As(err, &kind) {

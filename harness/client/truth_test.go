@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 )
 
 // The folder of records is mounted in each container, so a container may create links and
@@ -16,14 +17,10 @@ import (
 func TestRecordsAreNoLinks(t *testing.T) {
 	s, _ := session(t)
 	host := filepath.Join(t.TempDir(), "host")
-	if err := os.WriteFile(host, []byte("start pid=1 t=10\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(host, []byte("start pid=1 t=10\n"), 0o600))
 	log := ShimLog{To: harness.LogFile, Dir: s.Truth, Name: "c0-log"}
 	for _, name := range []string{"c0" + truthFile, "c0" + inputFile, "c0.end", log.Name} {
-		if err := os.Symlink(host, s.Truth.Path(name)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.Symlink(host, s.Truth.Path(name)))
 	}
 	if err := s.CreateRecord("c0"); err == nil {
 		t.Error("a record was made through a link")
@@ -41,9 +38,7 @@ func TestRecordsAreNoLinks(t *testing.T) {
 		t.Error(err)
 	}
 	for _, name := range []string{"c1" + truthFile, "c1" + inputFile, "c1-log"} {
-		if err := unix.Mkfifo(s.Truth.Path(name), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, unix.Mkfifo(s.Truth.Path(name), 0o600))
 	}
 	if own, err := s.Payload("c1"); err == nil {
 		t.Errorf("a record was read from a FIFO: %+v", own)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/script"
+	"github.com/shimquake/shimquake/must"
 )
 
 // The hits of a verb without a path would be counted to the client's previous call, and
@@ -22,10 +23,7 @@ func TestEveryVerbHasAPath(t *testing.T) {
 	}
 	verbs, said := 0, map[string]bool{}
 	for _, name := range files {
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(parser.ParseFile(token.NewFileSet(), name, nil, 0))(t)
 		ast.Inspect(f, func(n ast.Node) bool {
 			if text, ok := n.(*ast.BasicLit); ok && strings.HasPrefix(name, "cri/") {
 				said[text.Value] = true

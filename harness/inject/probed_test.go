@@ -6,6 +6,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/must"
 )
 
 func TestContextObserved(t *testing.T) {
@@ -34,10 +35,7 @@ func TestContextObserved(t *testing.T) {
 
 func TestFirstHit(t *testing.T) {
 	for text, want := range map[string]int{"1*crash": 1, "6*off->1*crash": 7, "hang": 1, "2*off->1*delay(5)": 3} {
-		do, err := term.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		do := must.Get(term.Parse(text))(t)
 		if got := firstHit(do); got != want {
 			t.Errorf("%s: %d, want %d", text, got, want)
 		}
@@ -49,10 +47,7 @@ func TestLeastHits(t *testing.T) {
 		"1*crash": 1, "2*off->1*crash": 1, "error(no)": 1, "3*error(no)": 1, // a client may give up before the third
 		"1*error(no)->1*crash": 2, "2*error(no)->1*off->hang": 3, "1*delay(5)->off": 1,
 	} {
-		do, err := term.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		do := must.Get(term.Parse(text))(t)
 		if got := leastHits(do); got != want {
 			t.Errorf("%s: %d, want %d", text, got, want)
 		}

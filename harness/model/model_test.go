@@ -10,6 +10,7 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/script"
+	"github.com/shimquake/shimquake/must"
 )
 
 var (
@@ -214,10 +215,7 @@ func TestExpect(t *testing.T) {
 // expects fails the test unless the steps of a workload are expected to come to results.
 func expects(t *testing.T, w harness.Workload, want ...string) {
 	t.Helper()
-	steps, err := Expect(w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	steps := must.Get(Expect(w))(t)
 	for n, all := range steps {
 		var responses []string
 		for _, r := range all[0].Responses {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
@@ -13,19 +14,14 @@ import (
 // inventories with and without them. A case takes two to four inventories.
 func BenchmarkHandles(b *testing.B) {
 	w := newBareWorld(b, &Runner{Residues: catalogue.Residues(), Evidence: b.TempDir()})
-	with, err := w.x.sceneUp(b.Context())
-	if err != nil {
-		b.Fatal(err)
-	}
+	with := must.Get(w.x.sceneUp(b.Context()))(b)
 	without := with
 	without.Daemon = 0
 	cpu := map[bool]time.Duration{}
 	for b.Loop() {
 		for looked, s := range map[bool]inventory.Scene{true: with, false: without} {
 			begun, world := ownCPU(b), w.x.world.CPU()
-			if _, err := inventory.Take(b.Context(), s); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(inventory.Take(b.Context(), s))(b)
 			cpu[looked] += ownCPU(b) - begun + w.x.world.CPU() - world
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client/task"
+	"github.com/shimquake/shimquake/must"
 )
 
 // benchCases are the measured cases: a fault by a probe, and a signal after which
@@ -107,16 +108,10 @@ func BenchmarkWorlds(b *testing.B) {
 
 // peakMiB returns the peak resident size of this process (VmHWM of proc_pid_status(5)).
 func peakMiB(b *testing.B) float64 {
-	text, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		b.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("/proc/self/status"))(b)
 	for line := range strings.Lines(string(text)) {
 		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			kib, err := strconv.Atoi(strings.Fields(rest)[0])
-			if err != nil {
-				b.Fatal(err)
-			}
+			kib := must.Get(strconv.Atoi(strings.Fields(rest)[0]))(b)
 			return float64(kib) / 1024
 		}
 	}
@@ -126,9 +121,7 @@ func peakMiB(b *testing.B) float64 {
 
 func ownCPU(b *testing.B) time.Duration {
 	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
+	must.Succeed(b, unix.Getrusage(unix.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
@@ -141,9 +134,7 @@ func newBareWorld(tb testing.TB, r *Runner) *bareWorld {
 	if IsUnsupported(err) {
 		tb.Skip(err)
 	}
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.Succeed(tb, err)
 	tb.Cleanup(func() {
 		if err := x.closeWorld(); err != nil {
 			tb.Error(err)

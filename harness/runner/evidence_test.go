@@ -16,6 +16,7 @@ import (
 	"github.com/shimquake/shimquake/child"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
+	"github.com/shimquake/shimquake/must"
 )
 
 // A finished run is judged once, and that verdict is returned and kept. The preliminary
@@ -41,10 +42,7 @@ func TestARunIsJudgedOnce(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v: %v", v, err)
 		}
-		k, err := harness.DecodeKept(name, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := must.Get(harness.DecodeKept(name, text))(t)
 		again := judge.Judge(k.History, catalogue.Residues())
 		if times != 2 || string(v.Outcome) != name || !judge.Same(v, k.Verdict) || !judge.Same(v, again) {
 			t.Errorf("judged %d times: %v; kept %v; again %v", times, v, k.Verdict, again)
@@ -63,9 +61,7 @@ func TestTheEvidenceHasNothingOfTheHost(t *testing.T) {
 	}
 	const secret = "of the host"
 	host := filepath.Join(t.TempDir(), "host")
-	if err := os.WriteFile(host, []byte(secret), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(host, []byte(secret), 0o600))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	r := &Runner{Residues: catalogue.Residues(), Evidence: t.TempDir(), KeepAll: true,
@@ -93,20 +89,13 @@ func TestTheEvidenceHasNothingOfTheHost(t *testing.T) {
 func TestReplayScript(t *testing.T) {
 	dir := t.TempDir()
 	program := "#!/bin/sh\nprintf '%s' \"$3\"\n"
-	if err := child.WriteProgram(filepath.Join(dir, "shimquake"), []byte(program)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, child.WriteProgram(filepath.Join(dir, "shimquake"), []byte(program)))
 	odd := filepath.Join(dir, "it's a $program")
-	if err := os.Symlink("shimquake", odd); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Symlink("shimquake", odd))
 	for _, name := range []string{"v2.4.2", "src:/a b", "src:/$HOME/`id`", `bin:/it's "here"`, `src:/a\n$(id)`} {
 		system := os.Getenv("PATH")
 		for program, path := range map[string]string{odd: system, "/gone/shimquake": dir + ":" + system} {
-			script, err := replayScript(program, name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			script := must.Get(replayScript(program, name))(t)
 			c := exec.CommandContext(t.Context(), "sh", "-c", script)
 			c.Env = []string{"PATH=" + path, "HOME=/root"}
 			if out, err := c.CombinedOutput(); err != nil || string(out) != name {
@@ -122,9 +111,7 @@ func TestReplayScript(t *testing.T) {
 // Another user may have access to --out, so evidence is not written through a link.
 func TestEvidenceIsNotWrittenThroughALink(t *testing.T) {
 	out, victim := t.TempDir(), t.TempDir()
-	if err := os.Symlink(victim, filepath.Join(out, "evidence")); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Symlink(victim, filepath.Join(out, "evidence")))
 	x := newBareWorld(t, &Runner{Residues: catalogue.Residues(), Evidence: filepath.Join(out, "evidence")}).x
 	if dir, err := x.evidenceDir(); err == nil {
 		t.Errorf("the evidence is kept in %s", dir.Name())

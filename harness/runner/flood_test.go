@@ -12,6 +12,7 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/world"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 )
 
 // A containerd that logs without end uses no more of the host's disk than the limit of a
@@ -44,7 +45,7 @@ func TestALogWithoutEnd(t *testing.T) {
 // sizeOf returns the size of all files below a folder.
 func sizeOf(t *testing.T, dir string) (size int64) {
 	t.Helper()
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+	must.Succeed(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
@@ -53,9 +54,6 @@ func sizeOf(t *testing.T, dir string) (size int64) {
 			size += info.Size()
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return size
 }

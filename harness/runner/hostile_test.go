@@ -12,6 +12,7 @@ import (
 
 	"github.com/shimquake/shimquake/fixtures/world"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 )
 
 // inWorld returns a Sabotage that runs a shell script in the world.
@@ -35,9 +36,7 @@ func inWorld(script string) func(context.Context, Scene) error {
 // file of the host is read.
 func TestAWorldCannotHideItsLeaks(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte("1 2 of-the-host"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(secret, []byte("1 2 of-the-host"), 0o600))
 	const leak = `sleep 1000 >/dev/null 2>&1 & p=$!; mkdir -p /tmp/leak /tmp/p /tmp/1/net
 		cat /proc/1/mountinfo >/tmp/mountinfo; for f in stat status cmdline cgroup net/unix; do
 			cat /proc/1/$f >/tmp/1/$f; done

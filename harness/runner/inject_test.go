@@ -7,14 +7,12 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 )
 
 func parsed(t *testing.T, text string) term.Term {
 	t.Helper()
-	do, err := term.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	do := must.Get(term.Parse(text))(t)
 	return do
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/must"
 )
 
 func TestAContainerdThatStillCallsAShimIsWaitedFor(t *testing.T) {
@@ -46,9 +47,7 @@ func TestAContainerdThatWasStartedMeanwhileIsAsked(t *testing.T) {
 	if err == nil {
 		err = x.daemon.Restart(t.Context())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if a := answer(t.Context(), before); a.Err == nil {
 		t.Fatal("the connection to the dead containerd still works, so the test shows nothing")
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 )
 
 // containerd may create a pod after the client has given up the call, and after the
@@ -13,10 +14,7 @@ import (
 func TestAPodOfACallThatWasGivenUpIsNoLeak(t *testing.T) {
 	f := failpoints.Once("stmt:containerd:cri.criService.RunPodSandbox:defer-func#7", term.Pause)
 	for _, text := range []string{"cancel call", "await call", "sleep 300ms", "release"} {
-		step, err := failpoints.ParseStep(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		step := must.Get(failpoints.ParseStep(text))(t)
 		f.Meanwhile = append(f.Meanwhile, step)
 	}
 	v := runCase(t, harness.Case{Name: "given-up", Workload: harness.Workload{API: harness.CRI},

@@ -9,6 +9,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/script"
+	"github.com/shimquake/shimquake/must"
 )
 
 // TestTrace checks the paths of well-known points in a plain lifecycle and in one with a
@@ -27,9 +28,7 @@ func TestTrace(t *testing.T) {
 			if trace.Verdict.UnableHere() {
 				t.Skip(err) // not root, or no world to be had
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if trace.Verdict.Outcome != harness.Held {
 				t.Fatal(trace.Verdict)
 			}

@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 func parse(t *testing.T, text string) (r Releases) {
 	t.Helper()
-	if err := yaml.UnmarshalWithOptions([]byte(text), &r, yaml.Strict()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, yaml.UnmarshalWithOptions([]byte(text), &r, yaml.Strict()))
 	return r
 }
 

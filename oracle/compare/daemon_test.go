@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/catalogue/bugs"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/inventory"
@@ -101,10 +102,7 @@ func TestLeasesThatExpire(t *testing.T) {
 		Leases: []inventory.Ref{short, long}, Snapshots: []inventory.Snapshot{held, free},
 		Expiring: []inventory.ExpiringLease{{Ref: short, Expires: end, Snapshots: []inventory.Snapshot{held}}},
 	}}
-	residues, err := residue.Load(bugs.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	residues := must.Get(residue.Load(bugs.Files))(t)
 	found := residue.Mark(residues, Leaks(inventory.Inventory{Daemon: &inventory.Daemon{}}, after),
 		residue.Circumstances{Releases: []string{"v2.4.2"}, Happened: []string{residue.ContainerdDied}})
 	known := map[string]string{}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/oracle/wording"
@@ -126,9 +127,7 @@ func TestFilesThatMayAppear(t *testing.T) {
 
 func TestParseFileListRefuses(t *testing.T) {
 	const good = "may-appear:\n  - {path: STATE/s, kind: directory, because: it stays}\n"
-	if _, err := parseFileList([]byte(good)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(parseFileList([]byte(good)))(t)
 	for _, test := range []struct{ name, from, to string }{
 		{"no reason", "it stays", `""`}, {"no kind", "directory", `""`}, {"no such kind", "directory", "folder"},
 		{"no pattern", "STATE/s", `"STATE/[s"`}, {"everything", "STATE/s", `"/*"`},

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/oracle/wording"
 )
@@ -43,10 +44,7 @@ func TestUnknownProcesses(t *testing.T) {
 				Processes: []inventory.Process{test.p}, Daemon: test.daemon,
 				Cgroups: []inventory.Cgroup{{Rel: "default"}, {Rel: "default/c1"}},
 			}
-			found, err := UnknownProcesses(inv)
-			if err != nil {
-				t.Fatal(err)
-			}
+			found := must.Get(UnknownProcesses(inv))(t)
 			if (len(found) == 1) != (test.want != "") || len(found) == 1 &&
 				!strings.Contains(wording.Reason(found[0]), test.want) {
 				t.Errorf("found %v, want %q", found, test.want)

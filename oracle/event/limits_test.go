@@ -7,6 +7,8 @@ import (
 	eventsapi "github.com/containerd/containerd/api/events"
 	"github.com/containerd/containerd/v2/core/events"
 	"github.com/containerd/typeurl/v2"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 // A program of a world can publish any number of events. Those above the limit are lost,
@@ -41,10 +43,7 @@ func TestLongIDsOfEvents(t *testing.T) {
 		"a long exec":      {id, id, exec + "e", 0},
 	} {
 		var l Log
-		body, err := typeurl.MarshalAny(&eventsapi.TaskExit{ContainerID: test.container, ID: test.exec})
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := must.Get(typeurl.MarshalAny(&eventsapi.TaskExit{ContainerID: test.container, ID: test.exec}))(t)
 		l.add(&events.Envelope{Topic: TopicExit, Namespace: test.namespace, Event: body})
 		if got := len(l.Events()); got != test.want {
 			t.Errorf("%s: %d events", name, got)

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/types/known/anypb"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/scan"
 )
@@ -61,23 +62,15 @@ func TestAListWithoutEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			socket := filepath.Join(t.TempDir(), "s")
 			l, err := net.Listen("unix", socket)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			server := grpc.NewServer()
 			containersapi.RegisterContainersServer(server, endlessContainers{spec: tc.spec})
 			contentapi.RegisterContentServer(server, endlessContent{})
 			go func() { _ = server.Serve(l) }()
-			conn, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()),
-				grpc.WithUnaryInterceptor(scan.BoundReply), grpc.WithStreamInterceptor(scan.BoundStream))
-			if err != nil {
-				t.Fatal(err)
-			}
+			conn := must.Get(grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()),
+				grpc.WithUnaryInterceptor(scan.BoundReply), grpc.WithStreamInterceptor(scan.BoundStream)))(t)
 			t.Cleanup(func() { _ = conn.Close(); server.Stop() })
-			c, err := containerd.NewWithConn(conn)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must.Get(containerd.NewWithConn(conn))(t)
 			_, err = askDaemon(t.Context(), Scene{Client: c, Namespaces: []string{"x"}}, parts{tc.of: true})
 			if err == nil || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("got %v, want %q", err, tc.says)

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 func TestTakeBelongings(t *testing.T) {
@@ -19,17 +21,10 @@ func TestTakeBelongings(t *testing.T) {
 		"var/lib/containerd/other/file": "", "etc/pod": "",
 	} {
 		file := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		must.Succeed(t, os.WriteFile(file, []byte(text), 0o600))
 	}
-	b, err := TakeBelongings(Scene{Root: root, Proc: filepath.Join(root, "proc")}, "pod", "c0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(TakeBelongings(Scene{Root: root, Proc: filepath.Join(root, "proc")}, "pod", "c0"))(t)
 	var got []string
 	for _, h := range b.Have {
 		got = append(got, h.ID+" "+h.Path+" "+h.Kind+h.Mount)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/containerd/containerd/v2/core/mount"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
@@ -22,27 +23,15 @@ func disk(t *testing.T, s Scene, mounts []Mount, names ...string) []string {
 	for _, name := range names {
 		file := filepath.Join(s.Root, name)
 		if strings.HasSuffix(name, "/") {
-			if err := os.MkdirAll(file, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.MkdirAll(file, 0o700))
 			continue
 		}
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		must.Succeed(t, os.WriteFile(file, nil, 0o600))
 	}
-	tree, err := scan.OpenTree(s.Root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := must.Get(scan.OpenTree(s.Root))(t)
 	defer tree.Close()
-	files, err := listFiles(tree, s.withDefaults(), mounts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(listFiles(tree, s.withDefaults(), mounts))(t)
 	var out []string
 	for _, f := range files {
 		out = append(out, strings.TrimSpace(f.Kind+" "+f.Path))
@@ -103,13 +92,8 @@ func TestTooManyFiles(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, strings.Repeat("d", 250), strings.Repeat("e", 250))
 	first := filepath.Join(dir, "0")
-	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(first, nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	tree, err := scan.OpenTree(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(first, nil, 0o600)))
+	tree := must.Get(scan.OpenTree(root))(t)
 	defer tree.Close()
 	w := fileWalk{tree: tree, own: func(string) bool { return false }}
 	if err := w.walk("/", false); err != nil || len(w.out) != 3 {
@@ -117,9 +101,7 @@ func TestTooManyFiles(t *testing.T) {
 	}
 	long := strings.Repeat("x", 200)
 	for n := range maxPaths/(len(dir)-len(root)+len(long)) + 1 {
-		if err := os.Link(first, filepath.Join(dir, long+strconv.Itoa(n))); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.Link(first, filepath.Join(dir, long+strconv.Itoa(n))))
 	}
 	if err := w.walk("/", false); err == nil || !strings.Contains(err.Error(), "32 MiB of their paths") {
 		t.Errorf("%d files, %v", len(w.out), err)

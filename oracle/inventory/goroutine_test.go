@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/fact"
 )
 
@@ -31,10 +32,7 @@ const profile = `goroutine profile: total 7
 `
 
 func TestParseGoroutines(t *testing.T) {
-	got, err := parseGoroutines(strings.NewReader(profile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(parseGoroutines(strings.NewReader(profile)))(t)
 	const deletes = "core/runtime/v2.(*shimTask).delete"
 	want := []Held{
 		{fact.AGoroutine, deletes, "google.golang.org/grpc.(*Server).serveStreams", 3,
@@ -60,13 +58,8 @@ func TestParseGoroutines(t *testing.T) {
 func TestParseOwnGoroutines(t *testing.T) {
 	count := func() int {
 		var text bytes.Buffer
-		if err := pprof.Lookup("goroutine").WriteTo(&text, 1); err != nil {
-			t.Fatal(err)
-		}
-		all, err := parseGoroutines(&text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, pprof.Lookup("goroutine").WriteTo(&text, 1))
+		all := must.Get(parseGoroutines(&text))(t)
 		n := 0
 		for _, h := range all.held {
 			if h.Kind == fact.AGoroutine && h.Root == ownModule+"waitForClose" {

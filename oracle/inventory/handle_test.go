@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/scan"
 )
@@ -42,10 +43,7 @@ func TestDescriptor(t *testing.T) {
 // This process opens one descriptor of each kind, and the count rises by one.
 func TestOwnDescriptors(t *testing.T) {
 	folder := t.TempDir()
-	inotify, err := unix.InotifyInit1(unix.IN_CLOEXEC)
-	if err != nil {
-		t.Fatal(err)
-	}
+	inotify := must.Get(unix.InotifyInit1(unix.IN_CLOEXEC))(t)
 	t.Cleanup(func() { _ = unix.Close(inotify) })
 	for _, tc := range []struct {
 		open func() (func() error, error)
@@ -70,10 +68,7 @@ func TestOwnDescriptors(t *testing.T) {
 		}, []Held{{Kind: fact.AWatch, Of: "inotify", Count: 1}}},
 	} {
 		before := ownHandles(t)
-		closeIt, err := tc.open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		closeIt := must.Get(tc.open())(t)
 		after := ownHandles(t)
 		var more []Held
 		for _, h := range after.Held {
@@ -97,22 +92,13 @@ func TestOwnDescriptors(t *testing.T) {
 
 func ownHandles(t *testing.T) Handles {
 	t.Helper()
-	f, err := os.Open("/proc/self/net/unix")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open("/proc/self/net/unix"))(t)
 	defer f.Close() //nolint:errcheck // read-only
-	listed, err := scan.ParseNetUnix(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	listed := must.Get(scan.ParseNetUnix(f))(t)
 	sockets := map[uint64]scan.UnixSocket{}
 	for _, s := range listed {
 		sockets[s.Inode] = s
 	}
-	held, err := readDescriptors("/proc/self", "", sockets)
-	if err != nil {
-		t.Fatal(err)
-	}
+	held := must.Get(readDescriptors("/proc/self", "", sockets))(t)
 	return Handles{Held: held}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/shimquake/shimquake/catalogue/bugs"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/wording"
@@ -27,9 +28,7 @@ residue:
 `
 
 func TestParseResidueRefuses(t *testing.T) {
-	if _, err := Parse([]byte(goodResidue)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Parse([]byte(goodResidue)))(t)
 	for _, test := range []struct{ name, from, to, want string }{
 		{"unknown field", "says:", "sayz:", "sayz"},
 		{"no id", "id: test", "", "needs id"},
@@ -78,10 +77,7 @@ func TestNeverKnown(t *testing.T) {
 			t.Errorf("a residue of class %s is accepted: %v", class, err)
 		}
 		// Such a residue marks no finding, even if it is in the list.
-		r, err := Parse([]byte(goodResidue))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(Parse([]byte(goodResidue)))(t)
 		r.Class, r.Match = class, fact.Facts{}
 		f := finding.Finding{Invariant: finding.Leak, Class: class}
 		c := Circumstances{Releases: []string{"v2.4.2"}, Happened: []string{ShimKilled}}
@@ -92,10 +88,7 @@ func TestNeverKnown(t *testing.T) {
 }
 
 func TestMark(t *testing.T) {
-	r, err := Parse([]byte(goodResidue))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Parse([]byte(goodResidue)))(t)
 	dead := finding.Finding{Invariant: finding.Leak, Class: finding.ClassSocket,
 		Facts: fact.Facts{fact.Socket: fact.Silent}}
 	alive := finding.Finding{Invariant: finding.Leak, Class: finding.ClassSocket,
@@ -124,10 +117,7 @@ func TestMark(t *testing.T) {
 }
 
 func TestGone(t *testing.T) {
-	r, err := Parse([]byte(goodResidue))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Parse([]byte(goodResidue)))(t)
 	known := []Known{r}
 	serving := Circumstances{[]string{"v2.4.2"}, []string{ShimKilled, ShimKilledServing}}
 	for _, test := range []struct {
@@ -164,10 +154,7 @@ func TestResidueFiles(t *testing.T) {
 // catalogued returns the residues of the catalogue.
 func catalogued(t *testing.T) []Known {
 	t.Helper()
-	all, err := Load(bugs.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(Load(bugs.Files))(t)
 	return all
 }
 

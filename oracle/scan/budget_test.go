@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
@@ -21,9 +22,7 @@ func TestBudget(t *testing.T) {
 	parent := filepath.Join(root, "run", scan.BundleParents[0])
 	for _, ns := range []string{"a", "b"} {
 		for i := range 5 {
-			if err := os.MkdirAll(filepath.Join(parent, ns, fmt.Sprint(i)), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.MkdirAll(filepath.Join(parent, ns, fmt.Sprint(i)), 0o755))
 		}
 	}
 	later, before := time.Now().Add(time.Hour), time.Now().Add(-time.Hour)
@@ -41,9 +40,7 @@ func TestBudget(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tree, err := scan.OpenTree(root)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			defer tree.Close()
 			told := 0
 			b := scan.NewBudget(tc.until, tc.entries, func(string) { told++ })

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 const netUnix = `Num       RefCount Protocol Flags    Type St Inode Path
@@ -18,10 +20,7 @@ rest of a name with a newline
 `
 
 func TestParseNetUnix(t *testing.T) {
-	got, err := ParseNetUnix(strings.NewReader(netUnix))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(ParseNetUnix(strings.NewReader(netUnix)))(t)
 	want := []UnixSocket{
 		{"/run/containerd/s/ab12", 4711, true},
 		{"/run/containerd/s/ab12", 4712, false},

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 // ownTree returns a tree of the test's user. Other users may write or replace a part of
@@ -21,9 +23,7 @@ func ownTree(t *testing.T) string {
 	in := func(name string) string { return filepath.Join(root, name) }
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 	}
 	for name, mode := range map[string]fs.FileMode{
 		"own": 0o755, "own/dir": 0o700, "open": 0o777, "tmp": 0o777 | fs.ModeSticky, "tmp/own": 0o755, "group": 0o775,
@@ -54,10 +54,7 @@ func ownTree(t *testing.T) string {
 
 func TestOwned(t *testing.T) {
 	root := ownTree(t)
-	tree, err := OpenTree(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := must.Get(OpenTree(root))(t)
 	defer tree.Close()
 	own := tree.Of(Owner{UID: os.Geteuid()})
 	for name, want := range map[string]string{ // "": no error
@@ -76,10 +73,7 @@ func TestOwned(t *testing.T) {
 	if _, err := own.ReadFile("own/link", 100); err == nil {
 		t.Error("a link at the end was followed")
 	}
-	f, err := own.Open("run/link", unix.O_PATH)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(own.Open("run/link", unix.O_PATH))(t)
 	defer f.Close() //nolint:errcheck // of O_PATH
 	if f.Name() != "/own/dir/file" {
 		t.Errorf("its path without links is %s", f.Name())
@@ -88,10 +82,7 @@ func TestOwned(t *testing.T) {
 
 // A file of another user is not opened, and a folder is not listed.
 func TestOwnedByAnother(t *testing.T) {
-	tree, err := OpenTree(ownTree(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := must.Get(OpenTree(ownTree(t)))(t)
 	defer tree.Close()
 	notOwned := new(NotOwnedError)
 	other := tree.Of(Owner{UID: os.Geteuid() + 1})
@@ -125,9 +116,7 @@ func TestOwnedByGroup(t *testing.T) {
 		t.Errorf("a group: %q", why)
 	}
 	name := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(name, nil, 0o660); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(name, nil, 0o660))
 	const user, owner, group, mask, others, noID = 2, 1, 4, 16, 32, 0xffffffff
 	acl := binary.LittleEndian.AppendUint32(nil, 2) // the version of the attribute
 	for _, e := range [][3]uint32{{owner, 6, noID}, {user, 6, 1}, {group, 6, noID}, {mask, 6, noID}, {others, 0, noID}} {
@@ -139,10 +128,7 @@ func TestOwnedByGroup(t *testing.T) {
 		t.Logf("this file system has no ACLs, and nobody can write by one: %v", err)
 		return
 	}
-	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(name))(t)
 	defer f.Close() //nolint:errcheck // read-only
 	st.Gid = 0
 	if why := o.objects(int(f.Fd()), &st, true); !strings.Contains(why, "ACL") {
@@ -154,14 +140,9 @@ func TestGlobIsLimited(t *testing.T) {
 	root := t.TempDir()
 	for i := range maxGlobbed + 1 {
 		name := filepath.Join(root, fmt.Sprintf("f%d", i))
-		if err := os.WriteFile(name, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(name, nil, 0o600))
 	}
-	tree, err := OpenTree(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := must.Get(OpenTree(root))(t)
 	defer tree.Close()
 	if all, err := tree.Glob("/*"); err == nil {
 		t.Errorf("%d files", len(all))

@@ -23,6 +23,7 @@ import (
 
 	fixture "github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/fixtures/world"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/compare"
 	"github.com/shimquake/shimquake/oracle/event"
 	"github.com/shimquake/shimquake/oracle/exit"
@@ -41,9 +42,7 @@ func withContainerd(t *testing.T) (*miniWorld, context.Context) {
 		t.Skip(err)
 	}
 	subject, err := fixture.Resolve(t.Context(), "", fixture.Options{Log: t.Output()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	bin := subject.Bin
 	groups := testCgroups(t) // before the world, to be removed after it
 	w := newWorld(t)
@@ -53,9 +52,7 @@ func withContainerd(t *testing.T) (*miniWorld, context.Context) {
 	text := fmt.Sprintf("version = 2\nroot = '/run/root'\nstate = '/run/containerd'\n"+
 		"disabled_plugins = ['io.containerd.grpc.v1.cri', 'io.containerd.cri.v1.runtime', 'io.containerd.cri.v1.images']\n"+
 		"[grpc]\naddress = '%s/c.sock'\n[ttrpc]\naddress = '%s/c.sock.ttrpc'\n", dir, dir)
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(config, []byte(text), 0o600))
 	log := filepath.Join(dir, "containerd.log")
 	daemon := w.start(order{
 		Argv: []string{filepath.Join(bin, "containerd"), "-c", config}, Stdout: log,
@@ -79,9 +76,7 @@ func withContainerd(t *testing.T) (*miniWorld, context.Context) {
 		}
 	})
 	// containerd's metadata has a namespace once it has an object in it.
-	if err := w.scene.Client.NamespaceService().Create(ctx, "default", nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.scene.Client.NamespaceService().Create(ctx, "default", nil))
 	// The first snapshot creates the snapshotter's database.
 	shots := w.scene.Client.SnapshotService("overlayfs")
 	_, err = shots.Prepare(ctx, "first", "", keptSnapshot)
@@ -94,18 +89,13 @@ func withContainerd(t *testing.T) (*miniWorld, context.Context) {
 func testCgroups(t *testing.T) []string {
 	t.Helper()
 	var dirs []string
-	tops, err := filepath.Glob("/sys/fs/cgroup/*/cgroup.procs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tops := must.Get(filepath.Glob("/sys/fs/cgroup/*/cgroup.procs"))(t)
 	if _, err := os.Stat("/sys/fs/cgroup/cgroup.procs"); err == nil {
 		tops = []string{"/sys/fs/cgroup/cgroup.procs"}
 	}
 	for _, top := range tops {
 		dir := filepath.Join(filepath.Dir(top), fmt.Sprintf("oracle-test-%d", os.Getpid()))
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.Mkdir(dir, 0o755))
 		t.Cleanup(func() { removeGroups(t, dir) })
 		dirs = append(dirs, dir)
 	}
@@ -343,9 +333,7 @@ func TestTakeIsCheap(t *testing.T) {
 	const looks = 100
 	begun := time.Now()
 	for range looks {
-		if _, err := inventory.Take(ctx, w.scene); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(inventory.Take(ctx, w.scene))(t)
 	}
 	wall := time.Since(begun) / looks
 	w.must(syscall.Getrusage(syscall.RUSAGE_SELF, &is))

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/compare"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/inventory"
@@ -173,16 +174,10 @@ func TestNoLeak(t *testing.T) {
 func TestSceneIsNotLeft(t *testing.T) {
 	root := t.TempDir()
 	elsewhere := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(elsewhere, "ns/c1"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(elsewhere, filepath.Join(root, "runc")); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.MkdirAll(filepath.Join(elsewhere, "ns/c1"), 0o700))
+	must.Succeed(t, os.Symlink(elsewhere, filepath.Join(root, "runc")))
 	tree, err := scan.OpenTree(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer tree.Close()
 	err = scan.EachRuncState(tree, "/runc", func(s scan.RuncState) { t.Errorf("read the host's %v", s) })
 	if err != nil {

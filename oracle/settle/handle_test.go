@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/compare"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/inventory"
@@ -27,10 +28,7 @@ func TestARunningShimLeaksAConnection(t *testing.T) {
 	if found := compare.Leaks(before, w.take()); len(found) != 0 {
 		t.Fatalf("found before there was anything: %v", found)
 	}
-	c, err := net.Dial("unix", w.path(socket))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(net.Dial("unix", w.path(socket)))(t)
 	t.Cleanup(func() { _ = c.Close() })
 	w.until("it is accepted", func(inv inventory.Inventory) bool { return len(compare.Leaks(before, inv)) > 0 })
 	found := compare.Leaks(before, w.take())

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/catalogue/bugs"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/inventory"
@@ -35,10 +36,7 @@ func unmarked(all []finding.Finding) []finding.Finding { return all }
 // loaded returns the residues of the catalogue.
 func loaded(t *testing.T) []residue.Known {
 	t.Helper()
-	known, err := residue.Load(bugs.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	known := must.Get(residue.Load(bugs.Files))(t)
 	return known
 }
 
@@ -83,9 +81,7 @@ func TestSettle(t *testing.T) {
 			begun := time.Now()
 			_, left, err := w.looker().settle(ctx, before, marker(t, test.c))
 			took := time.Since(begun)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if known := len(left) - len(finding.Violations(left)); len(left) != test.left || known != test.known ||
 				took > test.most {
 				t.Errorf("after %s %d are left, %d of them known: %v; want %d and %d within %s",

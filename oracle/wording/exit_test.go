@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/exit"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
@@ -32,17 +33,14 @@ func TestWrongExitsAreNamed(t *testing.T) {
 		{"no exit status", 7, 4294967295, 0, fact.Wrong, "is no exit status"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			wrong, err := exit.Wrong(
+			wrong := must.Get(exit.Wrong(
 				[]exit.Truth{{Container: "c1", Status: test.truth, Source: "its own record"}},
 				[]exit.Observation{
 					{Container: "c1", Observer: exit.ByWait, Status: test.truth},
 					{Container: "c1", Observer: exit.ByDelete, Status: test.reported},
 				},
 				[]exit.Sent{{Container: "c1", Signal: test.sent, By: "the harness"}},
-			)
-			if err != nil {
-				t.Fatal(err)
-			}
+			))(t)
 			if test.wrongKind == "" {
 				if len(wrong) != 0 {
 					t.Errorf("the truth is called wrong: %v", wrong)

@@ -17,6 +17,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints/signal"
 	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/fixtures/world"
+	"github.com/shimquake/shimquake/must"
 )
 
 // TestContainerd runs tasks on the fake shim under real containerds, which detect its
@@ -49,13 +50,8 @@ func (n *node) lifecycle(t *testing.T) {
 	defer cancel()
 	published, failed := n.client(t).EventService().Subscribe(ctx, `namespace==fakeshim,topic~="/tasks/.*"`)
 	began := time.Now()
-	j, err := n.create(t, "c1", "exit 7", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := j.Start(n.ctx); err != nil {
-		t.Fatal(err)
-	}
+	j := must.Get(n.create(t, "c1", "exit 7", ""))(t)
+	must.Succeed(t, j.Start(n.ctx))
 	if wait, deleted := n.ends(t, j); wait != 7 || deleted != 7 {
 		t.Errorf("Wait says %d, Delete %d; want 7", wait, deleted)
 	}
@@ -89,10 +85,7 @@ func next(t *testing.T, id string, published <-chan *events.Envelope, failed <-c
 	for {
 		select {
 		case e := <-published:
-			body, err := typeurl.UnmarshalAny(e.Event)
-			if err != nil {
-				t.Fatal(err)
-			}
+			body := must.Get(typeurl.UnmarshalAny(e.Event))(t)
 			if of, ok := body.(interface{ GetContainerID() string }); ok && of.GetContainerID() == id {
 				return e.Topic, body
 			}
@@ -106,29 +99,14 @@ func next(t *testing.T, id string, published <-chan *events.Envelope, failed <-c
 
 // A restarted containerd finds the shim and its task again.
 func (n *node) restart(t *testing.T) {
-	j, err := n.create(t, "c2", "wait -exit 5", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := j.Start(n.ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := n.Kill(n.ctx); err != nil {
-		t.Fatal(err)
-	}
+	j := must.Get(n.create(t, "c2", "wait -exit 5", ""))(t)
+	must.Succeed(t, j.Start(n.ctx))
+	must.Succeed(t, n.Kill(n.ctx))
 	n.Release()
-	container, err := n.client(t).LoadContainer(n.ctx, "c2")
-	if err != nil {
-		t.Fatal(err)
-	}
-	task, err := container.Task(n.ctx, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	container := must.Get(n.client(t).LoadContainer(n.ctx, "c2"))(t)
+	task := must.Get(container.Task(n.ctx, nil))(t)
 	j.Task, j.container = task, container
-	if err := j.Kill(n.ctx, syscall.SIGUSR1); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, j.Kill(n.ctx, syscall.SIGUSR1))
 	if wait, deleted := n.ends(t, j); wait != 5 || deleted != 5 {
 		t.Errorf("Wait says %d, Delete %d; want 5", wait, deleted)
 	}
@@ -137,17 +115,9 @@ func (n *node) restart(t *testing.T) {
 
 // The delete command cleans up after a dead shim: the task ends with 137.
 func (n *node) deadShim(t *testing.T) {
-	j, err := n.create(t, "c3", "wait", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := j.Start(n.ctx); err != nil {
-		t.Fatal(err)
-	}
-	exit, err := j.Wait(n.ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := must.Get(n.create(t, "c3", "wait", ""))(t)
+	must.Succeed(t, j.Start(n.ctx))
+	exit := must.Get(j.Wait(n.ctx))(t)
 	n.killShim(t, j)
 	select {
 	case status := <-exit:
@@ -166,25 +136,14 @@ func (n *node) deadShim(t *testing.T) {
 // killShim kills the shim of a task: the parent of the task's process.
 func (n *node) killShim(t *testing.T, j *job) {
 	t.Helper()
-	proc, err := procfs.NewFS(n.world.Proc())
-	if err != nil {
-		t.Fatal(err)
-	}
+	proc := must.Get(procfs.NewFS(n.world.Proc()))(t)
 	stat := func(pid int) procfs.ProcStat {
-		p, err := proc.Proc(pid)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := p.Stat()
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(proc.Proc(pid))(t)
+		s := must.Get(p.Stat())(t)
 		return s
 	}
 	shim := stat(stat(int(j.Pid())).PPID)
-	if err := n.world.Signal(n.ctx, signal.Identity{PID: shim.PID, Start: shim.Starttime}, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, n.world.Signal(n.ctx, signal.Identity{PID: shim.PID, Start: shim.Starttime}, syscall.SIGKILL))
 }
 
 // If a shim publishes no exit, its client still gets it from Wait.
@@ -192,13 +151,8 @@ func (n *node) noExitEvent(t *testing.T) {
 	ctx, cancel := context.WithCancel(n.ctx)
 	defer cancel()
 	published, failed := n.client(t).EventService().Subscribe(ctx, `namespace==fakeshim,topic~="/tasks/.*"`)
-	j, err := n.create(t, "c4", "exit 6", "events=no-exit")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := j.Start(n.ctx); err != nil {
-		t.Fatal(err)
-	}
+	j := must.Get(n.create(t, "c4", "exit 6", "events=no-exit"))(t)
+	must.Succeed(t, j.Start(n.ctx))
 	if wait, deleted := n.ends(t, j); wait != 6 || deleted != 6 {
 		t.Errorf("Wait says %d, Delete %d; want 6", wait, deleted)
 	}
@@ -225,13 +179,8 @@ func (n *node) answers(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "colour=red") {
 		t.Errorf("create = %v, want the unknown word in it", err)
 	}
-	j, err := n.create(t, "old", "exit 3", "bootstrap=old")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := j.Start(n.ctx); err != nil {
-		t.Fatal(err)
-	}
+	j := must.Get(n.create(t, "old", "exit 3", "bootstrap=old"))(t)
+	must.Succeed(t, j.Start(n.ctx))
 	if wait, deleted := n.ends(t, j); wait != 3 || deleted != 3 {
 		t.Errorf("Wait says %d, Delete %d; want 3", wait, deleted)
 	}
@@ -247,13 +196,8 @@ func (n *node) answers(t *testing.T) {
 }
 
 func (n *node) wrongStatus(t *testing.T) {
-	j, err := n.create(t, "c7", "exit 7", "exit=99")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := j.Start(n.ctx); err != nil {
-		t.Fatal(err)
-	}
+	j := must.Get(n.create(t, "c7", "exit 7", "exit=99"))(t)
+	must.Succeed(t, j.Start(n.ctx))
 	if wait, deleted := n.ends(t, j); wait != 99 || deleted != 99 {
 		t.Errorf("Wait says %d, Delete %d; want 99", wait, deleted)
 	}

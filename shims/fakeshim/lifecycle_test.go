@@ -14,6 +14,7 @@ import (
 	"github.com/containerd/ttrpc"
 	"google.golang.org/protobuf/types/known/anypb"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/shims/fakeshim/service"
 )
 
@@ -30,9 +31,7 @@ func TestLifecycle(t *testing.T) {
 		return got
 	}
 	state(types.Status_CREATED)
-	if _, err := s.Start(t.Context(), &task.StartRequest{ID: "c1"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Start(t.Context(), &task.StartRequest{ID: "c1"}))(t)
 	if got := s.wait(t, "c1", ""); got != 7 {
 		t.Errorf("Wait says %d, want 7", got)
 	}
@@ -77,9 +76,7 @@ func TestSignals(t *testing.T) {
 			h.bundle(t, tc.id, tc.line, nil)
 			s.begin(t, h, tc.id)
 			h.ready(t, tc.id)
-			if _, err := s.Kill(t.Context(), &task.KillRequest{ID: tc.id, Signal: uint32(tc.signal)}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(s.Kill(t.Context(), &task.KillRequest{ID: tc.id, Signal: uint32(tc.signal)}))(t)
 			if got := s.wait(t, tc.id, ""); got != tc.want {
 				t.Errorf("Wait says %d, want %d", got, tc.want)
 			}
@@ -114,12 +111,8 @@ func TestExec(t *testing.T) {
 			TypeUrl: "types.containerd.io/opencontainers/runtime-spec/1/Process",
 			Value:   []byte(`{"args": ` + args + `}`),
 		}
-		if _, err := s.Exec(t.Context(), &task.ExecProcessRequest{ID: "c1", ExecID: id, Spec: spec}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Start(t.Context(), &task.StartRequest{ID: "c1", ExecID: id}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.Exec(t.Context(), &task.ExecProcessRequest{ID: "c1", ExecID: id, Spec: spec}))(t)
+		must.Get(s.Start(t.Context(), &task.StartRequest{ID: "c1", ExecID: id}))(t)
 	}
 	exec("e1", `["/bin/payload", "exit", "5"]`)
 	if got := s.wait(t, "c1", "e1"); got != 5 {
@@ -135,9 +128,7 @@ func TestExec(t *testing.T) {
 		t.Errorf("Pids = %v, %v; want the task's and the exec's", pids, err)
 	}
 	// The end of the container ends its execs.
-	if _, err := s.Kill(t.Context(), &task.KillRequest{ID: "c1", Signal: uint32(syscall.SIGKILL)}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Kill(t.Context(), &task.KillRequest{ID: "c1", Signal: uint32(syscall.SIGKILL)}))(t)
 	if init, exec := s.wait(t, "c1", ""), s.wait(t, "c1", "e2"); init != 137 || exec != 137 {
 		t.Errorf("init %d, exec %d; want 137", init, exec)
 	}
@@ -212,9 +203,7 @@ func TestErrors(t *testing.T) {
 	if _, err := s.Wait(short, &task.WaitRequest{ID: "c1"}); err == nil {
 		t.Error("a cancelled Wait succeeded")
 	}
-	if _, err := s.Kill(ctx, &task.KillRequest{ID: "c1", Signal: 9}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Kill(ctx, &task.KillRequest{ID: "c1", Signal: 9}))(t)
 	s.wait(t, "c1", "")
 	_, err := s.Kill(ctx, &task.KillRequest{ID: "c1", Signal: 9})
 	is(t, "kill after the exit", err, errdefs.ErrNotFound)
@@ -225,18 +214,12 @@ func TestPauseAndResume(t *testing.T) {
 	s := h.run(t, "c1", "exit 4 -trigger /truth/go", nil)
 	s.begin(t, h, "c1")
 	h.ready(t, "c1")
-	if _, err := s.Pause(t.Context(), &task.PauseRequest{ID: "c1"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Pause(t.Context(), &task.PauseRequest{ID: "c1"}))(t)
 	if got, err := s.State(t.Context(), &task.StateRequest{ID: "c1"}); err != nil || got.Status != types.Status_PAUSED {
 		t.Errorf("State = %v, %v", got, err)
 	}
-	if err := os.WriteFile(filepath.Join(h.dir, "c1", "go"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Resume(t.Context(), &task.ResumeRequest{ID: "c1"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(filepath.Join(h.dir, "c1", "go"), nil, 0o600))
+	must.Get(s.Resume(t.Context(), &task.ResumeRequest{ID: "c1"}))(t)
 	if got := s.wait(t, "c1", ""); got != 4 {
 		t.Errorf("Wait says %d, want 4", got)
 	}
@@ -262,14 +245,10 @@ func TestGroup(t *testing.T) {
 	}
 	for _, id := range []string{"c2", "pod"} {
 		if id == "pod" {
-			if _, err := s.Kill(t.Context(), &task.KillRequest{ID: id, Signal: uint32(syscall.SIGTERM)}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(s.Kill(t.Context(), &task.KillRequest{ID: id, Signal: uint32(syscall.SIGTERM)}))(t)
 			s.wait(t, id, "")
 		}
-		if _, err := s.Delete(t.Context(), &task.DeleteRequest{ID: id}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.Delete(t.Context(), &task.DeleteRequest{ID: id}))(t)
 		if _, err := s.Shutdown(t.Context(), &task.ShutdownRequest{ID: id}); err != nil && !errors.Is(err, ttrpc.ErrClosed) {
 			t.Fatal(err)
 		}

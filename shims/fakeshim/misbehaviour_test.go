@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/shimquake/shimquake/failpoints/signal"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/shims/fakeshim/record"
 )
 
@@ -44,9 +45,7 @@ func TestBootstrapMisbehaves(t *testing.T) {
 			if !check(answer, socket) {
 				t.Errorf("answer %q of the shim at %s", answer, socket)
 			}
-			if err := os.Remove(socket); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.Remove(socket))
 		})
 	}
 }
@@ -115,9 +114,7 @@ func (h *host) forget(t *testing.T, id string) {
 	t.Helper()
 	socket := h.newSocket(t)
 	h.dial(t, id, socket)
-	if err := os.Remove(socket); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Remove(socket))
 }
 
 func TestReportsLie(t *testing.T) {
@@ -145,9 +142,7 @@ func TestShutdownIsIgnored(t *testing.T) {
 	if _, err := s.Shutdown(t.Context(), &task.ShutdownRequest{ID: "c1"}); err != nil {
 		t.Errorf("Shutdown = %v, want an answer", err)
 	}
-	if err := s.handle.Term(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.handle.Term())
 	if _, err := s.Connect(t.Context(), &task.ConnectRequest{ID: "c1"}); err != nil {
 		t.Errorf("the shim is gone: %v", err)
 	}
@@ -156,9 +151,7 @@ func TestShutdownIsIgnored(t *testing.T) {
 func TestSIGTERM(t *testing.T) {
 	h := newHost(t)
 	s := h.run(t, "c1", "exit 0", says("socket=leave"))
-	if err := s.handle.Term(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.handle.Term())
 	s.gone(t)
 	if _, err := os.Stat(s.socket); err != nil {
 		t.Errorf("the socket was to stay: %v", err)
@@ -185,18 +178,13 @@ func TestCleanupAfterDeadShim(t *testing.T) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), soon)
 		defer cancel()
-		if _, err := s.handle.Kill(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.handle.Kill(ctx))(t)
 	}
 	t.Run("the task runs", func(t *testing.T) {
 		s := h.run(t, "runs", "wait", nil)
 		pid := s.begin(t, h, "runs")
 		kill(t, s)
-		init, err := record.ReadInit(filepath.Join(h.dir, "runs"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		init := must.Get(record.ReadInit(filepath.Join(h.dir, "runs")))(t)
 		left, err := signal.OpenSame(init)
 		if err != nil {
 			t.Fatalf("the task died with its shim: %v", err)

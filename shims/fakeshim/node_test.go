@@ -20,6 +20,7 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/fixtures/world"
+	"github.com/shimquake/shimquake/must"
 )
 
 // node is a world with a containerd that has the fake shim in its PATH.
@@ -32,31 +33,16 @@ type node struct {
 func newNode(ctx context.Context, t *testing.T, release string) *node {
 	t.Helper()
 	const cache = "/var/cache/shimquake"
-	subject, err := containerd.Resolve(ctx, release, containerd.Options{Cache: cache, Log: t.Output()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	shim, err := Build(ctx, cache)
-	if err != nil {
-		t.Fatal(err)
-	}
-	images, err := payload.Images(ctx, cache)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := world.New(ctx, world.Config{Cache: cache})
-	if err != nil {
-		t.Fatal(err)
-	}
+	subject := must.Get(containerd.Resolve(ctx, release, containerd.Options{Cache: cache, Log: t.Output()}))(t)
+	shim := must.Get(Build(ctx, cache))(t)
+	images := must.Get(payload.Images(ctx, cache))(t)
+	w := must.Get(world.New(ctx, world.Config{Cache: cache}))(t)
 	t.Cleanup(func() {
 		if err := w.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	d, err := daemon.Start(ctx, daemon.Params{Subject: subject, World: w, ExtraPath: filepath.Dir(shim)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(daemon.Start(ctx, daemon.Params{Subject: subject, World: w, ExtraPath: filepath.Dir(shim)}))(t)
 	t.Cleanup(func() {
 		if t.Failed() {
 			text, _ := os.ReadFile(w.HostPath(d.Log()))
@@ -67,15 +53,9 @@ func newNode(ctx context.Context, t *testing.T, release string) *node {
 	n := &node{Daemon: d, world: w, ctx: namespaces.WithNamespace(ctx, "fakeshim")}
 	// The images are imported here, and not copied from a template: this also tests the
 	// import.
-	archive, err := os.Open(images)
-	if err != nil {
-		t.Fatal(err)
-	}
+	archive := must.Get(os.Open(images))(t)
 	defer func() { _ = archive.Close() }() // only read
-	imported, err := n.client(t).Import(n.ctx, archive)
-	if err != nil {
-		t.Fatal(err)
-	}
+	imported := must.Get(n.client(t).Import(n.ctx, archive))(t)
 	var names []string
 	for _, i := range imported {
 		names = append(names, i.Name)
@@ -91,9 +71,7 @@ func newNode(ctx context.Context, t *testing.T, release string) *node {
 func (n *node) client(t *testing.T) *client.Client {
 	t.Helper()
 	c, _, err := n.Connect(n.ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return c
 }
 
@@ -109,17 +87,10 @@ type job struct {
 func (n *node) create(t *testing.T, id, words, behaviour string) (*job, error) {
 	t.Helper()
 	c := n.client(t)
-	image, err := c.GetImage(n.ctx, payload.Image)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := image.Unpack(n.ctx, ""); err != nil {
-		t.Fatal(err)
-	}
+	image := must.Get(c.GetImage(n.ctx, payload.Image))(t)
+	must.Succeed(t, image.Unpack(n.ctx, ""))
 	truth := filepath.Join(n.world.TruthDir(), id)
-	if err := os.WriteFile(truth, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(truth, nil, 0o644))
 	annotations := map[string]string{}
 	if behaviour != "" {
 		annotations["shimquake.fakeshim"] = behaviour
@@ -138,17 +109,13 @@ func (n *node) create(t *testing.T, id, words, behaviour string) (*job, error) {
 			oci.WithMounts([]specs.Mount{{Destination: truth, Source: truth, Type: "bind", Options: []string{"rbind", "rw"}}}),
 		),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(n.ctx), soon)
 		defer cancel()
 		// containerd may have restarted since, which closes the container's connection.
 		c, _, err := n.Connect(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if container, err := c.LoadContainer(ctx, id); err != nil {
 			t.Error(err)
 		} else if err := container.Delete(ctx, client.WithSnapshotCleanup); err != nil {
@@ -165,18 +132,12 @@ func (n *node) ends(t *testing.T, j *job) (wait, deleted uint32) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(n.ctx, soon)
 	defer cancel()
-	exit, err := j.Wait(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	exit := must.Get(j.Wait(ctx))(t)
 	status := <-exit
 	if status.Error() != nil {
 		t.Fatal(status.Error())
 	}
-	gone, err := j.Delete(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gone := must.Get(j.Delete(ctx))(t)
 	return status.ExitCode(), gone.ExitCode()
 }
 
@@ -205,10 +166,7 @@ func (n *node) noShim(t *testing.T) {
 func (n *node) processes(t *testing.T) []string {
 	t.Helper()
 	proc := n.world.Proc()
-	entries, err := os.ReadDir(proc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(proc))(t)
 	var found []string
 	for _, e := range entries {
 		if strings.Trim(e.Name(), "0123456789") != "" || e.Name() == "1" || e.Name() == fmt.Sprint(n.PID()) {

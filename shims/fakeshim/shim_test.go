@@ -21,6 +21,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints/signal"
 	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/shims/fakeshim/process"
 	"github.com/shimquake/shimquake/shims/fakeshim/record"
 )
@@ -74,7 +75,7 @@ func (h *host) bundle(t *testing.T, id, line string, annotations map[string]stri
 		}
 		all[k] = v
 	}
-	config, err := json.Marshal(map[string]any{
+	config := must.Get(json.Marshal(map[string]any{
 		"process": map[string]any{
 			"args": append([]string{payload.Program}, strings.Fields(line)...),
 			"env":  []string{payload.TruthEnv + "=/truth/truth"},
@@ -82,14 +83,9 @@ func (h *host) bundle(t *testing.T, id, line string, annotations map[string]stri
 		"root":        map[string]any{"path": "rootfs"},
 		"mounts":      []any{map[string]any{"destination": "/truth", "type": "bind", "source": dir}},
 		"annotations": all,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	for name, data := range map[string][]byte{"config.json": config, "log": nil, "truth": nil} {
-		if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, name), data, 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, name), data, 0o600)))
 	}
 	return dir
 }
@@ -97,10 +93,8 @@ func (h *host) bundle(t *testing.T, id, line string, annotations map[string]stri
 // command returns a call of the shim's binary in a bundle, as containerd 2.4 makes it.
 func (h *host) command(ctx context.Context, t *testing.T, id, action string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
-	stdin, err := proto.Marshal(&bootstrap.BootstrapParams{InstanceID: id, Namespace: namespace, SocketDir: &h.sockets})
-	if err != nil {
-		t.Fatal(err)
-	}
+	params := &bootstrap.BootstrapParams{InstanceID: id, Namespace: namespace, SocketDir: &h.sockets}
+	stdin := must.Get(proto.Marshal(params))(t)
 	cmd := exec.CommandContext(
 		ctx,
 		h.binary,
@@ -157,15 +151,10 @@ func (h *host) run(t *testing.T, id, line string, annotations map[string]string)
 func (h *host) dial(t *testing.T, id, socket string) *shim {
 	t.Helper()
 	conn, err := net.Dial("unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	s := &shim{client: ttrpc.NewClient(conn), socket: socket}
 	s.TTRPCTaskService = task.NewTTRPCTaskClient(s.client)
-	resp, err := s.Connect(t.Context(), &task.ConnectRequest{ID: id})
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Get(s.Connect(t.Context(), &task.ConnectRequest{ID: id}))(t)
 	if s.id, err = signal.Identify(int(resp.ShimPid)); err != nil {
 		t.Fatal(err)
 	}
@@ -201,19 +190,14 @@ func (h *host) dial(t *testing.T, id, socket string) *shim {
 // create and begin are the two steps to a running task.
 func (s *shim) create(t *testing.T, h *host, id string) uint32 {
 	t.Helper()
-	resp, err := s.Create(t.Context(), &task.CreateTaskRequest{ID: id, Bundle: filepath.Join(h.dir, id)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Get(s.Create(t.Context(), &task.CreateTaskRequest{ID: id, Bundle: filepath.Join(h.dir, id)}))(t)
 	return resp.Pid
 }
 
 func (s *shim) begin(t *testing.T, h *host, id string) uint32 {
 	t.Helper()
 	pid := s.create(t, h, id)
-	if _, err := s.Start(t.Context(), &task.StartRequest{ID: id}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Start(t.Context(), &task.StartRequest{ID: id}))(t)
 	return pid
 }
 
@@ -222,10 +206,7 @@ func (s *shim) wait(t *testing.T, id, exec string) uint32 {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
 	defer cancel()
-	resp, err := s.Wait(ctx, &task.WaitRequest{ID: id, ExecID: exec})
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Get(s.Wait(ctx, &task.WaitRequest{ID: id, ExecID: exec}))(t)
 	return resp.ExitStatus
 }
 
@@ -251,14 +232,8 @@ func is(t *testing.T, what string, err, want error) {
 // container.
 func (h *host) exited(t *testing.T, id string) (payload.Truth, process.Exit) {
 	t.Helper()
-	truth, err := readTruth(filepath.Join(h.dir, id, "truth"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	exit, err := record.ReadExit(filepath.Join(h.dir, id))
-	if err != nil {
-		t.Fatal(err)
-	}
+	truth := must.Get(readTruth(filepath.Join(h.dir, id, "truth")))(t)
+	exit := must.Get(record.ReadExit(filepath.Join(h.dir, id)))(t)
 	return truth, exit
 }
 
@@ -269,10 +244,7 @@ func (h *host) ready(t *testing.T, id string) {
 	defer tick.Stop()
 	deadline := time.After(soon)
 	for {
-		truth, err := readTruth(filepath.Join(h.dir, id, "truth"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		truth := must.Get(readTruth(filepath.Join(h.dir, id, "truth")))(t)
 		if !truth.ReadyAt.IsZero() {
 			return
 		}

@@ -27,6 +27,7 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/fixtures/world"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/shims/runcshim"
 )
 
@@ -67,16 +68,10 @@ func TestWovenReleases(t *testing.T) {
 		t.Skip(err)
 	}
 	releases := containerd.ReleasesToTest()
-	cache, err := containerd.CacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cache := must.Get(containerd.CacheDir())(t)
 	for _, release := range releases {
 		t.Run(release, func(t *testing.T) {
-			subject, err := containerd.Resolve(t.Context(), release, containerd.Options{Log: t.Output()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			subject := must.Get(containerd.Resolve(t.Context(), release, containerd.Options{Log: t.Output()}))(t)
 			testWoven(t, subject, cache)
 		})
 	}
@@ -95,9 +90,7 @@ func testWoven(t *testing.T, s *containerd.Subject, cache string) {
 
 	first := create(ctx, t, c, "c1", "exit", "7")
 	exits, err := first.Wait(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	wantError(t, "start", first.Start(ctx), "broken in the shim")
 	if err := first.Start(ctx); err != nil {
 		t.Fatalf("start again: %v", err)
@@ -109,9 +102,7 @@ func testWoven(t *testing.T, s *containerd.Subject, cache string) {
 	wantError(t, "delete", err, "broken in the daemon")
 
 	second := create(ctx, t, c, "c2", "wait")
-	if err := second.Start(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, second.Start(ctx))
 	_, err = second.Pids(ctx)
 	wantError(t, "pids over a connection that the shim closes", err, "closed")
 
@@ -153,32 +144,19 @@ func node(
 	cache string,
 ) (*failpoints.Controller, *client.Client) {
 	t.Helper()
-	root, err := daemon.Template(ctx, s, cache)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := world.New(ctx, world.Config{Cache: cache})
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(daemon.Template(ctx, s, cache))(t)
+	w := must.Get(world.New(ctx, world.Config{Cache: cache}))(t)
 	t.Cleanup(func() {
 		if err := w.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := daemon.FillRoot(t.Context(), w, root); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, daemon.FillRoot(t.Context(), w, root))
 	socket := filepath.Join(w.Dir(), "probes.sock")
-	controller, err := failpoints.Listen(socket, plan, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	controller := must.Get(failpoints.Listen(socket, plan, nil))(t)
 	t.Cleanup(func() { _ = controller.Close() })
-	d, err := daemon.Start(ctx, daemon.Params{Subject: s, World: w, Env: []string{probe.SocketEnv + "=" + socket}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(daemon.Start(ctx,
+		daemon.Params{Subject: s, World: w, Env: []string{probe.SocketEnv + "=" + socket}}))(t)
 	t.Cleanup(func() {
 		if t.Failed() {
 			text, _ := os.ReadFile(w.HostPath(d.Log()))
@@ -187,9 +165,7 @@ func node(
 		d.Close()
 	})
 	c, _, err := d.Connect(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return controller, c
 }
 
@@ -203,20 +179,11 @@ func points(hits []failpoints.Hit) string {
 
 func create(ctx context.Context, t *testing.T, c *client.Client, id string, args ...string) client.Task {
 	t.Helper()
-	image, err := c.GetImage(ctx, payload.Image)
-	if err != nil {
-		t.Fatal(err)
-	}
-	container, err := c.NewContainer(ctx, id, client.WithImage(image), client.WithNewSnapshot(id, image),
+	image := must.Get(c.GetImage(ctx, payload.Image))(t)
+	container := must.Get(c.NewContainer(ctx, id, client.WithImage(image), client.WithNewSnapshot(id, image),
 		client.WithRuntime(runcshim.Runtime, nil), client.WithNewSpec(oci.WithDefaultSpec(), oci.WithRootFSPath("rootfs"),
-			oci.WithProcessArgs(append([]string{payload.Program}, args...)...)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	made, err := container.NewTask(ctx, cio.NullIO)
-	if err != nil {
-		t.Fatal(err)
-	}
+			oci.WithProcessArgs(append([]string{payload.Program}, args...)...))))(t)
+	made := must.Get(container.NewTask(ctx, cio.NullIO))(t)
 	t.Cleanup(func() { _ = made.Kill(context.WithoutCancel(ctx), unix.SIGKILL) }) // or the end of the world
 	return made
 }

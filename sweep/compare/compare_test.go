@@ -12,6 +12,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/weave"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/engine"
@@ -72,14 +73,8 @@ func rows(t *testing.T, p plan.Plan, shared int, shows func(containerd, name str
 	var results []journal.Result
 	first := func(of string, n int) {
 		for i := range n {
-			k, err := p.Specs[i].Case(of)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := journal.ResultOf(i, f.Run(t.Context(), k))
-			if err != nil {
-				t.Fatal(err)
-			}
+			k := must.Get(p.Specs[i].Case(of))(t)
+			r := must.Get(journal.ResultOf(i, f.Run(t.Context(), k)))(t)
 			if r.On = of; of == "A" {
 				r.On = ""
 			}
@@ -93,7 +88,8 @@ func rows(t *testing.T, p plan.Plan, shared int, shows func(containerd, name str
 		Job
 		ran []journal.Result
 	}
-	err := engine.Follow(t.Context(), engine.New(f, 2), func() (Job, bool) { return further.Next(t.Context(), results) },
+	must.Succeed(t, engine.Follow(t.Context(), engine.New(f, 2),
+		func() (Job, bool) { return further.Next(t.Context(), results) },
 		func(t *engine.Task, j Job) (done, error) {
 			ran, err := j.Do(t)
 			return done{j, ran}, err
@@ -101,10 +97,7 @@ func rows(t *testing.T, p plan.Plan, shared int, shows func(containerd, name str
 			results = append(results, d.ran...)
 			d.Done()
 			return nil
-		})
-	if err != nil {
-		t.Fatal(err)
-	}
+		}))
 	if n := len(next(c.Rows(results))); n > 0 {
 		t.Errorf("%d cases would run again when the comparison is resumed", n)
 	}
@@ -320,10 +313,7 @@ func TestStuck(t *testing.T) {
 		"containerd runtime.binary.Stop"}}.Stuck(p)
 	var got []string
 	for _, s := range all {
-		c, err := s.Case("v2.4.2")
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(s.Case("v2.4.2"))(t)
 		w := c.Workload
 		text := fmt.Sprint(w.API, " ", w.Grouped, " ", len(w.Containers), " ", c.Plan[0].At, " ", c.Plan[0].Do)
 		if slices.Contains(w.Script, "restart containerd") {

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 )
 
 // Another user's folder of a sweep has links and FIFOs instead of its files. Root resumes
@@ -24,19 +25,12 @@ func TestAHostileFolderIsNotResumed(t *testing.T) {
 		for _, file := range []string{harness.HistoriesFile, fileName} {
 			dir, j, _ := begun(t, 3, whole)
 			add(t, j, 0)
-			if err := j.Close(); err != nil {
-				t.Fatal(err)
-			}
-			text, err := os.ReadFile(filepath.Join(dir, fileName))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, j.Close())
+			text := must.Get(os.ReadFile(filepath.Join(dir, fileName)))(t)
 			victim := filepath.Join(t.TempDir(), "victim")
 			text = append(text, "torn"...) // the torn end, which a resume cuts off
-			if err := errors.Join(os.WriteFile(victim, text, 0o600), os.Remove(filepath.Join(dir, file)),
-				plant(filepath.Join(dir, file), victim)); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, errors.Join(os.WriteFile(victim, text, 0o600), os.Remove(filepath.Join(dir, file)),
+				plant(filepath.Join(dir, file), victim)))
 			if j, _, _, err := Resume(dir); err == nil {
 				t.Errorf("%s in place of %s: it is gone on with", name, file)
 				_ = j.Close()
@@ -51,21 +45,14 @@ func TestAHostileFolderIsNotResumed(t *testing.T) {
 // A journal of another build is rewritten beside the old one.
 func TestATakenOverJournalFollowsNoLink(t *testing.T) {
 	dir, j, _ := begun(t, 3, whole)
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, j.Close())
 	spoilt(t, dir, func(s string) string {
-		self, err := BuildID()
-		if err != nil {
-			t.Fatal(err)
-		}
+		self := must.Get(BuildID())(t)
 		return strings.Replace(s, self, "shimquake of another day", 1)
 	})
 	victim := filepath.Join(t.TempDir(), "victim")
-	if err := errors.Join(os.WriteFile(victim, []byte("victim"), 0o600),
-		os.Symlink(victim, filepath.Join(dir, fileName+".new"))); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(os.WriteFile(victim, []byte("victim"), 0o600),
+		os.Symlink(victim, filepath.Join(dir, fileName+".new"))))
 	if j, _, _, err := Resume(dir); err == nil {
 		t.Error("it is gone on with")
 		_ = j.Close()

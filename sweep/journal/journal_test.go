@@ -15,6 +15,7 @@ import (
 	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/inventory"
@@ -30,10 +31,7 @@ func begun(t testing.TB, n int, shard plan.Shard) (string, *Journal, Head) {
 		p.Specs = append(p.Specs, plan.Single(plan.Hit{Point: at, Nth: 1, Path: "create"}, "crash", "task"))
 	}
 	dir, h := t.TempDir(), Head{Plan: p.WithDigest(), Shard: shard}
-	j, err := Create(dir, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := must.Get(Create(dir, h))(t)
 	t.Cleanup(func() { _ = j.Close() }) // closed twice in some tests
 	return dir, j, h
 }
@@ -52,18 +50,14 @@ func leak() []finding.Finding {
 func add(t *testing.T, j *Journal, is ...int) {
 	t.Helper()
 	for _, i := range is {
-		if err := j.Add(&Result{I: i, Outcome: harness.Held}); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, j.Add(&Result{I: i, Outcome: harness.Held}))
 	}
 }
 
 func TestJournalIsReadBack(t *testing.T) {
 	dir, j, h := begun(t, 3, whole)
 	add(t, j, 2)
-	if err := j.Add(&Result{I: 0, Outcome: harness.Violated, Found: leak()}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, j.Add(&Result{I: 0, Outcome: harness.Violated, Found: leak()}))
 	got, results, err := Read(dir)
 	if err != nil || got.Plan.Digest != h.Plan.Digest || len(results) != 2 {
 		t.Fatalf("%v, %d results, %v", got.Plan.Digest, len(results), err)
@@ -86,9 +80,7 @@ func TestJournalIsReadBack(t *testing.T) {
 func TestFurtherRunsAreKept(t *testing.T) {
 	dir, j, _ := begun(t, 3, whole)
 	for _, on := range []string{"v2.4.2+fixes", "", "v2.4.2+fixes", "v2.4.1"} {
-		if err := j.Add(&Result{I: 1, On: on, Outcome: harness.Held}); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, j.Add(&Result{I: 1, On: on, Outcome: harness.Held}))
 	}
 	_, all, err := Read(dir)
 	if own := Own(all); err != nil || len(all) != 4 || len(own) != 1 || own[0].On != "" {
@@ -109,17 +101,13 @@ func TestATornLineIsCutOff(t *testing.T) {
 	if _, results, err := Read(dir); err != nil || len(results) != 1 {
 		t.Fatalf("%d results, %v", len(results), err)
 	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, j.Close())
 	j, _, results, err := Resume(dir)
 	if err != nil || len(results) != 1 {
 		t.Fatalf("%d results, %v", len(results), err)
 	}
 	add(t, j, 1)
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, j.Close())
 	if _, results, err := Read(dir); err != nil || len(results) != 2 {
 		t.Fatalf("after it went on: %d results, %v", len(results), err)
 	}
@@ -150,9 +138,7 @@ func TestBadJournalsAreRefused(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(name, []byte(spoil(string(text))), 0o644)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if _, _, err := Read(dir); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", says, err)
 		}
@@ -165,19 +151,14 @@ func TestBadJournalsAreRefused(t *testing.T) {
 // rebuild changes the build of a journal.
 func rebuild(t *testing.T, dir string) {
 	t.Helper()
-	self, err := BuildID()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(BuildID())(t)
 	name := filepath.Join(dir, fileName)
 	text, err := os.ReadFile(name)
 	if err != nil || !bytes.Contains(text, []byte(self)) {
 		t.Fatalf("%q is not in the journal: %v", self, err)
 	}
 	text = bytes.Replace(text, []byte(self), []byte("shimquake of yesterday"), 1)
-	if err := os.WriteFile(name, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(name, text, 0o600))
 }
 
 // kept adds a result with the history of a case without a fault, which has only its
@@ -192,9 +173,7 @@ func kept(t *testing.T, j *Journal, i int, p ...harness.Problem) {
 		r.Outcome = harness.Violated // the outcome by yesterday's shimquake
 		err = errors.Join(r.Keep(v), j.Add(&r))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 }
 
 // A case that was violated by the rules of an older shimquake may hold by the present
@@ -203,29 +182,20 @@ func TestAnotherShimquakesSweepIsJudgedAgain(t *testing.T) {
 	dir, j, _ := begun(t, 3, whole)
 	kept(t, j, 0)
 	kept(t, j, 2, harness.Problem{Kind: harness.ByMiss, Text: "x"})
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, j.Close())
 	_, own, err := Read(dir)
 	if err != nil || own[0].Outcome != harness.Violated {
 		t.Fatalf("by the one that ran it: %+v, %v", own, err)
 	}
 	rebuild(t, dir)
 	j, _, again, err := Resume(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if again[0].Outcome != harness.Held || again[1].Outcome != harness.Invalid || again[1].Why != "x" {
 		t.Errorf("%+v", again)
 	}
 	kept(t, j, 1)
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
-	self, err := BuildID()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, j.Close())
+	self := must.Get(BuildID())(t)
 	h, all, err := Read(dir)
 	if err != nil || h.Build != self || len(all) != 3 ||
 		all[0].Outcome != harness.Held || all[2].Outcome != harness.Violated {
@@ -241,9 +211,7 @@ func TestAnotherShimquakesSweepIsJudgedAgain(t *testing.T) {
 func TestWithoutHistoriesAnotherShimquakesSweepIsRefused(t *testing.T) {
 	dir, j, _ := begun(t, 2, whole)
 	add(t, j, 0)
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, j.Close())
 	rebuild(t, dir)
 	_, _, _, err := Resume(dir)
 	if !errors.Is(err, errNoHistories) || !strings.Contains(err.Error(), "of yesterday") ||
@@ -256,9 +224,7 @@ func TestWithoutHistoriesAnotherShimquakesSweepIsRefused(t *testing.T) {
 func TestATornHistoryIsRefused(t *testing.T) {
 	dir, j, _ := begun(t, 2, whole)
 	kept(t, j, 0)
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, j.Close())
 	rebuild(t, dir)
 	name := filepath.Join(dir, harness.HistoriesFile)
 	for what, change := range map[string]func([]byte) []byte{
@@ -270,27 +236,18 @@ func TestATornHistoryIsRefused(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(name, change(bytes.Clone(text)), 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if _, _, err := Read(dir); err == nil || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", what, err)
 		}
-		if err := os.WriteFile(name, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(name, text, 0o600))
 	}
 }
 
 func FuzzRead(f *testing.F) {
 	dir, j, _ := begun(f, 3, whole)
-	if err := j.Add(&Result{I: 1, Outcome: harness.Violated, Found: leak()}); err != nil {
-		f.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(dir, fileName))
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.Succeed(f, j.Add(&Result{I: 1, Outcome: harness.Violated, Found: leak()}))
+	text := must.Get(os.ReadFile(filepath.Join(dir, fileName)))(f)
 	f.Add(text)
 	f.Add(text[:len(text)-5])
 	f.Add([]byte("{}\n{}\n"))

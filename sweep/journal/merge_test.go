@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
@@ -18,21 +19,15 @@ func shardOf(t *testing.T, i, of int, done ...int) string {
 	t.Helper()
 	dir, j, _ := begun(t, 4, plan.Shard{I: i, Of: of})
 	add(t, j, done...)
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, j.Close())
 	return dir
 }
 
 func TestMergeIsWhatOneMachineHasRun(t *testing.T) {
 	h, results, err := Merge([]string{shardOf(t, 2, 2, 3, 1), shardOf(t, 1, 2, 0, 2)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	one, results1, err := Read(shardOf(t, 1, 1, 0, 1, 2, 3))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	slices.SortFunc(results, func(a, b Result) int { return a.I - b.I })
 	got, want := fmt.Sprintf("%+v %+v", h, results), fmt.Sprintf("%+v %+v", one, results1)
 	if got != want {
@@ -48,9 +43,7 @@ func spoilt(t *testing.T, dir string, spoil func(string) string) string {
 	if err == nil {
 		err = os.WriteFile(name, []byte(spoil(string(text))), 0o644)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return dir
 }
 
@@ -59,9 +52,7 @@ func TestMergeRefusesLessThanTheWhole(t *testing.T) {
 	one, two := shardOf(t, 1, 2, 0, 2), shardOf(t, 2, 2, 1, 3)
 	torn := shardOf(t, 2, 2, 1, 3)
 	other, j, _ := begun(t, 5, plan.Shard{I: 2, Of: 2})
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, j.Close())
 	foreign := shardOf(t, 2, 2, 1, 3)
 	rebuild(t, foreign)
 	lastLine := func(s string) int { return strings.LastIndex(strings.TrimSpace(s), "\n") }
@@ -108,9 +99,7 @@ func TestMergeRefusesLessThanTheWhole(t *testing.T) {
 // A shard without a case would hold without running anything.
 func TestAShardWithoutACaseIsRefused(t *testing.T) {
 	_, j, h := begun(t, 4, whole)
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, j.Close())
 	h.Shard = plan.Shard{I: 5, Of: 8}
 	if _, err := Create(t.TempDir(), h); err == nil ||
 		!strings.Contains(err.Error(), "5/8 has no case: the plan has only 4") {

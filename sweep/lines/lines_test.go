@@ -13,24 +13,18 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/foreign"
+	"github.com/shimquake/shimquake/must"
 )
 
 // opened returns a file with this text, and its lines.
 func opened(t *testing.T, text string) (*File, []string) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "x.jsonl")
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f, err := Open(name, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(name, []byte(text), 0o600))
+	f := must.Get(Open(name, 0))(t)
 	t.Cleanup(func() { _ = f.Close() })
 	var all []string
-	if err := f.Read(func(_ int, line []byte) error { all = append(all, string(line)); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.Read(func(_ int, line []byte) error { all = append(all, string(line)); return nil }))
 	return f, all
 }
 
@@ -39,9 +33,7 @@ func TestATornLineIsCutOff(t *testing.T) {
 	if !slices.Equal(all, []string{"1\n", "2\n"}) {
 		t.Errorf("%q", all)
 	}
-	if err := f.Add(3); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.Add(3))
 	if text, err := os.ReadFile(f.Name()); err != nil || string(text) != "1\n2\n3\n" {
 		t.Errorf("%q, %v", text, err)
 	}
@@ -54,22 +46,14 @@ func TestAFullDiskLeavesNoHalfRecord(t *testing.T) {
 	signal.Ignore(unix.SIGXFSZ)
 	defer signal.Reset(unix.SIGXFSZ)
 	var was unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &was); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 5, Max: was.Max}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, unix.Getrlimit(unix.RLIMIT_FSIZE, &was))
+	must.Succeed(t, unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 5, Max: was.Max}))
 	err := f.Add(strings.Repeat("x", 100))
-	if rerr := unix.Setrlimit(unix.RLIMIT_FSIZE, &was); rerr != nil {
-		t.Fatal(rerr)
-	}
+	must.Succeed(t, unix.Setrlimit(unix.RLIMIT_FSIZE, &was))
 	if err == nil {
 		t.Fatal("the disk was not full")
 	}
-	if err := f.Add(2); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.Add(2))
 	if text, err := os.ReadFile(f.Name()); err != nil || string(text) != "1\n2\n" {
 		t.Errorf("%q, %v", text, err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/affected"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
@@ -60,10 +61,7 @@ var allHeld = faked(func(harness.Case) harness.Verdict { return held })
 // 2.3, and is fixed in 2.4.
 func known(t *testing.T) catalogue.Bug {
 	t.Helper()
-	b, err := catalogue.FindBug("containerd-8981")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(catalogue.FindBug("containerd-8981"))(t)
 	b.Cases, b.Odds = b.Cases[:1], rate.Odds{Shown: 20, Runs: 20}
 	return b
 }
@@ -71,7 +69,7 @@ func known(t *testing.T) catalogue.Bug {
 // bug returns a bug that leaks a shim on 2.3, and is fixed in 2.4.
 func bug(t *testing.T, edit ...string) catalogue.Bug {
 	t.Helper()
-	b, err := catalogue.ParseBug("b.yaml", []byte(strings.NewReplacer(edit...).Replace(`id: b
+	b := must.Get(catalogue.ParseBug("b.yaml", []byte(strings.NewReplacer(edit...).Replace(`id: b
 title: a shim stays
 kind: defect
 severity: high
@@ -87,10 +85,7 @@ cases:
   - name: b
     workload: {containers: [{exit: 7}]}
     plan: [{at: "rpc:shim:Task.Delete:entry", do: 1*crash}]
-`)))
-	if err != nil {
-		t.Fatal(err)
-	}
+`))))(t)
 	return b
 }
 
@@ -102,10 +97,7 @@ func run(t *testing.T, m Matrix) Table {
 	if len(m.Releases) == 0 {
 		m.Releases = []string{"v2.3.7", "v2.4.2"}
 	}
-	tab, err := m.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tab := must.Get(m.Run(t.Context()))(t)
 	return tab
 }
 
@@ -244,9 +236,7 @@ func TestResume(t *testing.T) {
 		_, err = f.WriteString(`{"case":0,"on":"v2.`) // a SIGKILL during a write
 		err = errors.Join(err, f.Close())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	m.Releases = []string{"v2.3.7", "v2.4.2"}
 	if tab := run(t, m); ran.Load() != 2 || tab.Kept != 1 || tab.Status() != 0 || run1.Status() != 0 {
 		t.Errorf("%d runs, %d kept: one each was due\n%s", ran.Load(), tab.Kept, tab)
@@ -259,9 +249,7 @@ func TestResume(t *testing.T) {
 		t.Errorf("%d runs, status %d: what the catalogue expects has changed", ran.Load(), tab.Status())
 	}
 	h, all, err := journal.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	tab := TableOf(h, all)
 	if len(tab.Bugs) != 1 || strings.Join(tab.Releases, " ") != "v2.3.7 v2.4.2" ||
 		tab.word(b, "v2.3.7") != "bad, shown" || tab.word(b, "v2.4.2") != "ok, held" {
@@ -289,9 +277,7 @@ func TestAFolderOfAnother(t *testing.T) {
 	dir := t.TempDir()
 	m := Matrix{Bugs: []catalogue.Bug{known(t)}, Dir: dir, Releases: []string{"v2.4.2"}, Engine: allHeld}
 	j, _, _, err := m.open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if _, err := m.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "--out") {
 		t.Errorf("%v, want what to do", err)
 	}
@@ -377,9 +363,7 @@ func TestJournalOfAnotherBuild(t *testing.T) {
 	if err == nil {
 		err = os.WriteFile(name, []byte(strings.Replace(string(text), `"build":"`, `"build":"another `, 1)), 0o644)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	_, all, err := journal.Read(dir)
 	if err != nil || len(all) != 1 || all[0].On != "v2.4.2" || all[0].Outcome != harness.Invalid {
 		t.Errorf("%+v, %v", all, err)

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 // checker checks the types of changed packages of a module. Their unchanged imports were
@@ -33,14 +35,11 @@ func loadChecker(t *testing.T, dir string, all []Mutation) *checker {
 	for _, m := range all {
 		folders = append(folders, m.Packages()...)
 	}
-	loaded, err := packages.Load(&packages.Config{
+	loaded := must.Get(packages.Load(&packages.Config{
 		Context: t.Context(), Dir: dir, Fset: c.fset, BuildFlags: []string{"-mod=readonly", "-trimpath"},
 		Env:  append(os.Environ(), "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0", "PWD="+dir),
 		Mode: packages.LoadSyntax | packages.NeedModule,
-	}, folders...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, folders...))(t)
 	for _, p := range loaded {
 		for _, e := range p.Errors {
 			t.Fatal(e)

@@ -14,6 +14,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/plain"
 	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/must"
 )
 
 var faultless = flag.Int("faultless", 20, "how many cases without a fault TestFaultless runs on the untouched release")
@@ -33,7 +34,7 @@ func TestFaultless(t *testing.T) {
 	}
 	r, begun := caseRunner(t), time.Now()
 	held, ran, again := 0, 0, 0
-	err := runFaultless(t.Context(), r, Release, *faultless, func(v harness.Verdict) {
+	must.Succeed(t, runFaultless(t.Context(), r, Release, *faultless, func(v harness.Verdict) {
 		ran++
 		if v.History.Again != "" {
 			again++
@@ -43,10 +44,7 @@ func TestFaultless(t *testing.T) {
 			return
 		}
 		t.Errorf("verdict %d: %v", ran, v)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	took := time.Since(begun)
 	t.Logf("%d of %d held in %s, %.1f a second; %d ran again, alone", held, *faultless, took.Round(time.Second),
 		float64(held)/took.Seconds(), again)

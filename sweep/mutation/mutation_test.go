@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 func TestEdits(t *testing.T) {
@@ -21,9 +23,7 @@ func TestEdits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			file := filepath.Join(dir, "a.go")
-			if err := os.WriteFile(file, []byte("abc c\n"), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.WriteFile(file, []byte("abc c\n"), 0o644))
 			err := Mutation{ID: "m", Edits: []Edit{tt.edit}}.Apply(dir)
 			if tt.want == "" {
 				if !errors.Is(err, ErrEdit) {
@@ -107,10 +107,7 @@ func TestMutations(t *testing.T) {
 		t.Skip("compiles what the packages of containerd that mutations change are made of")
 	}
 	all := mutations(t)
-	dir, err := release(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(release(t.Context()))(t)
 	check := loadChecker(t, dir, all)
 	held, masked := 0, 0
 	for _, m := range all {

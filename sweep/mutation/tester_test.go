@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
@@ -54,10 +55,7 @@ func TestSweepFindsMutations(t *testing.T) {
 		t.Run(m.ID, func(t *testing.T) {
 			ran++
 			begun := time.Now()
-			got, err := tester.Test(t.Context(), m)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(tester.Test(t.Context(), m))(t)
 			t.Logf("%v, %s", got, time.Since(begun).Round(time.Second))
 			if m.Plain != Raced && (got.Plain != nil) != (m.Plain == Broken) {
 				t.Errorf("its file says that cases without a fault are %s, and they say: %v", m.Plain, got.Plain)
@@ -90,10 +88,7 @@ func TestSweepKnowsTheUntouched(t *testing.T) {
 	tester := &Tester{Runner: caseRunner(t), Out: "../../out/mutation"}
 	for _, s := range ours(t, widest(mutations(t)), Scope.String) {
 		t.Run(s.String(), func(t *testing.T) {
-			got, err := tester.Untouched(t.Context(), s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(tester.Untouched(t.Context(), s))(t)
 			if got.Plain != nil {
 				t.Fatalf("without a fault: %v", got.Plain)
 			}
@@ -124,10 +119,7 @@ func widest(all []Mutation) []Scope {
 
 func mutations(t *testing.T) []Mutation {
 	t.Helper()
-	all, err := Mutations()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(Mutations())(t)
 	return all
 }
 

@@ -14,14 +14,12 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints/weave"
 	"github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/must"
 )
 
 // The source for the mutations exists, whatever is in the cache of trees.
 func TestRelease(t *testing.T) {
-	dir, err := release(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(release(t.Context()))(t)
 	if _, err := os.Stat(filepath.Join(dir, "core/runtime/v2/shim.go")); err != nil {
 		t.Error(err)
 	}

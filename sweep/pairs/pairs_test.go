@@ -11,6 +11,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/spelling"
 	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/plan"
@@ -70,10 +71,7 @@ func TestRecoveryCrashesEachPointOfARecovery(t *testing.T) {
 		parses + " 1*crash": append(plain[:3:3], went(boot, 2, "load"), went(loads, 1, "load")),
 		// removes is not reached again: it is planned alone, if at all.
 	}}
-	got, err := (&pairing{ctx: t.Context(), engine: engine.New(e, 2)}).recovery()
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get((&pairing{ctx: t.Context(), engine: engine.New(e, 2)}).recovery())(t)
 	want := []string{
 		loads + " crash, load of task + " + forks + " crash, create",
 		removes + " crash, delete of task + " + forks + " crash, create",
@@ -91,10 +89,7 @@ func TestShimPairsGoInEitherOrder(t *testing.T) {
 		serves + " 1*crash": {plain[0], plain[1],
 			went(removes, 1, "create"), went(removed, 1, "create"), went(deletes, 1, "delete")},
 	}}
-	got, err := (&pairing{ctx: t.Context(), engine: engine.New(e, 2)}).shim()
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get((&pairing{ctx: t.Context(), engine: engine.New(e, 2)}).shim())(t)
 	want := []string{
 		deletes + " crash, load of task + " + creates + " crash, create",
 		removes + " crash, create of task + " + serves + " crash, create",
@@ -115,15 +110,10 @@ func TestClientsPairs(t *testing.T) {
 	w := &pairing{ctx: t.Context(), engine: engine.New(e, 2)}
 	retry, err := w.retry()
 	deleters, err2 := w.concurrentDeletes()
-	if err := errors.Join(err, err2); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(err, err2))
 	var got []string
 	for _, s := range append(retry, deleters...) {
-		c, err := s.Case("")
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(s.Case(""))(t)
 		got = append(got, fmt.Sprintf("%s of %s", c.Plan, s.Workload))
 	}
 	back := " 1*pause [cancel call, await call, release] of task"

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/sweep/engine"
 )
 
@@ -31,14 +32,8 @@ func (p *played) Run(_ context.Context, c harness.Case) harness.Verdict {
 // A case without a fault runs once. It runs again if its history is damaged or was
 // invalid, if the rules of this build find something in it, or with Fresh.
 func TestFaultlessRunsOnce(t *testing.T) {
-	text, err := os.ReadFile("../../cmd/shimquake/testdata/kept/held.json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	k, err := harness.Unpack(bytes.NewReader(text), "held", harness.Part{Len: int64(len(text))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../cmd/shimquake/testdata/kept/held.json.gz"))(t)
+	k := must.Get(harness.Unpack(bytes.NewReader(text), "held", harness.Part{Len: int64(len(text))}))(t)
 	p := &played{verdict: k.Verdict}
 	p.verdict.History = &k.History
 	o := Options{Cache: t.TempDir()}
@@ -83,9 +78,7 @@ func damage(t *testing.T, cache string) {
 		t.Fatalf("no histories are kept: %v", err)
 	}
 	for _, f := range files {
-		if err := os.Truncate(f, 100); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.Truncate(f, 100))
 	}
 }
 
@@ -96,17 +89,12 @@ func TestAPlanIsKept(t *testing.T) {
 	if _, ok := o.cached(); ok {
 		t.Fatal("an empty cache has a plan")
 	}
-	p, err := New(o, traced())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(New(o, traced()))(t)
 	text, err := json.Marshal(p)
 	if err == nil {
 		err = o.keep(o.planFile(), text)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if back, ok := o.cached(); !ok || back.Digest != p.Digest {
 		t.Errorf("%s, want %s", back.Digest, p.Digest)
 	}
@@ -121,9 +109,7 @@ func TestAPlanIsKept(t *testing.T) {
 			t.Errorf("%s has the plan of %s (fresh %v)", o, Options{}, o.Fresh)
 		}
 	}
-	if err := os.Truncate(o.planFile(), 100); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Truncate(o.planFile(), 100))
 	if _, ok := o.cached(); ok {
 		t.Error("a plan without an end was read")
 	}

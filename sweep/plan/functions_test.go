@@ -7,15 +7,13 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/must"
 )
 
 // The default release has every function that a plan knows by name. A name that no
 // release has would silently empty a list.
 func TestEachFunctionIsInTheDefaultRelease(t *testing.T) {
-	subject, err := containerd.Resolve(t.Context(), "", containerd.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	subject := must.Get(containerd.Resolve(t.Context(), "", containerd.Options{}))(t)
 	statements, err := subject.Statements()
 	if err != nil || len(statements) == 0 {
 		t.Fatalf("%d statements: %v", len(statements), err)

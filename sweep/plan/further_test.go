@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/must"
 )
 
 const alive = "rpc:shim:Task.Wait:entry"
@@ -50,10 +51,7 @@ func TestSample(t *testing.T) {
 // A part of the default sweep has the further cases with its processes and actions.
 func TestFurther(t *testing.T) {
 	all := append(traced(), Traces{Workload: "again", Runs: traced()[0].Runs})
-	whole, err := New(Options{}, all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(New(Options{}, all))(t)
 	further := func(p Plan) (all []Spec) {
 		return slices.DeleteFunc(slices.Clone(p.Specs), func(s Spec) bool { return !s.Further })
 	}
@@ -64,10 +62,7 @@ func TestFurther(t *testing.T) {
 		{Who: []string{"daemon"}, Actions: []string{"crash"}}, {Who: []string{"shim"}},
 		{Actions: []string{"error", "cancel"}}, {Actions: []string{"hang"}},
 	} {
-		part, err := New(o, all)
-		if err != nil {
-			t.Fatal(err)
-		}
+		part := must.Get(New(o, all))(t)
 		o = o.WithDefaults()
 		for _, s := range part.Specs {
 			if !slices.ContainsFunc(whole.Specs, func(o Spec) bool { return o.Key() == s.Key() }) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/must"
 )
 
 const (
@@ -43,10 +44,7 @@ func traced() []Traces {
 
 func specs(t *testing.T, o Options) []string {
 	t.Helper()
-	p, err := New(o, traced())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(New(o, traced()))(t)
 	texts := make([]string, len(p.Specs))
 	for i, s := range p.Specs {
 		texts[i] = strings.ReplaceAll(s.String(), errorText, "x")
@@ -106,10 +104,7 @@ func TestPlanMarksTheUnsteady(t *testing.T) {
 	all := traced()
 	last := &all[0].Runs[0][len(all[0].Runs[0])-1]
 	last.Ending = true
-	p, err := New(Options{Actions: []string{"crash"}, Hits: "all"}, all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(New(Options{Actions: []string{"crash"}, Hits: "all"}, all))(t)
 	n := 0
 	for _, s := range p.Specs {
 		f := s.Last()
@@ -148,10 +143,7 @@ func TestAnEmptyPlanSaysWhichFilterEmptiedIt(t *testing.T) {
 }
 
 func TestThePlanIsTheSameForTheSameTraces(t *testing.T) {
-	first, err := New(Options{}, traced())
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(New(Options{}, traced()))(t)
 	for range 20 { // maps are walked in another order each time
 		again, err := New(Options{}, traced())
 		if err != nil || again.Digest != first.Digest {
@@ -166,10 +158,7 @@ func TestThePlanIsTheSameForTheSameTraces(t *testing.T) {
 
 // A measurement of the default sweep limits a cut that has only its cases.
 func TestWhichCutsTheDefaultSweepBounds(t *testing.T) {
-	whole, err := New(Options{}, traced())
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(New(Options{}, traced()))(t)
 	for name, c := range map[string]struct {
 		o    Options
 		want bool

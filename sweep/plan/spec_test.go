@@ -11,6 +11,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 )
 
 // aFault draws a fault.
@@ -28,10 +29,7 @@ func aFault() *rapid.Generator[Fault] {
 func TestSpecsComeBackFromJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Spec{Workload: "grouped", Faults: rapid.SliceOfN(aFault(), 1, 6).Draw(t, "faults")}
-		text, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(s))(t)
 		var back Spec
 		if err := json.Unmarshal(text, &back); err != nil || back.Key() != s.Key() || back.String() != s.String() {
 			t.Fatalf("%s: %+v, %v", text, back, err)
@@ -63,14 +61,8 @@ func TestKeys(t *testing.T) {
 
 // Read refuses the plan of an older shimquake with one line that says what to do.
 func TestPlansThatCannotBeRead(t *testing.T) {
-	whole, err := New(Options{}, traced())
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := json.Marshal(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(New(Options{}, traced()))(t)
+	text := must.Get(json.Marshal(whole))(t)
 	for says, text := range map[string]string{
 		"another version of shimquake": `{"digest":"d","cases":[{"at":"` + method + `","hit":1,"do":"crash"}]}`,
 		"is not a plan":                "hello",
@@ -80,17 +72,13 @@ func TestPlansThatCannotBeRead(t *testing.T) {
 		"is unknown":                   strings.Replace(string(text), "Shutdown", "Shutdwon", 1),
 	} {
 		file := filepath.Join(t.TempDir(), "plan.json")
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(file, []byte(text), 0o600))
 		if _, err := Read(file); err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v", says, err)
 		}
 	}
 	file := filepath.Join(t.TempDir(), "plan.json")
-	if err := whole.Write(file); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, whole.Write(file))
 	if back, err := Read(file); err != nil || back.Digest != whole.Digest || len(back.Specs) != len(whole.Specs) {
 		t.Errorf("%s, want %s: %v", back.Digest, whole.Digest, err)
 	}

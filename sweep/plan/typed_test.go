@@ -9,6 +9,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/must"
 )
 
 const module = "github.com/containerd/containerd/v2/"
@@ -91,10 +92,7 @@ func TestTypedErrorsArePlanned(t *testing.T) {
 		{Point: failpoints.MustPoint(called), Moment: term.AtCall, Nth: 1, Path: "create", Callee: "os.Mkdir"},
 		{Point: failpoints.MustPoint("rpc:containerd:Task.Delete:exit"), Moment: AtMethod, Nth: 1, Path: "delete"},
 	}
-	p, err := New(Options{}, []Traces{{Workload: "task", Runs: [][]Hit{run}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(New(Options{}, []Traces{{Workload: "task", Runs: [][]Hit{run}}}))(t)
 	typed, names := 0, map[string]bool{}
 	for _, s := range p.Specs {
 		c, err := s.Case("")
@@ -130,10 +128,7 @@ func TestEachCalleeIsMet(t *testing.T) {
 		missing[f.who] = true
 	}
 	for _, name := range DefaultWorkloads() {
-		passes, err := hitsOf(t, &r, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		passes := must.Get(hitsOf(t, &r, name))(t)
 		for _, p := range passes {
 			for _, f := range p.fails() {
 				delete(missing, f.who)

@@ -16,6 +16,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/affected"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep"
@@ -87,17 +88,11 @@ func faked(f func(harness.Case) harness.Verdict) *engine.Engine { return engine.
 // swept runs n random cases, and returns the head with the drawn plan and the results.
 func swept(t *testing.T, e *engine.Engine, base plan.Plan, seed uint64, n int) (journal.Head, []journal.Result) {
 	t.Helper()
-	draw, err := New(base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	draw := must.Get(New(base))(t)
 	base.Specs = nil
 	h := journal.Head{Plan: base.WithDigest(), Random: true, Shard: plan.Shard{I: 1, Of: 1}}
 	dir := t.TempDir()
-	j, err := journal.Create(dir, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := must.Get(journal.Create(dir, h))(t)
 	s := sweep.Schedule{Engine: e, Head: h, Journal: j, Draw: func(yield func(plan.Spec) bool) {
 		for i := 0; i < n && yield(draw(seed+uint64(i))); i++ {
 		}
@@ -119,21 +114,13 @@ func reported(t *testing.T, e *engine.Engine, replays int, known ...catalogue.Ex
 	h, results := swept(t, e, basePlan(t), 1, 60)
 	rep := triage.NewReport(h, results, known)
 	m := sweep.Minimiser{Engine: e, Out: t.TempDir(), Replays: replays}
-	if err := m.ShowAll(t.Context(), h.Plan, &rep); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, m.ShowAll(t.Context(), h.Plan, &rep))
 	return rep
 }
 
 func TestASeedIsACase(t *testing.T) {
-	draw, err := New(basePlan(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := New(basePlan(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	draw := must.Get(New(basePlan(t)))(t)
+	again := must.Get(New(basePlan(t)))(t)
 	seen := map[string]bool{}
 	for seed := uint64(40); seed < 100; seed++ {
 		s := draw(seed)
@@ -149,10 +136,7 @@ func TestASeedIsACase(t *testing.T) {
 
 // The cases have every number of faults, every workload and every action.
 func TestDrawsReachEverything(t *testing.T) {
-	draw, err := New(basePlan(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	draw := must.Get(New(basePlan(t)))(t)
 	seen := map[string]bool{}
 	for seed := range uint64(200) {
 		s := draw(seed + 1)
@@ -179,10 +163,7 @@ func TestNewFindingsAreMinimised(t *testing.T) {
 		t.Fatalf("all that leak are one cluster:\n%s", rep)
 	}
 	s := rep.New[0].Shown
-	text, err := os.ReadFile(s.File)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(s.File))(t)
 	c, err := harness.ParseCase(s.File, text)
 	if err != nil || len(c.Plan) > 2 || c.Workload.Grouped || s.Same != 3 {
 		t.Errorf("one or two faults of task are wanted: %v\n%s", err, text)
@@ -227,17 +208,11 @@ func TestAViolationThatDoesNotComeAgainIsKept(t *testing.T) {
 
 // A sweep that draws without an end is interrupted, and its journal can be continued.
 func TestDrawsAreInterrupted(t *testing.T) {
-	draw, err := New(basePlan(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	draw := must.Get(New(basePlan(t)))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	h, dir := journal.Head{Plan: basePlan(t), Random: true}, t.TempDir()
-	j, err := journal.Create(dir, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := must.Get(journal.Create(dir, h))(t)
 	n := 0
 	s := sweep.Schedule{Engine: leaks("", "none"), Head: h, Journal: j, Draw: func(yield func(plan.Spec) bool) {
 		for seed := uint64(1); yield(draw(seed)); seed++ {
@@ -251,9 +226,7 @@ func TestDrawsAreInterrupted(t *testing.T) {
 	if !errors.Is(err, engine.ErrInterrupted) || len(results) < n {
 		t.Errorf("%d results, %v", len(results), err)
 	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, j.Close())
 	j, h, done, err := journal.Resume(dir)
 	if err != nil || len(done) != len(results) || len(h.Plan.Specs) != len(s.Head.Plan.Specs) {
 		t.Fatalf("%d results, %d cases: %v", len(done), len(h.Plan.Specs), err)
@@ -290,13 +263,10 @@ func TestRandomPlansOnTheNewestRelease(t *testing.T) {
 	if testing.Short() {
 		plans = 4
 	}
-	base, err := plan.Make(t.Context(), engine.New(cases, 4), plan.Options{
+	base := must.Get(plan.Make(t.Context(), engine.New(cases, 4), plan.Options{
 		Workloads: []string{"task"}, Actions: []string{"error", "cancel"}, Hits: "path",
 		Paths: []string{"start", "exit", "delete"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	e := engine.New(hasty{cases}, 4)
 	h, results := swept(t, e, base, 2026, plans)
 	rep := triage.NewReport(h, results, catalogue.Excuses())

@@ -8,6 +8,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/script"
+	"github.com/shimquake/shimquake/must"
 )
 
 // counts expects so many scripts of each length. Every script can be run, and no two have
@@ -88,10 +89,7 @@ func TestEachPropertyMeetsEachVerb(t *testing.T) {
 		if !ok {
 			t.Fatalf("no combination is that of\n%s", c)
 		}
-		steps, err := c.Workload.Steps()
-		if err != nil {
-			t.Fatal(err)
-		}
+		steps := must.Get(c.Workload.Steps())(t)
 		for _, step := range steps[1:] {
 			for p, value := range r {
 				have[fmt.Sprint(p, value, step.Verb, step.Of)] = true

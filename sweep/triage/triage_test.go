@@ -12,6 +12,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/callerr"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
@@ -172,10 +173,7 @@ cases:
     workload: {containers: [{exit: 7}]}
     plan: [{at: "` + start + `a", do: 1*crash}]
 `)
-	b, err := catalogue.ParseBug("start.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(catalogue.ParseBug("start.yaml", []byte(text)))(t)
 	return *b.Sweep
 }
 
@@ -348,15 +346,11 @@ func FuzzReport(f *testing.F) {
 	}
 	file := filepath.Join(dir, "journal.jsonl")
 	text, rerr := os.ReadFile(file)
-	if err := errors.Join(err, rerr, j.Close()); err != nil {
-		f.Fatal(err)
-	}
+	must.Succeed(f, errors.Join(err, rerr, j.Close()))
 	f.Add(text)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "journal.jsonl"), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, "journal.jsonl"), text, 0o600))
 		if h, results, err := journal.Read(dir); err == nil {
 			_ = NewReport(h, results, nil).String()
 		}

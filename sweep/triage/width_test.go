@@ -11,6 +11,7 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/plan"
@@ -32,10 +33,7 @@ const (
 //	sudo bin/shimquake sweep --plan-only | gzip -9n >sweep/triage/testdata/plan-v2.4.2.json.gz
 func defaultPlan(t *testing.T) (p plan.Plan) {
 	t.Helper()
-	f, err := os.Open("testdata/plan-v2.4.2.json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open("testdata/plan-v2.4.2.json.gz"))(t)
 	defer func() { _ = f.Close() }() // only read
 	r, err := gzip.NewReader(f)
 	if err == nil {

@@ -10,32 +10,25 @@ import (
 	"testing"
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 // A test's binary lists its modules like any other.
 func TestBill(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	npm := filepath.Join(t.TempDir(), "package.json")
-	if err := os.WriteFile(npm, []byte(`{"dependencies": {"chart": "1.2.3"}}`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(npm, []byte(`{"dependencies": {"chart": "1.2.3"}}`), 0o644))
 	t.Setenv("SOURCE_DATE_EPOCH", "1000000000")
 	var out, again bytes.Buffer
 	for _, w := range []*bytes.Buffer{&out, &again} {
-		if err := run(w, "v1.0.0+dirty", npm, []string{self, self}); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, run(w, "v1.0.0+dirty", npm, []string{self, self}))
 	}
 	if !bytes.Equal(out.Bytes(), again.Bytes()) {
 		t.Error("the second bill differs")
 	}
 	var bom cdx.BOM
-	if err := cdx.NewBOMDecoder(&out, cdx.BOMFileFormatJSON).Decode(&bom); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, cdx.NewBOMDecoder(&out, cdx.BOMFileFormatJSON).Decode(&bom))
 	if got := bom.Metadata.Timestamp; got != "2001-09-09T01:46:40Z" {
 		t.Errorf("its time is %s", got)
 	}

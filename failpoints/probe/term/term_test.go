@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 func TestParseCanonical(t *testing.T) {
@@ -86,10 +88,7 @@ func TestParseErrors(t *testing.T) {
 }
 
 func TestAt(t *testing.T) {
-	tm, err := Parse("2*off->1*crash->3*error(x)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tm := must.Get(Parse("2*off->1*crash->3*error(x)"))(t)
 	want := []Action{Off, Off, Crash, Error, Error, Error, Off, Off}
 	for i, a := range want {
 		if got := tm.At(i + 1).Action; got != a {

@@ -13,6 +13,7 @@ import (
 	"github.com/shimquake/shimquake/harness/client"
 	"github.com/shimquake/shimquake/harness/record"
 	"github.com/shimquake/shimquake/harness/script"
+	"github.com/shimquake/shimquake/must"
 )
 
 // played are the calls of a script whose calls fail that are named.
@@ -22,10 +23,7 @@ func played(t *testing.T, text string, failing ...string) (calls, notes []string
 	if strings.HasPrefix(text, "run pod") {
 		by = script.CRI
 	}
-	steps, err := script.Parse(by, strings.Split(text, "\n"), []int{1, 0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	steps := must.Get(script.Parse(by, strings.Split(text, "\n"), []int{1, 0}))(t)
 	var mu sync.Mutex
 	verbs := map[string]Verb{}
 	for _, v := range script.Verbs {
@@ -97,10 +95,7 @@ func TestASkippedStepIsNoted(t *testing.T) {
 
 // A start that is refused after one that has succeeded ends nothing.
 func TestARefusedStartOfWhatRuns(t *testing.T) {
-	steps, err := script.Parse(script.Task, []string{"start c0", "start c0", "wait c0"}, []int{0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	steps := must.Get(script.Parse(script.Task, []string{"start c0", "start c0", "wait c0"}, []int{0}))(t)
 	starts, waits := 0, 0
 	p := Player{Session: client.NewSession(client.Params{Record: &record.Recorder{}}), Script: steps,
 		Verbs: map[string]Verb{
@@ -121,10 +116,8 @@ func TestARefusedStartOfWhatRuns(t *testing.T) {
 // A concurrent step of a verb that says itself when it is under way holds the next step
 // until then, and no longer.
 func TestSent(t *testing.T) {
-	steps, err := script.Parse(script.CRI, []string{"execsync c0/e0 &", "execsync c0/e0 &", "wait c0", "join"}, []int{1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	lines := []string{"execsync c0/e0 &", "execsync c0/e0 &", "wait c0", "join"}
+	steps := must.Get(script.Parse(script.CRI, lines, []int{1}))(t)
 	var order []string
 	waited := make(chan struct{})
 	p := Player{Session: client.NewSession(client.Params{Record: &record.Recorder{}}), Script: steps,

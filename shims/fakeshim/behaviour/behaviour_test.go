@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 func TestParse(t *testing.T) {
@@ -55,10 +57,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestStatus(t *testing.T) {
-	b, err := Parse("event=99")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(Parse("event=99"))(t)
 	if b.Status(InEvent, 7) != 99 || b.Status(InWait, 7) != 7 {
 		t.Errorf("in event %d, in wait %d; want 99 and 7", b.Status(InEvent, 7), b.Status(InWait, 7))
 	}

@@ -7,15 +7,14 @@ import (
 	api "github.com/containerd/containerd/api/runtime/bootstrap/v1"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 func TestDetect(t *testing.T) {
 	marshal := func(m proto.Message) []byte {
 		t.Helper()
-		data, err := proto.Marshal(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(proto.Marshal(m))(t)
 		return data
 	}
 	params := marshal(&api.BootstrapParams{InstanceID: "c1", Namespace: "n"})

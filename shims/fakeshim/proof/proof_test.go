@@ -5,28 +5,20 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 func TestNote(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "met")
-	if err := Note("wait", "nobody listens"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, Note("wait", "nobody listens"))
 	t.Setenv(Env, path)
 	for _, n := range []struct{ key, text string }{{"wait", "said 9"}, {"shutdown", "lives\non"},
 		{"wait", "said 9 again"}} {
-		if err := Note(n.key, "%s", n.text); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, Note(n.key, "%s", n.text))
 	}
-	file, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	notes, err := Parse(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.ReadFile(path))(t)
+	notes := must.Get(Parse(file))(t)
 	if got := notes["wait"]; !slices.Equal(got, []string{"said 9", "said 9 again"}) {
 		t.Errorf("wait: %q", got)
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/opencontainers/runtime-spec/specs-go"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 const config = `{
@@ -25,13 +27,8 @@ const config = `{
 func read(t *testing.T, text string) *Spec {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	s, err := Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(text), 0o644))
+	s := must.Get(Read(dir))(t)
 	return s
 }
 
