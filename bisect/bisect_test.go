@@ -61,8 +61,7 @@ func (w *world) params() Params {
 
 // number returns the number of a revision, which is its name.
 func number(t rapid.TB, name string) int {
-	n := must.Get(strconv.Atoi(name))(t)
-	return n
+	return must.Get(strconv.Atoi(name))(t)
 }
 
 func newWorld(n, change int, oldIsBad bool, odds float64) *world {

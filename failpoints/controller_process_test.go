@@ -17,11 +17,7 @@ func listen(t *testing.T, onPause func(Pause), plan ...Fault) (*Controller, stri
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
 	c := must.Get(Listen(path, plan, onPause))(t)
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Succeed(t, c.Close()) })
 	return c, path
 }
 

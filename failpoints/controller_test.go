@@ -244,8 +244,7 @@ func TestStatementFaultsAreDecidedWhereTheyApply(t *testing.T) {
 
 func mustTerm(t *testing.T, s string) term.Term {
 	t.Helper()
-	parsed := must.Get(term.Parse(s))(t)
-	return parsed
+	return must.Get(term.Parse(s))(t)
 }
 
 // The faults that a process brings with it do not change the plan of the case, even if

@@ -134,9 +134,7 @@ func TestAFolderIsListedWithoutLinks(t *testing.T) {
 	if _, err := d.List(".", 3); !errors.As(err, &limit) || limit.Most != 3 || limit.Unit != foreign.Entries {
 		t.Errorf("of %d entries, at most 3: %v", len(all), err)
 	}
-	if _, err := d.List(".", len(all)); err != nil {
-		t.Error(err)
-	}
+	must.Get(d.List(".", len(all)))(t)
 	inner := must.Get(d.Sub("inner"))(t)
 	if text, err := inner.Read("file", 5); err != nil || string(text) != "inner" || inner.Name() != d.Path("inner") {
 		t.Errorf("%q, %v", text, err)
@@ -144,9 +142,7 @@ func TestAFolderIsListedWithoutLinks(t *testing.T) {
 	if _, err := inner.Read("../plain", 5); err == nil {
 		t.Error("a name led out of the inner folder")
 	}
-	if err := inner.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, inner.Close())
 }
 
 func TestAWalkFollowsNoLink(t *testing.T) {

@@ -150,19 +150,14 @@ func TestAPipeOfTheShellIsRead(t *testing.T) {
 		if most == 5 && (err != nil || string(text) != "piped") || most == 4 && !errors.As(err, &limit) {
 			t.Errorf("at most %d: %q, %v", most, text, err)
 		}
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Succeed(t, r.Close())
 	}
 }
 
 func descriptor(t *testing.T, f *os.File) (path string) {
 	t.Helper()
-	conn, err := f.SyscallConn()
-	if err == nil {
-		err = conn.Control(func(fd uintptr) { path = filepath.Join("/proc/self/fd", strconv.Itoa(int(fd))) })
-	}
-	must.Succeed(t, err)
+	conn := must.Get(f.SyscallConn())(t)
+	must.Succeed(t, conn.Control(func(fd uintptr) { path = filepath.Join("/proc/self/fd", strconv.Itoa(int(fd))) }))
 	return path
 }
 
@@ -176,9 +171,7 @@ func TestAHandleIsReopened(t *testing.T) {
 	if text, err := io.ReadAll(f); err != nil || string(text) != "plain" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if err := f.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, f.Close())
 }
 
 // The files of a node, and what the operator named, may have several names.
@@ -189,7 +182,5 @@ func TestATypedFileMayHaveSeveralNames(t *testing.T) {
 	}
 	h := must.Get(os.OpenFile(d.Path("twice"), unix.O_PATH, 0))(t)
 	f := must.Get(foreign.Reopen(h, 100))(t)
-	if err := errors.Join(f.Close(), h.Close()); err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, errors.Join(f.Close(), h.Close()))
 }

@@ -46,11 +46,7 @@ func limitFiles(t *testing.T, most uint64) {
 	var was unix.Rlimit
 	must.Succeed(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &was))
 	must.Succeed(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: most, Max: was.Max}))
-	t.Cleanup(func() {
-		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Succeed(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &was)) })
 }
 
 func TestATreeOfAnyDepthIsRemoved(t *testing.T) {
@@ -59,9 +55,7 @@ func TestATreeOfAnyDepthIsRemoved(t *testing.T) {
 	must.Succeed(t, err)
 	victim := nest(t, d.Name(), 20_000)
 	limitFiles(t, 200)
-	if err := d.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, d.Close())
 	if d, err = foreign.OpenDir(base); err != nil {
 		t.Fatal(err)
 	}
@@ -76,9 +70,7 @@ func TestATreeOfAnyDepthIsRemoved(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := d.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, d.Close())
 }
 
 func TestRemoveAllStaysInItsFolder(t *testing.T) {
@@ -98,9 +90,7 @@ func TestRemoveAllStaysInItsFolder(t *testing.T) {
 		}
 	}
 	for _, name := range []string{outside, d.Path("inner/file"), filepath.Join(filepath.Dir(outside), "hard")} {
-		if _, err := os.Lstat(name); err != nil {
-			t.Error(err)
-		}
+		must.Get(os.Lstat(name))(t)
 	}
 }
 
@@ -121,9 +111,7 @@ func TestAMountIsNotRemoved(t *testing.T) {
 		if err := d.RemoveAll("w"); !errors.Is(err, unix.EBUSY) && !errors.Is(err, unix.EXDEV) {
 			t.Errorf("with a mount on %s: %v", at, err)
 		}
-		if _, err := os.Lstat(filepath.Join(victim, "file")); err != nil {
-			t.Error(err)
-		}
+		must.Get(os.Lstat(filepath.Join(victim, "file")))(t)
 		if err := errors.Join(unmountAll(victim), d.RemoveAll("w"), d.Close()); err != nil {
 			t.Errorf("without the mount on %s: %v", at, err)
 		}
@@ -163,7 +151,5 @@ func TestAWalkIsBounded(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || seen != 1 {
 		t.Errorf("a walk that is cancelled: %v after %d entries", err, seen)
 	}
-	if err := errors.Join(d.RemoveAll("d"), d.Close()); err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, errors.Join(d.RemoveAll("d"), d.Close()))
 }

@@ -19,7 +19,5 @@ func TestAReaderDoesNotWait(t *testing.T) {
 	if n, err := f.Read(make([]byte, 10)); !errors.Is(err, unix.EAGAIN) || n != 0 {
 		t.Errorf("%d, %v", n, err)
 	}
-	if err := errors.Join(f.Close(), w.Close()); err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, errors.Join(f.Close(), w.Close()))
 }

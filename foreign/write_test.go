@@ -47,9 +47,7 @@ func TestALinkIsReplacedAndNotFollowed(t *testing.T) {
 func TestAStateIsReplaced(t *testing.T) {
 	d, outside := folder(t)
 	for _, name := range []string{"absolute link", "inner/file"} {
-		if err := d.WriteState(name, []byte("mine"), 0o600); err != nil {
-			t.Error(err)
-		}
+		must.Succeed(t, d.WriteState(name, []byte("mine"), 0o600))
 		if text, err := d.Read(name, 100); err != nil || string(text) != "mine" {
 			t.Errorf("%s: %q, %v", name, text, err)
 		}
@@ -63,14 +61,12 @@ func TestAStateIsReplaced(t *testing.T) {
 // noneTemporary checks that no temporary file is left.
 func noneTemporary(t *testing.T, d *foreign.Dir) {
 	t.Helper()
-	if err := d.Walk(t.Context(), 100, func(name string, _ fs.DirEntry) error {
+	must.Succeed(t, d.Walk(t.Context(), 100, func(name string, _ fs.DirEntry) error {
 		if strings.HasPrefix(filepath.Base(name), ".") {
 			t.Errorf("%s was left", name)
 		}
 		return nil
-	}); err != nil {
-		t.Error(err)
-	}
+	}))
 }
 
 func TestAFileIsReplacedWholeOrNotAtAll(t *testing.T) {
@@ -101,9 +97,7 @@ func TestAFileWithAnotherNameIsNotWrittenTo(t *testing.T) {
 	f, err := d.OpenFile("plain", os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o600)
 	must.Succeed(t, err)
 	_, err = f.WriteString(", and more")
-	if err := errors.Join(err, f.Close()); err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, errors.Join(err, f.Close()))
 	if text, err := d.Read("plain", 100); err != nil || string(text) != "plain, and more" || f.Name() != d.Path("plain") {
 		t.Errorf("%q, %v", text, err)
 	}
@@ -121,9 +115,7 @@ func TestAFileWithAnotherNameIsNotWrittenTo(t *testing.T) {
 	if err != nil || info.Mode().Perm()&^0o640 != 0 || made.Name() != d.Path("new") {
 		t.Errorf("%v, %v", info, err)
 	}
-	if err := made.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, made.Close())
 }
 
 func TestAFIFOIsOpenedWithoutItsOtherEnd(t *testing.T) {
@@ -141,23 +133,17 @@ func TestAFIFOIsOpenedWithoutItsOtherEnd(t *testing.T) {
 	must.Succeed(t, err)
 	w := must.Get(d.OpenFIFO("fifo", os.O_WRONLY))(t)
 	_, err = w.WriteString("piped")
-	if err := errors.Join(err, w.Close()); err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, errors.Join(err, w.Close()))
 	if text, err := io.ReadAll(r); err != nil || string(text) != "piped" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if err := r.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, r.Close())
 }
 
 func TestAFileIsMadeEmpty(t *testing.T) {
 	d, _ := folder(t)
 	for _, name := range []string{"plain", "new"} {
-		if err := d.Touch(name, 0o600); err != nil {
-			t.Error(err)
-		}
+		must.Succeed(t, d.Touch(name, 0o600))
 		if text, err := d.Read(name, 100); err != nil || len(text) > 0 {
 			t.Errorf("%s: %q, %v", name, text, err)
 		}
@@ -177,31 +163,23 @@ func TestAFileHasOneWriter(t *testing.T) {
 		f := must.Get(d.OpenFile("lock", os.O_RDWR|os.O_CREATE, 0o600))(t)
 		files[i] = f
 	}
-	if err := foreign.Lock(files[0]); err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, foreign.Lock(files[0]))
 	if err := foreign.Lock(files[1]); !errors.Is(err, foreign.ErrInUse) {
 		t.Errorf("the second: %v", err)
 	}
-	if err := files[0].Close(); err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, files[0].Close())
 	if err := foreign.Lock(files[1]); err != nil {
 		t.Errorf("after the first has gone: %v", err)
 	}
-	if err := files[1].Close(); err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, files[1].Close())
 }
 
 func TestEntriesAreRenamedAndRemovedByTheirNames(t *testing.T) {
 	d, outside := folder(t)
-	if err := errors.Join(
+	must.Succeed(t, errors.Join(
 		d.Rename("plain", "absolute link"), d.Remove("link out"), d.RemoveAll("parent"), d.RemoveAll("magic"),
 		d.MkdirAll("a/b", 0o700), d.RemoveAll("a"), d.RemoveAll("nothing"),
-	); err != nil {
-		t.Error(err)
-	}
+	))
 	if text, err := d.Read("absolute link", 100); err != nil || string(text) != "plain" {
 		t.Errorf("%q, %v", text, err)
 	}
@@ -210,9 +188,7 @@ func TestEntriesAreRenamedAndRemovedByTheirNames(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := os.Stat(outside); err != nil {
-		t.Error(err)
-	}
+	must.Get(os.Stat(outside))(t)
 	for what, err := range map[string]error{
 		"rename":     d.Rename("twice", "../renamed"),
 		"remove":     d.Remove("absolute parent/outside"),
@@ -239,9 +215,7 @@ func TestASocketIsDialledByItsName(t *testing.T) {
 		t.Error(err)
 	}
 	conn := must.Get(d.Dial(t.Context(), "socket"))(t)
-	if err := conn.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, conn.Close())
 }
 
 // A path of more than 108 bytes has no socket address, and /proc/self/fd/N is short.
@@ -254,9 +228,7 @@ func TestASocketMayHaveALongPath(t *testing.T) {
 	l := must.Get(net.Listen("unix", filepath.Join(t.TempDir(), "s")))(t)
 	must.Succeed(t, os.Rename(l.Addr().String(), d.Path("s")))
 	conn := must.Get(d.Dial(t.Context(), "s"))(t)
-	if err := errors.Join(conn.Close(), l.Close()); err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, errors.Join(conn.Close(), l.Close()))
 	_, err = d.Dial(t.Context(), "s")
 	if !errors.Is(err, unix.ECONNREFUSED) || !strings.Contains(err.Error(), d.Path("s")) {
 		t.Errorf("nobody listens: %v", err)
@@ -267,9 +239,7 @@ func TestASocketMayHaveALongPath(t *testing.T) {
 func TestLink(t *testing.T) {
 	d, outside := folder(t)
 	for _, name := range []string{"new", "plain", "absolute link"} {
-		if err := d.Link(name, "anywhere"); err != nil {
-			t.Error(err)
-		}
+		must.Succeed(t, d.Link(name, "anywhere"))
 		if to, err := os.Readlink(d.Path(name)); err != nil || to != "anywhere" {
 			t.Errorf("%s leads to %q, %v", name, to, err)
 		}

@@ -84,9 +84,7 @@ func TestTerminal(t *testing.T) {
 			t.Errorf("%q: %d bytes, %v", text, n, err)
 		}
 	}
-	if err := term.Paint("32", "held\x1b[0m"); err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, term.Paint("32", "held\x1b[0m"))
 	body, painted, _ := strings.Cut(to.String(), "\x1b")
 	if strings.ContainsFunc(body, func(r rune) bool { return r != '\n' && r != '\t' && !strconv.IsPrint(r) }) {
 		t.Errorf("%q", body)

@@ -134,11 +134,7 @@ func (b tab) picture(name string, whole bool) {
 	if whole {
 		take = chromedp.FullScreenshot(100)
 	}
-	png, err := chromedp.Run(b.ctx, take)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(*shots, name+".png"), png, 0o644)
-	}
-	must.Succeed(b, err)
+	must.Succeed(b, os.WriteFile(filepath.Join(*shots, name+".png"), must.Get(chromedp.Run(b.ctx, take))(b), 0o644))
 }
 
 // TestPictures takes pictures of a report's list, and of the case that its first cluster

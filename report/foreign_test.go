@@ -63,9 +63,7 @@ func TestAReportHasOneWriter(t *testing.T) {
 	if _, err := report.Begin(dir, d); err == nil || !strings.Contains(err.Error(), "--out") {
 		t.Errorf("the second: %v", err)
 	}
-	if err := first.End(); err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, first.End())
 	if all, err := report.Findings(filepath.Join(dir, report.ResultsFile)); err != nil || len(all) > 0 {
 		t.Errorf("%v, %v", all, err)
 	}
@@ -73,9 +71,7 @@ func TestAReportHasOneWriter(t *testing.T) {
 	if err != nil {
 		t.Fatalf("after the first: %v", err)
 	}
-	if err := second.End(); err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, second.End())
 }
 
 func TestAReportDoesNotWaitForAFIFO(t *testing.T) {

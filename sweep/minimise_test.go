@@ -114,9 +114,7 @@ func TestAClusterIsShown(t *testing.T) {
 	if err != nil || len(rest) != 0 || shown.Evidence != filepath.Join(out, "findings", rep.New[0].Name) {
 		t.Errorf("%d folders are left, %s: %v", len(rest), shown.Evidence, err)
 	}
-	if _, err := os.Stat(shown.Evidence); err != nil {
-		t.Error(err)
-	}
+	must.Get(os.Stat(shown.Evidence))(t)
 }
 
 // If its simplest case does not show a cluster again, the next one that does is its case.

@@ -66,9 +66,7 @@ func TestBetween(t *testing.T) {
 			t.Errorf("%s..%s: %q, %v, %v; want %+v", tt.a, tt.b, got, aIsOld, err, tt)
 		}
 	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, c.Close())
 }
 
 // The user's checkout and its repository stay unchanged.
@@ -99,9 +97,7 @@ func TestSelectTouchesNothingElse(t *testing.T) {
 			t.Error("what a build had left is still there")
 		}
 	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, c.Close())
 	if _, err := os.Stat(c.Dir); err == nil {
 		t.Error("the clone is left")
 	}
@@ -132,9 +128,7 @@ func TestOpenAfterAKill(t *testing.T) {
 	}
 	c.unlock()
 	again := must.Get(Open(t.Context(), dir, cache, nil))(t)
-	if err := again.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, again.Close())
 	if left, _ := filepath.Glob(filepath.Join(cache, "*")); len(left) != 1 || !strings.HasSuffix(left[0], ".lock") {
 		t.Errorf("left %v", left)
 	}

@@ -49,8 +49,7 @@ func (f *fake) said(t *testing.T, args ...string) (string, error) {
 
 func (f *fake) must(t *testing.T, args ...string) string {
 	t.Helper()
-	out := must.Get(f.said(t, args...))(t)
-	return out
+	return must.Get(f.said(t, args...))(t)
 }
 
 func TestAFindingHasOneIssue(t *testing.T) {

@@ -48,8 +48,7 @@ const checkout = "../.."
 
 func read(t *testing.T, name string) string {
 	t.Helper()
-	text := must.Get(os.ReadFile(filepath.Join(checkout, name)))(t)
-	return string(text)
+	return must.Read(t, filepath.Join(checkout, name))
 }
 
 func workflows(t *testing.T) map[string]workflow {

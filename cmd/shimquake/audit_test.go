@@ -18,8 +18,7 @@ import (
 
 func facts(t *testing.T, text string) fact.Facts {
 	t.Helper()
-	fs := must.Get(fact.ParseAll(strings.Fields(text)))(t)
-	return fs
+	return must.Get(fact.ParseAll(strings.Fields(text)))(t)
 }
 
 func TestBugsOfASuspect(t *testing.T) {

@@ -133,11 +133,7 @@ func TestBisectProofOfCommits(t *testing.T) {
 func touch(t *testing.T, dir, about string) {
 	t.Helper()
 	file := filepath.Join(dir, "cmd/containerd/main.go")
-	text, err := os.ReadFile(file)
-	if err == nil {
-		err = os.WriteFile(file, append(text, "\n// "+about+"\n"...), 0o644)
-	}
-	must.Succeed(t, err)
+	must.Edit(t, file, func(text string) string { return text + "\n// " + about + "\n" })
 }
 
 // unpackRelease puts the source of a release into a checkout, and nothing else.

@@ -55,8 +55,7 @@ func TestDist(t *testing.T) {
 
 func bytesOf(t *testing.T, path string) []byte {
 	t.Helper()
-	data := must.Get(os.ReadFile(path))(t)
-	return data
+	return must.Get(os.ReadFile(path))(t)
 }
 
 // isStatic says that a binary is of the architecture, needs no library, and names no

@@ -29,7 +29,7 @@ func TestForeignTextIsQuoted(t *testing.T) {
 	swept := t.TempDir()
 	violated := must.Get(evidenceHere(swept, "violated"))(t)
 	must.Succeed(t, sweptHere(swept, "1/1", []harness.Kept{violated}))
-	rewrite(t, filepath.Join(swept, "journal.jsonl"), func(text string) string {
+	must.Edit(t, filepath.Join(swept, "journal.jsonl"), func(text string) string {
 		return strings.Replace(text, `"build":"`, `"build":"x\u001b[2J\nheld     forged `, 1)
 	})
 	must.Succeed(t, os.Remove(filepath.Join(swept, harness.HistoriesFile)))
@@ -91,28 +91,15 @@ func TestForeignNamesStayInTheirLine(t *testing.T) {
 	}
 }
 
-// rewrite changes a file.
-func rewrite(t *testing.T, name string, change func(string) string) {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err == nil {
-		err = os.WriteFile(name, []byte(change(string(text))), 0o600)
-	}
-	must.Succeed(t, err)
-}
-
 // auditBundle is a file with the report of an audit.
 func auditBundle(t *testing.T, r audit.Report) string {
 	t.Helper()
-	text, err := json.Marshal(r)
-	must.Succeed(t, err)
+	text := must.Get(json.Marshal(r))(t)
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	files := tar.NewWriter(z)
-	err = files.WriteHeader(&tar.Header{Name: "audit/report.json", Mode: 0o644, Size: int64(len(text))})
-	if err == nil {
-		_, err = files.Write(text)
-	}
-	must.Succeed(t, errors.Join(err, files.Close(), z.Close()))
+	must.Succeed(t, files.WriteHeader(&tar.Header{Name: "audit/report.json", Mode: 0o644, Size: int64(len(text))}))
+	must.Get(files.Write(text))(t)
+	must.Succeed(t, errors.Join(files.Close(), z.Close()))
 	return file(t, b.String())
 }

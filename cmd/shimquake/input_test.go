@@ -66,11 +66,7 @@ func reachable(t *testing.T, program string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sq") //nolint:usetesting // t.TempDir's parent is closed to other users
 	must.Succeed(t, err)
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Succeed(t, os.RemoveAll(dir)) })
 	text := must.Get(os.ReadFile(program))(t)
 	to := filepath.Join(dir, "shimquake")
 	for _, err := range []error{os.Chmod(dir, 0o755), child.WriteProgram(to, text)} {
@@ -151,14 +147,9 @@ func TestADamagedSweepHasOneStatus(t *testing.T) {
 			"journal.jsonl:4: the line is larger than 128 MiB"},
 	} {
 		dir := t.TempDir()
-		violated, err := evidenceHere(dir, "violated")
-		if err == nil {
-			err = sweptHere(dir, "1/1", []harness.Kept{violated, violated})
-		}
-		if err == nil {
-			err = test.damage(filepath.Join(dir, test.file))
-		}
-		must.Succeed(t, err)
+		violated := must.Get(evidenceHere(dir, "violated"))(t)
+		must.Succeed(t, sweptHere(dir, "1/1", []harness.Kept{violated, violated}))
+		must.Succeed(t, test.damage(filepath.Join(dir, test.file)))
 		for _, args := range [][]string{
 			{"judge", dir}, {"report", "--out", t.TempDir(), dir}, {"sweep", "--resume", dir},
 		} {

@@ -56,10 +56,7 @@ func TestEveryCommandHasAPageAndIsCompleted(t *testing.T) {
 	for _, c := range append(all, top) {
 		path := strings.Fields(c.CommandPath())
 		if c.Name() != "help" { // cobra writes none of it
-			page, err := os.ReadFile(filepath.Join(dir, strings.Join(path, "-")+".1"))
-			if err != nil {
-				t.Error(err)
-			}
+			page := must.Get(os.ReadFile(filepath.Join(dir, strings.Join(path, "-")+".1")))(t)
 			for _, flag := range flagsOf(c) {
 				if !strings.Contains(strings.ReplaceAll(string(page), `\`, ""), "--"+flag) {
 					t.Errorf("the page of %s does not tell of --%s", c.CommandPath(), flag)

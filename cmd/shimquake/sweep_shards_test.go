@@ -80,10 +80,7 @@ func (s *small) merge(shards ...string) answer {
 // findings returns the findings of a report in a folder, without the folder's name.
 func (s *small) findings(dir string) []report.Finding {
 	s.Helper()
-	all, err := report.Findings(filepath.Join(dir, report.ResultsFile))
-	if err != nil {
-		s.Fatal(err)
-	}
+	all := must.Get(report.Findings(filepath.Join(dir, report.ResultsFile)))(s)
 	for i := range all {
 		all[i].Evidence = ""
 	}
@@ -102,16 +99,11 @@ func (s *small) results(shard string) int {
 // killed runs a shard, and kills it once it has a result.
 func (s *small) killed(shard string) {
 	s.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		s.Fatal(err)
-	}
+	self := must.Get(os.Executable())(s)
 	cmd := exec.CommandContext(s.Context(), self, "sweep", "--plan", s.plan(), "--shard", shard, "--parallel", "1",
 		"--replay", "0", "--out", s.dirOf(shard))
 	cmd.Env = append(os.Environ(), "SHIMQUAKE_TEST_MAIN=1")
-	if err := cmd.Start(); err != nil {
-		s.Fatal(err)
-	}
+	must.Succeed(s, cmd.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	for tick := time.NewTicker(5 * time.Millisecond); s.results(shard) == 0; <-tick.C {
@@ -121,9 +113,7 @@ func (s *small) killed(shard string) {
 		default:
 		}
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		s.Fatal(err)
-	}
+	must.Succeed(s, cmd.Process.Kill())
 	var exit *exec.ExitError
 	if err := <-ended; !errors.As(err, &exit) || exit.ExitCode() != -1 { // by a signal
 		s.Fatalf("it was not killed: %v", err)

@@ -12,6 +12,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
 	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/callerr"
 	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/report"
@@ -42,9 +43,7 @@ func TestAnInterruptLeavesReproItsAnswer(t *testing.T) {
 	if se, ok := err.(statusError); !ok || se.err != nil { //nolint:errorlint // it is made here
 		t.Errorf("%v, want the answer's own status", err)
 	}
-	if _, err := os.Stat(filepath.Join(f.out, report.HTMLFile)); err != nil {
-		t.Error(err)
-	}
+	must.Get(os.Stat(filepath.Join(f.out, report.HTMLFile)))(t)
 	if !strings.Contains(out.String(), "next:") {
 		t.Errorf("printed %q", out.String())
 	}

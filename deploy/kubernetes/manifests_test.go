@@ -84,8 +84,7 @@ func TestEveryShardHasAPod(t *testing.T) {
 // The image has the Go and the containerd that the checkout and the plan name.
 func TestImage(t *testing.T) {
 	read := func(name string) string {
-		text := must.Get(os.ReadFile(name))(t)
-		return string(text)
+		return must.Read(t, name)
 	}
 	group := func(pattern, text string) string {
 		m := regexp.MustCompile(pattern).FindStringSubmatch(text)

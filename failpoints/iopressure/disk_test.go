@@ -88,11 +88,7 @@ func TestDisksAreMadeQuicklyAndSideBySide(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			byDev[d.Dev]++
-			t.Cleanup(func() {
-				if err := errors.Join(d.Close(), d.Close()); err != nil {
-					t.Error(err)
-				}
-			})
+			t.Cleanup(func() { must.Succeed(t, errors.Join(d.Close(), d.Close())) })
 		})
 	}
 	wg.Wait()
@@ -119,11 +115,7 @@ func TestADiskReservesItsSpace(t *testing.T) {
 	newDisk(t, MinDiskMiB) // skips the test if no disk can be made
 	dir := t.TempDir()
 	must.Succeed(t, unix.Mount("", dir, "tmpfs", 0, "size=24m"))
-	t.Cleanup(func() {
-		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Succeed(t, unix.Unmount(dir, unix.MNT_DETACH)) })
 	d, err := NewDisk(t.Context(), dir, 64)
 	if err == nil {
 		err = d.Close()
@@ -138,7 +130,5 @@ func TestADiskReservesItsSpace(t *testing.T) {
 	if d, err = NewDisk(t.Context(), dir, MinDiskMiB); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, d.Close())
 }

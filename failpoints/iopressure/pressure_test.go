@@ -53,11 +53,7 @@ func group(t *testing.T) string {
 	}
 	dir := filepath.Join(h.root, fmt.Sprintf("shimquake-test-%d", os.Getpid()))
 	must.Succeed(t, os.Mkdir(dir, 0o755))
-	t.Cleanup(func() {
-		if err := os.Remove(dir); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Succeed(t, os.Remove(dir)) })
 	return dir
 }
 

@@ -67,11 +67,7 @@ func listen(t *testing.T, onPause func(failpoints.Pause), plan ...failpoints.Fau
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
 	c := must.Get(failpoints.Listen(path, plan, onPause))(t)
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Succeed(t, c.Close()) })
 	return c, probe.SocketEnv + "=" + path
 }
 

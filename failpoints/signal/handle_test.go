@@ -37,11 +37,7 @@ func open(t *testing.T, pid int) *signal.Handle {
 	t.Helper()
 	id := must.Get(signal.Identify(pid))(t)
 	h := must.Get(signal.OpenSame(id))(t)
-	t.Cleanup(func() {
-		if err := h.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Succeed(t, h.Close()) })
 	return h
 }
 
@@ -147,9 +143,7 @@ func TestAnotherStartTimeIsAnotherProcess(t *testing.T) {
 	if err != nil {
 		t.Fatalf("the same process: %v", err)
 	}
-	if err := errors.Join(h.Close(), h.Close()); err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, errors.Join(h.Close(), h.Close()))
 	if err := h.Signal(unix.SIGTERM); err == nil {
 		t.Error("Signal after Close: no error")
 	}

@@ -104,11 +104,7 @@ func attach(t *testing.T, v *victim, delay time.Duration, log string) *Injection
 		t.Skip(err)
 	}
 	must.Succeed(t, err)
-	t.Cleanup(func() {
-		if err := in.Detach(within(t, 10*time.Second)); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Succeed(t, in.Detach(within(t, 10*time.Second))) })
 	return in
 }
 

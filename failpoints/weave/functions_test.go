@@ -18,8 +18,7 @@ func functionsIn(t *testing.T, src string) Functions {
 	name := filepath.Join(dir, "core", "a.go")
 	must.Succeed(t, os.Mkdir(filepath.Dir(name), 0o755))
 	must.Succeed(t, os.WriteFile(name, []byte(src), 0o644))
-	all := must.Get(functionsOf(dir))(t)
-	return all
+	return must.Get(functionsOf(dir))(t)
 }
 
 func TestFunctions(t *testing.T) {

@@ -23,8 +23,7 @@ func writeTree(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
 		to := filepath.Join(dir, filepath.FromSlash(name))
-		must.Succeed(t, os.MkdirAll(filepath.Dir(to), 0o755))
-		must.Succeed(t, os.WriteFile(to, []byte(text), 0o644))
+		must.Write(t, to, text)
 	}
 }
 
@@ -244,8 +243,6 @@ func checkWoven(t *testing.T, source, dir string, statements []Statement) {
 		if bytes.Count(was, []byte("\n")) != bytes.Count(is, []byte("\n")) || bytes.Equal(was, is) {
 			t.Errorf("%s: lines have moved, or nothing is woven", s.File)
 		}
-		if _, err := parser.ParseFile(token.NewFileSet(), s.File, is, parser.SkipObjectResolution); err != nil {
-			t.Error(err)
-		}
+		must.Get(parser.ParseFile(token.NewFileSet(), s.File, is, parser.SkipObjectResolution))(t)
 	}
 }

@@ -135,11 +135,7 @@ func newBareWorld(tb testing.TB, r *Runner) *bareWorld {
 		tb.Skip(err)
 	}
 	must.Succeed(tb, err)
-	tb.Cleanup(func() {
-		if err := x.closeWorld(); err != nil {
-			tb.Error(err)
-		}
-	})
+	tb.Cleanup(func() { must.Succeed(tb, x.closeWorld()) })
 	return &bareWorld{x: x}
 }
 

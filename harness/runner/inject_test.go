@@ -12,8 +12,7 @@ import (
 
 func parsed(t *testing.T, text string) term.Term {
 	t.Helper()
-	do := must.Get(term.Parse(text))(t)
-	return do
+	return must.Get(term.Parse(text))(t)
 }
 
 // A fault or a step that did not happen makes the verdict invalid, even if its point has

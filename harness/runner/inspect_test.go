@@ -43,11 +43,8 @@ func TestAContainerdThatStillCallsAShimIsWaitedFor(t *testing.T) {
 // started after it.
 func TestAContainerdThatWasStartedMeanwhileIsAsked(t *testing.T) {
 	x := newBareWorld(t, &Runner{Residues: catalogue.Residues(), Evidence: t.TempDir()}).x
-	before, err := x.sceneUp(t.Context())
-	if err == nil {
-		err = x.daemon.Restart(t.Context())
-	}
-	must.Succeed(t, err)
+	before := must.Get(x.sceneUp(t.Context()))(t)
+	must.Succeed(t, x.daemon.Restart(t.Context()))
 	if a := answer(t.Context(), before); a.Err == nil {
 		t.Fatal("the connection to the dead containerd still works, so the test shows nothing")
 	}

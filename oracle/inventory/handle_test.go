@@ -84,9 +84,7 @@ func TestOwnDescriptors(t *testing.T) {
 		if !slices.Equal(more, tc.want) {
 			t.Errorf("%+v more, want %+v", more, tc.want)
 		}
-		if err := closeIt(); err != nil {
-			t.Error(err)
-		}
+		must.Succeed(t, closeIt())
 	}
 }
 

@@ -154,8 +154,7 @@ func TestResidueFiles(t *testing.T) {
 // catalogued returns the residues of the catalogue.
 func catalogued(t *testing.T) []Known {
 	t.Helper()
-	all := must.Get(Load(bugs.Files))(t)
-	return all
+	return must.Get(Load(bugs.Files))(t)
 }
 
 func FuzzParseResidue(f *testing.F) {

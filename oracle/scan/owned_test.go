@@ -95,9 +95,7 @@ func TestOwnedByAnother(t *testing.T) {
 		t.Errorf("%v, %v", list, err)
 	}
 	shared := tree.Of(Owner{UID: os.Geteuid(), Shared: true})
-	if _, err := shared.ReadFile("open/file", 100); err != nil {
-		t.Error(err)
-	}
+	must.Get(shared.ReadFile("open/file", 100))(t)
 	// A user can make a hard link to any file in the user's own folder.
 	if _, err := shared.ReadFile("own/twice", 100); !errors.As(err, &notOwned) {
 		t.Errorf("a hard link: %v", err)

@@ -179,10 +179,7 @@ func TestSceneIsNotLeft(t *testing.T) {
 	tree, err := scan.OpenTree(root)
 	must.Succeed(t, err)
 	defer tree.Close()
-	err = scan.EachRuncState(tree, "/runc", func(s scan.RuncState) { t.Errorf("read the host's %v", s) })
-	if err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, scan.EachRuncState(tree, "/runc", func(s scan.RuncState) { t.Errorf("read the host's %v", s) }))
 }
 
 func TestASceneThatIsNotThere(t *testing.T) {

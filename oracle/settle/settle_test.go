@@ -36,8 +36,7 @@ func unmarked(all []finding.Finding) []finding.Finding { return all }
 // loaded returns the residues of the catalogue.
 func loaded(t *testing.T) []residue.Known {
 	t.Helper()
-	known := must.Get(residue.Load(bugs.Files))(t)
-	return known
+	return must.Get(residue.Load(bugs.Files))(t)
 }
 
 func TestSettle(t *testing.T) {

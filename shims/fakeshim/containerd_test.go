@@ -139,8 +139,7 @@ func (n *node) killShim(t *testing.T, j *job) {
 	proc := must.Get(procfs.NewFS(n.world.Proc()))(t)
 	stat := func(pid int) procfs.ProcStat {
 		p := must.Get(proc.Proc(pid))(t)
-		s := must.Get(p.Stat())(t)
-		return s
+		return must.Get(p.Stat())(t)
 	}
 	shim := stat(stat(int(j.Pid())).PPID)
 	must.Succeed(t, n.world.Signal(n.ctx, signal.Identity{PID: shim.PID, Start: shim.Starttime}, syscall.SIGKILL))

@@ -223,9 +223,7 @@ func TestPauseAndResume(t *testing.T) {
 	if got := s.wait(t, "c1", ""); got != 4 {
 		t.Errorf("Wait says %d, want 4", got)
 	}
-	if _, err := s.Stats(t.Context(), &task.StatsRequest{ID: "c1"}); err != nil {
-		t.Error(err)
-	}
+	must.Get(s.Stats(t.Context(), &task.StatsRequest{ID: "c1"}))(t)
 }
 
 // Containers of a pod share the shim, which survives a Shutdown while it still has one of

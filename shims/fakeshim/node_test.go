@@ -37,11 +37,7 @@ func newNode(ctx context.Context, t *testing.T, release string) *node {
 	shim := must.Get(Build(ctx, cache))(t)
 	images := must.Get(payload.Images(ctx, cache))(t)
 	w := must.Get(world.New(ctx, world.Config{Cache: cache}))(t)
-	t.Cleanup(func() {
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Succeed(t, w.Close()) })
 	d := must.Get(daemon.Start(ctx, daemon.Params{Subject: subject, World: w, ExtraPath: filepath.Dir(shim)}))(t)
 	t.Cleanup(func() {
 		if t.Failed() {

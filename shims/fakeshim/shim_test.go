@@ -54,11 +54,7 @@ func newHost(t *testing.T) *host {
 	if h.sockets, err = os.MkdirTemp("", "fs"); err != nil { //nolint:usetesting // t.TempDir is too long for a socket
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(h.sockets); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Succeed(t, os.RemoveAll(h.sockets)) })
 	return h
 }
 

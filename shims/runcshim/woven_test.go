@@ -111,9 +111,7 @@ func testWoven(t *testing.T, s *containerd.Subject, cache string) {
 			t.Errorf("%v fired %d times, want once", f, n)
 		}
 	}
-	if err := controller.Err(); err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, controller.Err())
 	checkHits(t, controller.Hits())
 }
 
@@ -146,11 +144,7 @@ func node(
 	t.Helper()
 	root := must.Get(daemon.Template(ctx, s, cache))(t)
 	w := must.Get(world.New(ctx, world.Config{Cache: cache}))(t)
-	t.Cleanup(func() {
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Succeed(t, w.Close()) })
 	must.Succeed(t, daemon.FillRoot(t.Context(), w, root))
 	socket := filepath.Join(w.Dir(), "probes.sock")
 	controller := must.Get(failpoints.Listen(socket, plan, nil))(t)

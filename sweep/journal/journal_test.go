@@ -71,9 +71,7 @@ func TestJournalIsReadBack(t *testing.T) {
 	if err := CheckUnused(dir); !errors.Is(err, os.ErrExist) || !strings.Contains(err.Error(), "--resume") {
 		t.Errorf("%s is in use: %v", dir, err)
 	}
-	if err := CheckUnused(t.TempDir()); err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, CheckUnused(t.TempDir()))
 }
 
 // A case has one result of its own, and any number of further runs.
@@ -133,12 +131,7 @@ func TestBadJournalsAreRefused(t *testing.T) {
 	} {
 		dir, j, _ := begun(t, 2, whole)
 		add(t, j, 0)
-		name := filepath.Join(dir, fileName)
-		text, err := os.ReadFile(name)
-		if err == nil {
-			err = os.WriteFile(name, []byte(spoil(string(text))), 0o644)
-		}
-		must.Succeed(t, err)
+		spoilt(t, dir, spoil)
 		if _, _, err := Read(dir); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", says, err)
 		}
@@ -152,13 +145,12 @@ func TestBadJournalsAreRefused(t *testing.T) {
 func rebuild(t *testing.T, dir string) {
 	t.Helper()
 	self := must.Get(BuildID())(t)
-	name := filepath.Join(dir, fileName)
-	text, err := os.ReadFile(name)
-	if err != nil || !bytes.Contains(text, []byte(self)) {
-		t.Fatalf("%q is not in the journal: %v", self, err)
-	}
-	text = bytes.Replace(text, []byte(self), []byte("shimquake of yesterday"), 1)
-	must.Succeed(t, os.WriteFile(name, text, 0o600))
+	spoilt(t, dir, func(text string) string {
+		if !strings.Contains(text, self) {
+			t.Fatalf("%q is not in the journal", self)
+		}
+		return strings.Replace(text, self, "shimquake of yesterday", 1)
+	})
 }
 
 // kept adds a result with the history of a case without a fault, which has only its
@@ -168,12 +160,9 @@ func kept(t *testing.T, j *Journal, i int, p ...harness.Problem) {
 	nothing := &inventory.Inventory{Daemon: &inventory.Daemon{}}
 	v := judge.Judge(harness.History{Case: harness.Case{Name: "x"}, Problems: p, Reached: harness.Completed,
 		Before: nothing, After: &harness.Inspection{Inventory: nothing}}, catalogue.Residues())
-	r, err := ResultOf(i, v)
-	if err == nil {
-		r.Outcome = harness.Violated // the outcome by yesterday's shimquake
-		err = errors.Join(r.Keep(v), j.Add(&r))
-	}
-	must.Succeed(t, err)
+	r := must.Get(ResultOf(i, v))(t)
+	r.Outcome = harness.Violated // the outcome by yesterday's shimquake
+	must.Succeed(t, errors.Join(r.Keep(v), j.Add(&r)))
 }
 
 // A case that was violated by the rules of an older shimquake may hold by the present
@@ -232,11 +221,8 @@ func TestATornHistoryIsRefused(t *testing.T) {
 		"edited":  func(b []byte) []byte { b[len(b)/2] ^= 1; return b },
 		"empty":   func([]byte) []byte { return nil },
 	} {
-		text, err := os.ReadFile(name)
-		if err == nil {
-			err = os.WriteFile(name, change(bytes.Clone(text)), 0o600)
-		}
-		must.Succeed(t, err)
+		text := must.Get(os.ReadFile(name))(t)
+		must.Succeed(t, os.WriteFile(name, change(bytes.Clone(text)), 0o600))
 		if _, _, err := Read(dir); err == nil || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", what, err)
 		}

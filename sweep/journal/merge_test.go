@@ -3,7 +3,6 @@ package journal
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,12 +37,7 @@ func TestMergeIsWhatOneMachineHasRun(t *testing.T) {
 // spoilt changes a shard's journal, and returns its folder.
 func spoilt(t *testing.T, dir string, spoil func(string) string) string {
 	t.Helper()
-	name := filepath.Join(dir, fileName)
-	text, err := os.ReadFile(name)
-	if err == nil {
-		err = os.WriteFile(name, []byte(spoil(string(text))), 0o644)
-	}
-	must.Succeed(t, err)
+	must.Edit(t, filepath.Join(dir, fileName), spoil)
 	return dir
 }
 

@@ -3,7 +3,6 @@ package matrix
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -97,8 +96,7 @@ func run(t *testing.T, m Matrix) Table {
 	if len(m.Releases) == 0 {
 		m.Releases = []string{"v2.3.7", "v2.4.2"}
 	}
-	tab := must.Get(m.Run(t.Context()))(t)
-	return tab
+	return must.Get(m.Run(t.Context()))(t)
 }
 
 func TestCells(t *testing.T) {
@@ -231,12 +229,9 @@ func TestResume(t *testing.T) {
 	})
 	m := Matrix{Bugs: []catalogue.Bug{b}, Engine: e, Dir: dir, Releases: []string{"v2.3.7"}}
 	run1 := run(t, m)
-	f, err := os.OpenFile(filepath.Join(dir, "journal.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
-	if err == nil {
-		_, err = f.WriteString(`{"case":0,"on":"v2.`) // a SIGKILL during a write
-		err = errors.Join(err, f.Close())
-	}
-	must.Succeed(t, err)
+	must.Edit(t, filepath.Join(dir, "journal.jsonl"), func(text string) string {
+		return text + `{"case":0,"on":"v2.` // a SIGKILL during a write
+	})
 	m.Releases = []string{"v2.3.7", "v2.4.2"}
 	if tab := run(t, m); ran.Load() != 2 || tab.Kept != 1 || tab.Status() != 0 || run1.Status() != 0 {
 		t.Errorf("%d runs, %d kept: one each was due\n%s", ran.Load(), tab.Kept, tab)
@@ -281,9 +276,7 @@ func TestAFolderOfAnother(t *testing.T) {
 	if _, err := m.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "--out") {
 		t.Errorf("%v, want what to do", err)
 	}
-	if err := j.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, j.Close())
 	m.Dir = t.TempDir()
 	j, err = journal.Create(m.Dir, journal.Head{Plan: plan.Plan{}.WithDigest()})
 	if err = errors.Join(err, j.Close()); err != nil {
@@ -358,12 +351,9 @@ func TestJournalOfAnotherBuild(t *testing.T) {
 			return harness.Verdict{Outcome: harness.Held, History: &harness.History{Case: k}}
 		})}
 	run(t, m)
-	name := filepath.Join(dir, "journal.jsonl")
-	text, err := os.ReadFile(name)
-	if err == nil {
-		err = os.WriteFile(name, []byte(strings.Replace(string(text), `"build":"`, `"build":"another `, 1)), 0o644)
-	}
-	must.Succeed(t, err)
+	must.Edit(t, filepath.Join(dir, "journal.jsonl"), func(text string) string {
+		return strings.Replace(text, `"build":"`, `"build":"another `, 1)
+	})
 	_, all, err := journal.Read(dir)
 	if err != nil || len(all) != 1 || all[0].On != "v2.4.2" || all[0].Outcome != harness.Invalid {
 		t.Errorf("%+v, %v", all, err)

@@ -116,9 +116,7 @@ func TestMutations(t *testing.T) {
 			if err == nil {
 				err = check.compiles(texts)
 			}
-			if err != nil {
-				t.Error(err)
-			}
+			must.Succeed(t, err)
 		})
 		if m.Masked != "" {
 			masked++

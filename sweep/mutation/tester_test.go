@@ -119,8 +119,7 @@ func widest(all []Mutation) []Scope {
 
 func mutations(t *testing.T) []Mutation {
 	t.Helper()
-	all := must.Get(Mutations())(t)
-	return all
+	return must.Get(Mutations())(t)
 }
 
 func TestCovers(t *testing.T) {

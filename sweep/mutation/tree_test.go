@@ -20,9 +20,7 @@ import (
 // The source for the mutations exists, whatever is in the cache of trees.
 func TestRelease(t *testing.T) {
 	dir := must.Get(release(t.Context()))(t)
-	if _, err := os.Stat(filepath.Join(dir, "core/runtime/v2/shim.go")); err != nil {
-		t.Error(err)
-	}
+	must.Get(os.Stat(filepath.Join(dir, "core/runtime/v2/shim.go")))(t)
 }
 
 const module = "github.com/containerd/containerd/v2"

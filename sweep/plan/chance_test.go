@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/engine"
 )
@@ -122,16 +123,13 @@ func TestAGroupOfASlowMachine(t *testing.T) {
 	for _, grouped := range []bool{true, false} {
 		e := &inTurn{verdicts: []harness.Verdict{lost, {Outcome: harness.Held}}}
 		c := harness.Case{Name: "x", Workload: harness.Workload{Grouped: grouped}}
-		err := task(t, e, func(task *engine.Task) error {
+		must.Succeed(t, task(t, e, func(task *engine.Task) error {
 			run := func() (harness.Verdict, error) { return task.Run(c) }
 			first, _ := run()
 			if v, ok, err := orLostByChance(task, first, plainLike(c.Workload), run); ok != grouped || err != nil {
 				t.Errorf("grouped %v: %v, %v, %v", grouped, ok, v, err)
 			}
 			return nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
+		}))
 	}
 }

@@ -35,14 +35,8 @@ func defaultPlan(t *testing.T) (p plan.Plan) {
 	t.Helper()
 	f := must.Get(os.Open("testdata/plan-v2.4.2.json.gz"))(t)
 	defer func() { _ = f.Close() }() // only read
-	r, err := gzip.NewReader(f)
-	if err == nil {
-		err = json.NewDecoder(r).Decode(&p)
-	}
-	if err == nil {
-		err = p.Check(f.Name())
-	}
-	if err != nil {
+	must.Succeed(t, json.NewDecoder(must.Get(gzip.NewReader(f))(t)).Decode(&p))
+	if err := p.Check(f.Name()); err != nil {
 		t.Fatalf("%v; renew the plan, see defaultPlan", err)
 	}
 	if p.Options != (plan.Options{}).String() {

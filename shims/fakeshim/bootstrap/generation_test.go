@@ -14,8 +14,7 @@ import (
 func TestDetect(t *testing.T) {
 	marshal := func(m proto.Message) []byte {
 		t.Helper()
-		data := must.Get(proto.Marshal(m))(t)
-		return data
+		return must.Get(proto.Marshal(m))(t)
 	}
 	params := marshal(&api.BootstrapParams{InstanceID: "c1", Namespace: "n"})
 	// containerd up to 2.2 writes this if a runtime has options; its first field is a

@@ -28,8 +28,7 @@ func read(t *testing.T, text string) *Spec {
 	t.Helper()
 	dir := t.TempDir()
 	must.Succeed(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(text), 0o644))
-	s := must.Get(Read(dir))(t)
-	return s
+	return must.Get(Read(dir))(t)
 }
 
 func TestPath(t *testing.T) {
