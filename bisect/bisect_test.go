@@ -202,8 +202,6 @@ func TestDecide(t *testing.T) {
 		{Tally{Invalid: 3}, 1, Skip},
 		{Tally{Other: 7}, 8, ""},
 	} {
-		if got := tt.tally.Decide(tt.need); got != tt.want {
-			t.Errorf("%s, %d needed: %q, want %q", tt.tally, tt.need, got, tt.want)
-		}
+		must.Equal(t, tt.tally.Decide(tt.need), tt.want, tt.tally, "of which are needed", tt.need)
 	}
 }

@@ -102,9 +102,7 @@ func TestFindBug(t *testing.T) {
 		"containerd-8981": "containerd-8981", "8981": "containerd-8981", "containerd#8981": "containerd-8981",
 		"#7496": "containerd-7496", "umount-delayed": "containerd-7496", "shim-not-loaded": "shim-not-loaded",
 	} {
-		if b, err := FindBug(word); err != nil || b.ID != want {
-			t.Errorf("%s: %s (%v), want %s", word, b.ID, err, want)
-		}
+		must.Equal(t, must.Get(FindBug(word))(t).ID, want, word)
 	}
 	_, err := FindBug("containerd-8982")
 	var unknown *spelling.UnknownError
@@ -125,9 +123,7 @@ func TestNamesAreUnique(t *testing.T) {
 			if strings.ContainsAny(name, "/.") {
 				t.Errorf("%s would be taken for a file", name)
 			}
-			if other := seen[name]; other != "" {
-				t.Errorf("%s is of %s and of %s", name, other, b.ID)
-			}
+			must.Equal(t, seen[name], "", name, "is also of", b.ID, "and of")
 			seen[name] = b.ID
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/plain"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
@@ -104,9 +105,7 @@ func TestOneOf(t *testing.T) {
 func TestPlainCasesNameBugs(t *testing.T) {
 	for _, c := range plain.Cases() {
 		for _, id := range c.Bugs {
-			if b, err := FindBug(id); err != nil || b.ID != id {
-				t.Errorf("%s: %v", c.Name, err)
-			}
+			must.Equal(t, must.Get(FindBug(id))(t).ID, id, c.Name)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints/probe"
+	"github.com/shimquake/shimquake/must"
 )
 
 // Hits during a bypass change neither the later faults nor the earlier counts.
@@ -28,9 +29,7 @@ func TestBypassKeepsTheCounts(t *testing.T) {
 	if a := p.ask(entry); a.Do != "crash" {
 		t.Errorf("the second hit that counts: %v", a)
 	}
-	if n := len(c.Hits()); n != 2 {
-		t.Errorf("%d hits are remembered, want 2", n)
-	}
+	must.Equal(t, len(c.Hits()), 2, "hits are remembered")
 }
 
 // A process that acknowledges nothing, such as a frozen shim, does not hold a bypass up.
@@ -65,9 +64,7 @@ func TestIgnoreIDs(t *testing.T) {
 		t.Errorf("its shim meets a fault: %v", a)
 	}
 	p, armed = connect(t, path, 6, nil)
-	if len(armed) != 1 {
-		t.Error("others are not armed: ", armed)
-	}
+	must.Equal(t, len(armed), 1, "armed", armed)
 	for id, want := range map[string]string{"b": "off", "c": "error", "": "error"} {
 		p.seq++
 		p.send(probe.FromProcess{Hit: &probe.Hit{Seq: p.seq, Point: entry, Ask: true, ID: id}})

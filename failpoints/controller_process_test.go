@@ -144,9 +144,7 @@ func TestProfile(t *testing.T) {
 	m := shim.receive()
 	shim.hit("rpc:shim:Task.Create:entry", false)
 	shim.send(probe.FromProcess{Profile: &probe.Profile{Seq: m.Profile, Goroutines: "all", Collected: true}})
-	if got := <-answers; got != (answer{"all", true}) {
-		t.Errorf("%+v", got)
-	}
+	must.Equal(t, <-answers, (answer{"all", true}))
 	go ask(10 * time.Second)
 	for m.Profile < 2 {
 		m = shim.receive()

@@ -22,17 +22,13 @@ const (
 func TestCountsAreOfTheCase(t *testing.T) {
 	c, path := listen(t, nil, Crash(entry, 3), Once(other, term.Lose))
 	a, armed := connect(t, path, 1, nil)
-	if !slices.Equal(armed, []string{entry, other}) {
-		t.Errorf("armed %v", armed)
-	}
+	must.Equal(t, armed, []string{entry, other}, "armed")
 	b, _ := connect(t, path, 2, nil)
 	var did []string
 	for _, p := range []*process{a, b, a, b} { // the third hit of the case is a's second
 		did = append(did, p.ask(entry).Do)
 	}
-	if want := []string{"off", "off", "crash", "off"}; !slices.Equal(did, want) {
-		t.Errorf("did %v, want %v", did, want)
-	}
+	must.Equal(t, did, []string{"off", "off", "crash", "off"}, "did")
 	a.hit("rpc:shim:Task.Wait:entry", false)
 	c.await(t, func() bool { return len(c.Hits()) == 5 })
 	if c.Fired(0) != 1 || c.Fired(1) != 0 {
@@ -123,9 +119,7 @@ func TestGarbage(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 		q, _ := connect(t, path, 2, nil) // other processes are still served
-		if q.ask(entry).Do != "loseResult" {
-			t.Error("the next process is not served")
-		}
+		must.Equal(t, q.ask(entry).Do, "loseResult", "the next process is not served")
 	}
 }
 
@@ -133,13 +127,9 @@ func TestGarbage(t *testing.T) {
 func TestTermsOfAProcess(t *testing.T) {
 	c, path := listen(t, nil)
 	_, armed := connect(t, path, 1, nil)
-	if len(armed) != 0 {
-		t.Errorf("armed %v", armed)
-	}
+	must.Equal(t, len(armed), 0, "armed", armed)
 	p, armed := connect(t, path, 2, map[string]string{entry: "1*error(x)"})
-	if !slices.Equal(armed, []string{entry}) {
-		t.Errorf("armed %v", armed)
-	}
+	must.Equal(t, armed, []string{entry}, "armed")
 	if a := p.ask(entry); a.Do != "error" || a.Arg != "x" {
 		t.Errorf("answer %+v", a)
 	}
@@ -199,9 +189,7 @@ func TestFlushWaitsForWhatWasSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Flush(time.Minute)
-	if n := len(c.Hits()); n != hits {
-		t.Errorf("%d hits have arrived, want %d", n, hits)
-	}
+	must.Equal(t, len(c.Hits()), hits, "hits have arrived")
 }
 
 func TestFlushGivesUpOnAFrozenProcess(t *testing.T) {

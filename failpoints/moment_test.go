@@ -5,6 +5,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints/probe"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/must"
 )
 
 // A process and its controller must agree on the hits at which an action is decided,
@@ -27,9 +28,7 @@ func TestProbeAndControllerCountTheSameHits(t *testing.T) {
 		}
 		for _, hits := range moments {
 			for _, h := range hits {
-				if got := probe.DecidedAt(term.Of(clause), h); got != decided[h] {
-					t.Errorf("%s is decided at the hit %+v: %v, want %v", a, h, got, decided[h])
-				}
+				must.Equal(t, probe.DecidedAt(term.Of(clause), h), decided[h], a, "is decided at the hit", h)
 			}
 		}
 	}

@@ -43,9 +43,7 @@ func TestParsePoint(t *testing.T) {
 		{"proc:shim:running:entry", Point{}, "", "3 parts"},
 	} {
 		got, err := ParsePoint(test.text)
-		if got != test.want {
-			t.Errorf("ParsePoint(%q) = %v, want %v", test.text, got, test.want)
-		}
+		must.Equal(t, got, test.want, "ParsePoint", test.text)
 		if (err != nil) != (test.says != "") || err != nil && !strings.Contains(err.Error(), test.says) {
 			t.Errorf("ParsePoint(%q): error %v, want one that says %q", test.text, err, test.says)
 		}
@@ -69,18 +67,14 @@ func TestPoints(t *testing.T) {
 			t.Errorf("no action can happen at points of the kind %s", r.kind)
 		}
 	}
-	if len(all) != want {
-		t.Errorf("%d points, want %d", len(all), want)
-	}
+	must.Equal(t, len(all), want, "points")
 	seen := map[Point]bool{}
 	for _, p := range all {
 		if seen[p] {
 			t.Errorf("%s is listed twice", p)
 		}
 		seen[p] = true
-		if got, err := ParsePoint(p.String()); err != nil || got != p {
-			t.Errorf("ParsePoint(%q) = %v, %v", p, got, err)
-		}
+		must.Equal(t, must.Get(ParsePoint(p.String()))(t), p)
 	}
 }
 
@@ -137,9 +131,7 @@ func FuzzParseStep(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again, err := ParseStep(s.String()); err != nil || again != s {
-			t.Errorf("ParseStep(%q) = %v, whose text %q gives %v, %v", text, s, s, again, err)
-		}
+		must.Equal(t, must.Get(ParseStep(s.String()))(t), s, "the step of a step's text,", text)
 	})
 }
 

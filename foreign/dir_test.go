@@ -110,9 +110,7 @@ func TestOnlyRegularFilesOfTheFolderAreOpened(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if text, err := os.ReadFile(outside); err != nil || string(text) != secret {
-		t.Errorf("the file outside: %q, %v", text, err)
-	}
+	must.Equal(t, must.Read(t, outside), secret, "the file outside")
 }
 
 func TestAFolderIsListedWithoutLinks(t *testing.T) {

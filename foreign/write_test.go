@@ -37,9 +37,7 @@ func TestALinkIsReplacedAndNotFollowed(t *testing.T) {
 		}
 	}
 	for _, name := range []string{outside, hard} {
-		if text, err := os.ReadFile(name); err != nil || string(text) != secret {
-			t.Errorf("%s: %q, %v", name, text, err)
-		}
+		must.Equal(t, must.Read(t, name), secret, name)
 	}
 	noneTemporary(t, d)
 }
@@ -52,9 +50,7 @@ func TestAStateIsReplaced(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, text, err)
 		}
 	}
-	if text, err := os.ReadFile(outside); err != nil || string(text) != secret {
-		t.Errorf("%q, %v", text, err)
-	}
+	must.Equal(t, must.Read(t, outside), secret)
 	noneTemporary(t, d)
 }
 
@@ -240,16 +236,12 @@ func TestLink(t *testing.T) {
 	d, outside := folder(t)
 	for _, name := range []string{"new", "plain", "absolute link"} {
 		must.Succeed(t, d.Link(name, "anywhere"))
-		if to, err := os.Readlink(d.Path(name)); err != nil || to != "anywhere" {
-			t.Errorf("%s leads to %q, %v", name, to, err)
-		}
+		must.Equal(t, must.Get(os.Readlink(d.Path(name)))(t), "anywhere", name, "leads to")
 	}
 	if err := d.Link("inner", "anywhere"); err == nil {
 		t.Error("a folder was replaced")
 	}
-	if text, err := os.ReadFile(outside); err != nil || string(text) != secret {
-		t.Errorf("%q, %v", text, err)
-	}
+	must.Equal(t, must.Read(t, outside), secret)
 	if left, _ := filepath.Glob(d.Path(".*")); len(left) > 0 {
 		t.Errorf("left: %q", left)
 	}

@@ -3,7 +3,6 @@ package harness
 import (
 	"errors"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/must"
 )
 
 const whole = `name: shutdown-error-once
@@ -151,9 +151,7 @@ func TestParseCaseReportsAllErrors(t *testing.T) {
 				lines = append(lines, e.Line)
 			}
 		}
-		if !slices.Equal(lines, tc.lines) {
-			t.Errorf("%s: at lines %v, want %v: %v", name, lines, tc.lines, err)
-		}
+		must.Equal(t, lines, tc.lines, name, "at lines", err)
 	}
 }
 

@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -16,9 +15,7 @@ func TestPhases(t *testing.T) {
 	sec := func(s int) time.Time { return time.Unix(int64(s), 0) }
 	ps := []since[string]{{sec(10), "create"}, {sec(20), "load"}, {sec(30), "create"}, {sec(40), "delete"}}
 	for s, want := range map[int]string{1: "load", 10: "create", 25: "load", 39: "create", 99: "delete"} {
-		if got := at(ps, sec(s), load); got != want {
-			t.Errorf("at %d: %s, want %s", s, got, want)
-		}
+		must.Equal(t, at(ps, sec(s), load), want, "at", s)
 	}
 }
 
@@ -28,9 +25,7 @@ func TestContainerdLoadsUntilItAnswers(t *testing.T) {
 	ps := loading(calls, []daemon.Death{{At: sec(20), BackIn: 10 * time.Second}, {At: sec(50)}})
 	for s, want := range map[int]string{1: "load", 19: "create", 20: "load", 23: "load", 29: "load", 30: "delete",
 		40: "create", 60: "load"} {
-		if got := at(ps, sec(s), load); got != want {
-			t.Errorf("at %d: %s, want %s", s, got, want)
-		}
+		must.Equal(t, at(ps, sec(s), load), want, "at", s)
 	}
 }
 
@@ -42,9 +37,7 @@ func TestAnExecBelongsToARunningContainer(t *testing.T) {
 		"pause": "exit", "resume": "exit", "kill": "exit",
 		"create": "create", "start": "start", "delete": "delete", "unheard of": "",
 	} {
-		if got := PathOf(verb); got != want {
-			t.Errorf("%s: %q, want %q", verb, got, want)
-		}
+		must.Equal(t, PathOf(verb), want, verb)
 	}
 }
 
@@ -68,9 +61,7 @@ func TestPassesOfAProcessThatEnds(t *testing.T) {
 	for _, p := range passes {
 		got = append(got, p.Ending)
 	}
-	if want := []bool{false, false, false, false, true, true, false, false, true}; !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	must.Equal(t, got, []bool{false, false, false, false, true, true, false, false, true})
 }
 
 func TestPathAt(t *testing.T) {
@@ -85,9 +76,7 @@ func TestPathAt(t *testing.T) {
 	for ms, want := range map[int64]string{
 		5: "load", 10: "create", 25: "start", 35: "", 44: "delete", 47: "load", 51: "delete",
 	} {
-		if got := h.PathAt(at(ms)); got != want {
-			t.Errorf("at %d ms: %q, want %q", ms, got, want)
-		}
+		must.Equal(t, h.PathAt(at(ms)), want, "at ms", ms)
 	}
 }
 
@@ -114,8 +103,6 @@ func TestThePathAfterTheExit(t *testing.T) {
 		for _, p := range hits {
 			got = append(got, p.Path)
 		}
-		if !slices.Equal(got, tt.want) {
-			t.Errorf("%d payloads: %v, want %v", len(tt.instances), got, tt.want)
-		}
+		must.Equal(t, got, tt.want, len(tt.instances), "payloads")
 	}
 }

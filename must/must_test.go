@@ -2,6 +2,7 @@ package must_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,10 +11,15 @@ import (
 	"github.com/shimquake/shimquake/must"
 )
 
-// failing is a test that notes why it was ended.
-type failing struct{ why error }
+// failing is a test that notes why it was ended, and what is wrong.
+type failing struct {
+	why   error
+	wrong string
+}
 
 func (*failing) Helper() {}
+
+func (f *failing) Error(args ...any) { f.wrong = fmt.Sprint(args...) }
 
 func (f *failing) Fatal(args ...any) { f.why, _ = args[0].(error) }
 
@@ -44,5 +50,28 @@ func TestAnErrorEndsTheTest(t *testing.T) {
 	must.Edit(t, file, func(text string) string { return strings.ToUpper(text) })
 	if text, err := os.ReadFile(file); string(text) != "ONE" || err != nil {
 		t.Errorf("%q, %v", text, err)
+	}
+}
+
+func TestValuesThatDiffer(t *testing.T) {
+	one, same := 1, 1
+	for want, check := range map[string]func(must.T){
+		"":                        func(t must.T) { must.Equal(t, []string{"a"}, []string{"a"}, "row") },
+		"0":                       func(t must.T) { must.Equal(t, []string{}, nil) },
+		"row: 1, want 2":          func(t must.T) { must.Equal(t, 1, 2, "row") },
+		`row of 3: "a", want "b"`: func(t must.T) { must.Equal(t, "a", "b", "row of", 3) },
+		"[a], want [b]":           func(t must.T) { must.Equal(t, []string{"a"}, []string{"b"}) },
+		"row: \na\nb\nwant\nb":    func(t must.T) { must.Equal(t, "a\nb", "b", "row") },
+		"map[a:1], want map[]":    func(t must.T) { must.Equal(t, map[string]int{"a": 1}, nil) },
+		"pointers":                func(t must.T) { must.Equal(t, &one, &same) },
+	} {
+		f := &failing{}
+		check(f)
+		switch {
+		case want == "pointers" && f.wrong == "":
+			t.Error("two pointers are equal")
+		case want == "0" && f.wrong != "" || want != "0" && want != "pointers" && f.wrong != want:
+			t.Errorf("%q, want %q", f.wrong, want)
+		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 // reported returns the output without a terminal while work runs.
@@ -77,9 +79,7 @@ func TestLines(t *testing.T) {
 			"shimquake: run: 250 of 300 cases in 2m5s, 2.0 a second, 25s left: all held\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := reported(t, tt.work); got != tt.want {
-				t.Errorf("reported\n%swant\n%s", got, tt.want)
-			}
+			must.Equal(t, reported(t, tt.work), tt.want, "reported")
 		})
 	}
 }
@@ -93,9 +93,7 @@ func TestWithoutAReporter(t *testing.T) {
 	w.Step("y")
 	w.End()
 	var to bytes.Buffer
-	if Writer(t.Context(), &to) != any(&to) {
-		t.Error("the writer must be unchanged")
-	}
+	must.Equal(t, any(Writer(t.Context(), &to)), any(&to), "the writer must be unchanged")
 	err := Interrupt(t.Context(), func() error { return context.Canceled })
 	if !errors.Is(err, context.Canceled) {
 		t.Error(err)

@@ -3,6 +3,8 @@ package progress
 import (
 	"testing"
 	"time"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 func TestText(t *testing.T) {
@@ -56,9 +58,7 @@ func TestText(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.s.began = began
-			if got := tt.s.text(began.Add(tt.after)); got != tt.want {
-				t.Errorf("%q, want %q", got, tt.want)
-			}
+			must.Equal(t, tt.s.text(began.Add(tt.after)), tt.want)
 		})
 	}
 }
@@ -76,8 +76,6 @@ func TestClip(t *testing.T) {
 		{"none", 0, "…"},
 		{"none", -5, "…"},
 	} {
-		if got := clip(tt.text, tt.room); got != tt.want {
-			t.Errorf("%q in %d: %q, want %q", tt.text, tt.room, got, tt.want)
-		}
+		must.Equal(t, clip(tt.text, tt.room), tt.want, tt.text, "in", tt.room)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"testing"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/quote"
 )
 
@@ -27,8 +28,6 @@ func TestError(t *testing.T) {
 		{fmt.Errorf("%w, %w", cause, &exec.Error{Name: path, Err: cause}), nil, "no\nway, exec: \"a\\nheld\": no\nway"},
 		{fmt.Errorf("unknown flag: %s", longer), []string{"", path, longer}, "unknown flag: a\\nheld/b\\u001b"},
 	} {
-		if got := quote.Error(tt.err, tt.words...); got != tt.want {
-			t.Errorf("%q, want %q", got, tt.want)
-		}
+		must.Equal(t, quote.Error(tt.err, tt.words...), tt.want)
 	}
 }

@@ -56,9 +56,7 @@ func TestLine(t *testing.T) {
 		{strings.Repeat("a", 8193), strings.Repeat("a", 8192) + "... (1 bytes more)"},
 		{strings.Repeat("a", 8190) + "日x", strings.Repeat("a", 8190) + "... (4 bytes more)"},
 	} {
-		if got := quote.Line(tt.text); got != tt.want {
-			t.Errorf("%q is shown as %q, want %q", tt.text, got, tt.want)
-		}
+		must.Equal(t, quote.Line(tt.text), tt.want, tt.text, "is shown as")
 	}
 }
 
@@ -71,27 +69,21 @@ func TestText(t *testing.T) {
 	want := "held     a\\nviolated b\\u001b[2J\n" +
 		"  why:   one\n           found: two\n         held three\\r\n" +
 		"  log:   \n"
-	if b.String() != want {
-		t.Errorf("%s\nwant\n%s", b.String(), want)
-	}
+	must.Equal(t, b.String(), want)
 }
 
 func TestTerminal(t *testing.T) {
 	var to bytes.Buffer
 	term := quote.NewTerminal(&to)
 	for _, text := range hostile {
-		if n, err := fmt.Fprintf(term, "%s\tx\n", text); err != nil || n != len(text)+3 {
-			t.Errorf("%q: %d bytes, %v", text, n, err)
-		}
+		must.Equal(t, must.Get(fmt.Fprintf(term, "%s\tx\n", text))(t), len(text)+3, text, "bytes")
 	}
 	must.Succeed(t, term.Paint("32", "held\x1b[0m"))
 	body, painted, _ := strings.Cut(to.String(), "\x1b")
 	if strings.ContainsFunc(body, func(r rune) bool { return r != '\n' && r != '\t' && !strconv.IsPrint(r) }) {
 		t.Errorf("%q", body)
 	}
-	if painted != `[32mheld\u001b[0m`+"\x1b[0m" {
-		t.Errorf("painted %q", painted)
-	}
+	must.Equal(t, painted, `[32mheld\u001b[0m`+"\x1b[0m", "painted")
 }
 
 // A rune may come in two writes. A rune that does not end is escaped.
@@ -99,9 +91,7 @@ func TestTerminalTornRunes(t *testing.T) {
 	const text = "日本\u202e🙂\xe2\x28\xf0\x9f\n"
 	var whole bytes.Buffer
 	fmt.Fprint(quote.NewTerminal(&whole), text)
-	if want := `日本\u202e🙂\xe2(\xf0\x9f` + "\n"; whole.String() != want {
-		t.Errorf("%q, want %q", whole.String(), want)
-	}
+	must.Equal(t, whole.String(), `日本\u202e🙂\xe2(\xf0\x9f`+"\n")
 	for size := 1; size < 5; size++ {
 		var to bytes.Buffer
 		term := quote.NewTerminal(&to)
@@ -110,9 +100,7 @@ func TestTerminalTornRunes(t *testing.T) {
 			fmt.Fprint(term, rest[:n])
 			rest = rest[n:]
 		}
-		if to.String() != whole.String() {
-			t.Errorf("in pieces of %d: %q, want %q", size, to.String(), whole.String())
-		}
+		must.Equal(t, to.String(), whole.String(), "in pieces of", size)
 	}
 }
 

@@ -27,9 +27,7 @@ func TestAReportFollowsNoLink(t *testing.T) {
 		v := leaked("x")
 		err := report.Write(dir, report.Data{Title: "x", Made: began,
 			Cases: report.All([]report.Case{{ID: "a", Verdict: v}})})
-		if refused := file == report.ResultsFile; refused != (err != nil) {
-			t.Errorf("%s: %v", file, err)
-		}
+		must.Equal(t, file == report.ResultsFile, err != nil, file, err)
 		if text, err := os.ReadFile(victim); err != nil || string(text) != "victim" {
 			t.Errorf("%s: the target of the link has %d bytes, %v", file, len(text), err)
 		}

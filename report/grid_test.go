@@ -92,9 +92,7 @@ func TestPagesCanBeHeard(t *testing.T) {
 				`document.querySelectorAll('details').forEach((d) => { d.open = true; })`,
 			),
 		)
-		if got := get[string](b, spoken); got != "" {
-			t.Errorf("%s: %s", name, got)
-		}
+		must.Equal(t, get[string](b, spoken), "", name)
 		b.do(chromedp.Evaluate[chromedp.Void](`location.hash = document.querySelector('#rows a').hash`))
 		b.until(`!!document.querySelector('#line .vis-item') && document.activeElement.id === 'casename'`)
 		b.do(
@@ -103,9 +101,7 @@ func TestPagesCanBeHeard(t *testing.T) {
 			),
 		)
 		b.until(`!!document.querySelector('table.all')`)
-		if got := get[string](b, spoken); got != "" {
-			t.Errorf("a case of %s: %s", name, got)
-		}
+		must.Equal(t, get[string](b, spoken), "", "a case of", name)
 	}
 }
 

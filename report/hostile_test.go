@@ -33,9 +33,7 @@ func TestSummaryQuotesForeignText(t *testing.T) {
 	want := tags(summaryOf(t, "plain"))
 	for _, text := range hostile {
 		page := summaryOf(t, text)
-		if got := tags(page); got != want {
-			t.Errorf("%q makes\n%s\nwant\n%s\nin\n%s", text, got, want, page)
-		}
+		must.Equal(t, tags(page), want, text, "makes", "in", page)
 		if strings.Contains(page, "@everyone") || strings.Contains(page, "#1") || strings.Contains(page, "\x1b") {
 			t.Errorf("%q is shown as it is:\n%s", text, page)
 		}

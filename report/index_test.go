@@ -30,9 +30,7 @@ func TestNewFolder(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if len(made) != 8 {
-		t.Errorf("8 runs have %d folders", len(made))
-	}
+	must.Equal(t, len(made), 8, "folders of 8 runs")
 }
 
 // The index has each report, the newest first, and quotes what others wrote.

@@ -79,16 +79,12 @@ func TestMatrixReport(t *testing.T) {
 		got = append(got, string(c.State)+" "+c.ID+" "+strings.Join(c.Cases, ","))
 	}
 	want := []string{"new bug-b-v2.3.7 case-2", "gone bug-b-v2.4.2 ", "known bug-a case-0"}
-	if strings.Join(got, "; ") != strings.Join(want, "; ") {
-		t.Errorf("%q, want %q", got, want)
-	}
+	must.Equal(t, strings.Join(got, "; "), strings.Join(want, "; "))
 	if !strings.HasPrefix(d.Says[0], "4 cells: 2 as the catalogue says, 2 differ, 0 show nothing") {
 		t.Error(d.Says)
 	}
 	files := texts(t, d)
-	if n := strings.Count(files[report.ResultsFile], `"type":"case"`); n != 3 {
-		t.Errorf("%d cases in %s", n, files[report.ResultsFile])
-	}
+	must.Equal(t, strings.Count(files[report.ResultsFile], `"type":"case"`), 3, "cases in", files[report.ResultsFile])
 	for _, says := range []string{"bug-b on v2.3.7: expected ok, shown", "bug-b on v2.4.2: expected bad, held"} {
 		if !strings.Contains(strings.ToLower(files[report.SummaryFile]), says) {
 			t.Errorf("%q is not in %s", says, files[report.SummaryFile])
@@ -108,12 +104,8 @@ func TestMatrixGrid(t *testing.T) {
 	}
 	want := []string{"bug-a v2.3.7 bad, shown false [case-0] violated", "bug-a v2.4.2 ok, held false [case-1] held",
 		"bug-b v2.3.7 ok, shown true [case-2] violated", "bug-b v2.4.2 bad, held true [] held"}
-	if strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-	if d.Lacks != "" {
-		t.Error(d.Lacks)
-	}
+	must.Equal(t, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	must.Equal(t, d.Lacks, "")
 	cut := tabled(t, t.TempDir())
 	delete(cut.Cells, matrix.Key{Bug: "bug-b", Release: "v2.4.2"})
 	if d := report.Matrix(cut, nil, dir); d.Lacks != "1 of 4 cells have not run" || d.Grid.Rows[1].Cells[1].Seen != "" {
@@ -127,9 +119,7 @@ func TestEvidenceOfAFolderThatWasMoved(t *testing.T) {
 	here := filepath.Join(dir, "evidence", "x-w1")
 	must.Succeed(t, os.MkdirAll(here, 0o755))
 	for was, want := range map[string]string{"": "", "/elsewhere/evidence/x-w1": here, "/elsewhere/y": ""} {
-		if got := report.EvidenceIn(dir, was); got != want {
-			t.Errorf("%q: %q, want %q", was, got, want)
-		}
+		must.Equal(t, report.EvidenceIn(dir, was), want, was)
 	}
 }
 
@@ -138,9 +128,7 @@ func TestEvidenceOfALinkIsNotLookedAt(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	must.Succeed(t, os.Mkdir(filepath.Join(other, "x-w1"), 0o755))
 	must.Succeed(t, os.Symlink(other, filepath.Join(dir, "evidence")))
-	if got := report.EvidenceIn(dir, "/elsewhere/evidence/x-w1"); got != "" {
-		t.Errorf("%q is looked at", got)
-	}
+	must.Equal(t, report.EvidenceIn(dir, "/elsewhere/evidence/x-w1"), "", "is looked at")
 }
 
 // Known clusters are ordered by severity, and then by their number of cases.
@@ -154,9 +142,7 @@ func TestTheSeverestOfWhatIsKnownComesFirst(t *testing.T) {
 	for _, c := range all {
 		got = append(got, c.ID)
 	}
-	if want := "fresh bad-and-often bad often unknown-severity"; strings.Join(got, " ") != want {
-		t.Errorf("%q, want %q", got, want)
-	}
+	must.Equal(t, strings.Join(got, " "), "fresh bad-and-often bad often unknown-severity", got)
 }
 
 // A file of histories that was lost is an error, and no report of nothing.

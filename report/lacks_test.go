@@ -26,9 +26,7 @@ func TestEveryFormTellsWhatIsLacking(t *testing.T) {
 			report.JUnitFile:   `errors="1"`,
 		} {
 			text := must.Get(os.ReadFile(filepath.Join(dir, file)))(t)
-			if bytes.Contains(text, []byte(sign)) != want {
-				t.Errorf("%q: %s has %q: %v", lacks, file, sign, !want)
-			}
+			must.Equal(t, bytes.Contains(text, []byte(sign)), want, lacks, file, "has", sign)
 			if want && bytes.Contains(text, []byte("Nothing is new.")) {
 				t.Errorf("%s says that nothing is new", file)
 			}

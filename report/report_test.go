@@ -93,9 +93,7 @@ time="2026-11-22T06:33:05Z" level=error msg="lost"
 			got = append(got, i.Text+"/"+string(i.Mark))
 		}
 	}
-	if s := strings.Join(got, " "); s != "failed to shutdown shim task/ lost/error" {
-		t.Errorf("%q", s)
-	}
+	must.Equal(t, strings.Join(got, " "), "failed to shutdown shim task/ lost/error")
 }
 
 func TestWhereTwoRunsPart(t *testing.T) {
@@ -109,9 +107,7 @@ func TestWhereTwoRunsPart(t *testing.T) {
 		}
 		return all
 	}
-	if got := strings.Join(names(without), ", "); got != "Task.Shutdown c0, ends with 0" {
-		t.Errorf("only without the fault: %s", got)
-	}
+	must.Equal(t, strings.Join(names(without), ", "), "Task.Shutdown c0, ends with 0", "only without the fault")
 	got := strings.Join(names(with), ", ")
 	if !strings.Contains(got, "LEFT: shim 27") || strings.Contains(got, "create") {
 		t.Errorf("only with the fault: %s", got)
@@ -147,9 +143,7 @@ func TestLead(t *testing.T) {
 		with, without := report.NewTimeline(c.with, nil), report.NewTimeline(fixed(ran("y")), nil)
 		report.MarkDifferences(&with, &without)
 		got := report.MainDifference(&with, &without)
-		if got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
+		must.Equal(t, got, c.want, name)
 		if name != "a shim" {
 			continue
 		}
@@ -159,9 +153,7 @@ func TestLead(t *testing.T) {
 				only = append(only, i.Text)
 			}
 		}
-		if got := strings.Join(only, ", "); got != "Task.Shutdown c0, ends with 0" {
-			t.Errorf("only without the fault: %s", got)
-		}
+		must.Equal(t, strings.Join(only, ", "), "Task.Shutdown c0, ends with 0", "only without the fault")
 	}
 }
 
@@ -176,9 +168,7 @@ func TestTheEndOfTheShorterRun(t *testing.T) {
 		with, without := report.NewTimeline(v, nil), report.NewTimeline(short, nil)
 		report.MarkDifferences(&with, &without)
 		parted := slices.ContainsFunc(with.Items, func(i report.Item) bool { return i.Parted && i.Text == "delete c0: 7" })
-		if parted != want {
-			t.Errorf("a run of %v: the event is only with the fault: %v, want %v", took, parted, want)
-		}
+		must.Equal(t, parted, want, "a run of", took, "the event is only with the fault")
 	}
 }
 
@@ -245,9 +235,7 @@ func TestResultsAreWholeAndVersioned(t *testing.T) {
 			t.Errorf("evidence is %s: it cannot be moved", l.Evidence)
 		}
 	}
-	if got := strings.Join(types, " "); got != "head case case case cluster cluster end" {
-		t.Error(got)
-	}
+	must.Equal(t, strings.Join(types, " "), "head case case case cluster cluster end")
 }
 
 func TestJUnitTellsNewFromKnown(t *testing.T) {

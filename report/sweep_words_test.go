@@ -3,6 +3,7 @@ package report
 import (
 	"testing"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 )
@@ -17,8 +18,6 @@ func TestWordsOfACluster(t *testing.T) {
 			Invariant: finding.Leak, Class: finding.ClassShim, Facts: fact.Facts{fact.Task: fact.None},
 		},
 	} {
-		if got := words(s); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		must.Equal(t, words(s), want)
 	}
 }

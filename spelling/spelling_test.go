@@ -3,6 +3,8 @@ package spelling
 import (
 	"errors"
 	"testing"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 func TestNearest(t *testing.T) {
@@ -10,9 +12,7 @@ func TestNearest(t *testing.T) {
 	for name, want := range map[string]string{
 		"kil": "kill", "KILL": "kill", "shutdown-eror-once": "shutdown-error-once", "xyzzyxyzzy": "", "": "", "sto": "stop",
 	} {
-		if got := Nearest(name, known); got != want {
-			t.Errorf("Nearest(%q) = %q, want %q", name, got, want)
-		}
+		must.Equal(t, Nearest(name, known), want, "Nearest", name)
 	}
 }
 

@@ -90,9 +90,7 @@ func TestExplain(t *testing.T) {
 				for _, k := range r.Known {
 					known, gone = known+1, gone+k.Closed
 				}
-				if got := fmt.Sprintf("%d new, %d known by a fix, gone in %d", len(r.New), known, gone); got != tt.want {
-					t.Errorf("%s, want %s\n%s", got, tt.want, r)
-				}
+				must.Equal(t, fmt.Sprintf("%d new, %d known by a fix, gone in %d", len(r.New), known, gone), tt.want, r)
 			}
 		})
 	}

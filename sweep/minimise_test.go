@@ -50,9 +50,7 @@ func TestMinimiseLeavesWhatIsNeeded(t *testing.T) {
 			t.Errorf("%v: %s, %v", needed, got.Plan, err)
 		}
 	}
-	if len(c.Plan) != 4 {
-		t.Errorf("the case itself was changed: %s", c.Plan)
-	}
+	must.Equal(t, len(c.Plan), 4, "the case itself was changed", c.Plan)
 	broken := errors.New("broken")
 	if _, err := minimise(c, func(harness.Case) (bool, error) { return false, broken }); !errors.Is(err, broken) {
 		t.Errorf("%v", err)

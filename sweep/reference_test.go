@@ -7,6 +7,7 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/script"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/sweep/engine"
 )
 
@@ -29,8 +30,6 @@ func TestCasesThatFailTogetherEnd(t *testing.T) {
 		t.Fatalf("they wait for each other: %v", err)
 	}
 	for _, v := range verdicts {
-		if v.Outcome != harness.Violated {
-			t.Errorf("%v", v)
-		}
+		must.Equal(t, v.Outcome, harness.Violated, v)
 	}
 }

@@ -68,9 +68,7 @@ func TestSimplifyOfAScript(t *testing.T) {
 			got := must.Get(simplify(c, func(c harness.Case) (bool, error) { return tt.shows(c), nil }))(t)
 			want := harness.Case{Name: got.Name, Workload: tt.want}
 			want.Workload.TimeLimit = c.Workload.TimeLimit
-			if got.String() != want.String() {
-				t.Errorf("got\n%s\nwant\n%s", got, want)
-			}
+			must.Equal(t, got.String(), want.String(), got, want)
 			if again := scripted(); c.String() != again.String() {
 				t.Errorf("the case itself has changed:\n%s", c)
 			}
@@ -113,8 +111,6 @@ func TestWithoutLine(t *testing.T) {
 				lines = append(lines, w)
 			}
 		}
-		if got := strings.Join(withoutLine(lines, 0), " "); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
+		must.Equal(t, strings.Join(withoutLine(lines, 0), " "), want, text)
 	}
 }

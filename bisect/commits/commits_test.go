@@ -101,12 +101,8 @@ func TestSelectTouchesNothingElse(t *testing.T) {
 	if _, err := os.Stat(c.Dir); err == nil {
 		t.Error("the clone is left")
 	}
-	if now := state(); now != was {
-		t.Errorf("the repository has changed:\n%s\nwas\n%s", now, was)
-	}
-	if text, err := os.ReadFile(mine); err != nil || string(text) != "not committed" {
-		t.Errorf("the user's file is %q (%v)", text, err)
-	}
+	must.Equal(t, state(), was, "the repository has changed")
+	must.Equal(t, must.Read(t, mine), "not committed", "the user's file is")
 }
 
 func TestOpenOfNoRepository(t *testing.T) {

@@ -96,9 +96,7 @@ func TestTextHasTheTemplatesSections(t *testing.T) {
 				t.Errorf("%s: %q", id, wrong)
 			}
 		}
-		if strings.Count(text, "```")%2 != 0 {
-			t.Errorf("%s: a block has no end", id)
-		}
+		must.Equal(t, strings.Count(text, "```")%2, 0, id, "a block has no end")
 	}
 }
 

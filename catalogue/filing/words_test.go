@@ -1,7 +1,6 @@
 package filing
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -41,9 +40,7 @@ func TestPrograms(t *testing.T) {
 		"+++ b/core/runtime/v2/shim.go\n":                                                      {"containerd"},
 		"+++ b/cmd/containerd-shim-runc-v2/process/exec.go\n+++ b/core/runtime/v2/bundle.go\n": {"containerd", shimProgram},
 	} {
-		if got := programs(patch); !slices.Equal(got, want) {
-			t.Errorf("%q: %v, want %v", patch, got, want)
-		}
+		must.Equal(t, programs(patch), want, patch)
 	}
 }
 

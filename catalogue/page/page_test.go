@@ -205,7 +205,5 @@ func TestReleasesSayWhatIsNotKnown(t *testing.T) {
 		"not affected: v2.2.0 to v2.2.2, 2.3 from v2.3.8; 2.1 and 2.4 (tested: v2.1.9, v2.4.2)\n" +
 		"unknown: before 1.7 (not tested); 1.8 and 2.0 (its case does not reach the code); " +
 		"earlier releases of 1.7 and 2.3 (not tested)"
-	if got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
-	}
+	must.Equal(t, got, want)
 }

@@ -192,9 +192,7 @@ func TestTextsAreData(t *testing.T) {
 		t.Errorf("%.300s ... %d", i.Body, len(i.Body))
 	}
 	f.must(t, dir)
-	if len(f.issues) != 1 {
-		t.Error("it is not found again")
-	}
+	must.Equal(t, len(f.issues), 1, "it is not found again")
 }
 
 // Text of a report mentions no person, and makes no link and no mark. The next night

@@ -68,9 +68,7 @@ func workflows(t *testing.T) map[string]workflow {
 func TestTheGateWaitsForEveryJob(t *testing.T) {
 	jobs := workflows(t)["nightly.yml"].Jobs
 	gate := jobs["gate"]
-	if gate.If != "always()" {
-		t.Errorf("the gate is skipped where a job is: if: %q", gate.If)
-	}
+	must.Equal(t, gate.If, "always()", "the gate is skipped where a job is: if")
 	for name := range jobs {
 		if name != "gate" && !slices.Contains(gate.needs(), name) {
 			t.Errorf("the gate does not wait for %s", name)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -38,9 +37,7 @@ func TestBundlePacksAFolder(t *testing.T) {
 		}
 		names = append(names, h.Name)
 	}
-	if want := []string{"leak/evidence/x/case.yaml", "leak/report.html"}; !slices.Equal(names, want) {
-		t.Error(names)
-	}
+	must.Equal(t, names, []string{"leak/evidence/x/case.yaml", "leak/report.html"})
 }
 
 func TestBundleRefuses(t *testing.T) {
@@ -50,9 +47,7 @@ func TestBundleRefuses(t *testing.T) {
 	if err := bundle(t.Context(), dir, file); !errors.Is(err, os.ErrExist) {
 		t.Errorf("over a file: %v", err)
 	}
-	if text, err := os.ReadFile(file); err != nil || string(text) != "mine" {
-		t.Errorf("%q, %v", text, err)
-	}
+	must.Equal(t, must.Read(t, file), "mine")
 	err := bundle(t.Context(), file, filepath.Join(dir, "x.tar.gz"))
 	if err == nil || !strings.Contains(err.Error(), "not a folder") {
 		t.Errorf("of a file: %v", err)

@@ -106,9 +106,7 @@ func TestAuditsExitStatus(t *testing.T) {
 		if err := auditStatus(&test.r); err != nil {
 			got = err.(statusError).status //nolint:errorlint // it is made here
 		}
-		if got != test.want {
-			t.Errorf("%+v: %d, want %d", test.r, got, test.want)
-		}
+		must.Equal(t, got, test.want, test.r)
 	}
 }
 
@@ -127,9 +125,7 @@ func TestWatchTellsNews(t *testing.T) {
 	text := out.String()
 	for want, times := range map[string]int{"1 suspects (+1), 4 shims": 1, "1 suspects (+0)": 1, "0 suspects (-1)": 1,
 		"shim 5 k8s.io/c1": 1} {
-		if strings.Count(text, want) != times {
-			t.Errorf("%q is not there %d times:\n%s", want, times, text)
-		}
+		must.Equal(t, strings.Count(text, want), times, want, "in", text)
 	}
 }
 

@@ -124,9 +124,7 @@ func TestBisectProofOfCommits(t *testing.T) {
 	self := must.Get(os.Executable())(t)
 	git("bisect", "start", bad, good)
 	t.Log(git("bisect", "run", self, "bisect", "--here", "--out", t.TempDir(), "--runs", "8", name))
-	if found := git("rev-parse", "refs/bisect/bad"); found != culprit {
-		t.Errorf("git bisect run found %s, want %s", found, culprit)
-	}
+	must.Equal(t, git("rev-parse", "refs/bisect/bad"), culprit, "git bisect run found")
 }
 
 // touch changes a file of the daemon, and nothing that it does.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/shimquake/shimquake/bisect"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/rate"
 )
@@ -86,9 +87,7 @@ func TestOutcomeOf(t *testing.T) {
 		{violated("mount"), shim, bisect.Other},
 		{violated("mount"), nil, bisect.Bug},
 	} {
-		if got := outcomeOf(tt.v, tt.by); got != tt.want {
-			t.Errorf("%v, %v: %s, want %s", tt.v.Findings, tt.by, got, tt.want)
-		}
+		must.Equal(t, outcomeOf(tt.v, tt.by), tt.want, tt.v.Findings, tt.by)
 	}
 }
 
@@ -136,7 +135,5 @@ the bad end had the bug in 12 of 12 runs; a good revision held 8 times
 confidence: 99.45 %, if the odds are the same in the whole range
 a note
 `
-	if got := a.String(); got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
-	}
+	must.Equal(t, a.String(), want)
 }

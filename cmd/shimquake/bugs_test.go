@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 func TestBugsCommands(t *testing.T) {
@@ -31,9 +33,7 @@ func TestBugsCommands(t *testing.T) {
 		"matrix without parallels": {[]string{"matrix", "8981", "--parallel", "0"}, 2, []string{"--parallel"}},
 	} {
 		got := shimquake(t, nil, test.args...)
-		if got.status != test.status {
-			t.Errorf("%s: status %d, want %d\n%s%s", name, got.status, test.status, got.out, got.err)
-		}
+		must.Equal(t, got.status, test.status, name, "status of", got.out, got.err)
 		for _, want := range test.want {
 			if !containsOne(got.out+got.err, strings.Split(want, "|")) {
 				t.Errorf("%s: %q is not in\n%s%s", name, want, got.out, got.err)

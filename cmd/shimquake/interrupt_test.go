@@ -51,9 +51,7 @@ func TestASecondSignalEndsIt(t *testing.T) {
 		}
 		must.Succeed(t, cmd.Process.Signal(sig))
 		_ = cmd.Wait() // the test checks the exit status below
-		if got, want := cmd.ProcessState.ExitCode(), 128+int(sig); got != want {
-			t.Errorf("after the second %v: status %d, want %d", sig, got, want)
-		}
+		must.Equal(t, cmd.ProcessState.ExitCode(), 128+int(sig), "after the second", sig, "status")
 	}
 }
 
@@ -93,9 +91,7 @@ func interruptBuild(t *testing.T, sig unix.Signal) int {
 }
 
 func TestABuildThatIsInterruptedIsInvalid(t *testing.T) {
-	if got := interruptBuild(t, unix.SIGTERM); got != statusInvalid {
-		t.Errorf("status %d, want %d", got, statusInvalid)
-	}
+	must.Equal(t, interruptBuild(t, unix.SIGTERM), statusInvalid, "status")
 }
 
 // The kernel ends what a killed build has started.
@@ -125,9 +121,7 @@ func TestABrokenPipeCleansUp(t *testing.T) {
 	cmd.Stdout = writer
 	must.Succeed(t, errors.Join(reader.Close(), cmd.Start(), writer.Close()))
 	_ = cmd.Wait() // the test checks the exit status below
-	if got, want := cmd.ProcessState.ExitCode(), 128+int(unix.SIGPIPE); got != want {
-		t.Errorf("status %d, want %d", got, want)
-	}
+	must.Equal(t, cmd.ProcessState.ExitCode(), 128+int(unix.SIGPIPE), "status")
 	left, err := filepath.Glob(filepath.Join(dir, "worlds", "w*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("worlds are left: %v, %v", left, err)
@@ -160,8 +154,6 @@ func TestStatusOfAnInterruptedCommand(t *testing.T) {
 		if got == nil {
 			status = statusHeld
 		}
-		if status != c.want {
-			t.Errorf("%s: status %d of %v, want %d", c.name, status, got, c.want)
-		}
+		must.Equal(t, status, c.want, c.name, "status of", got)
 	}
 }

@@ -71,9 +71,7 @@ func TestNext(t *testing.T) {
 				t.Errorf("%s: %q is not in\n%s", name, want, &out)
 			}
 		}
-		if (out.Len() == 0) != (len(c.want) == 0) {
-			t.Errorf("%s:\n%s", name, &out)
-		}
+		must.Equal(t, out.Len() == 0, len(c.want) == 0, name, &out)
 	}
 }
 

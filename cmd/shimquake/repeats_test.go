@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 )
 
 // Verdicts that differ in their numbers alone are printed once, and counted.
@@ -21,13 +22,9 @@ func TestRepeats(t *testing.T) {
 		v    harness.Verdict
 		want bool
 	}{{v, false}, {later, true}, {other, false}, {v, true}} {
-		if got := said.before(c.v); got != c.want {
-			t.Errorf("%d: %v, want %v", i, got, c.want)
-		}
+		must.Equal(t, said.before(c.v), c.want, i)
 	}
 	var out bytes.Buffer
 	said.tell(&out)
-	if want := "2 more times the same: violated x on containerd v2.3.7\n"; out.String() != want {
-		t.Errorf("%q, want %q", &out, want)
-	}
+	must.Equal(t, out.String(), "2 more times the same: violated x on containerd v2.3.7\n")
 }

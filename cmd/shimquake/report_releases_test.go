@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/report"
 )
 
@@ -18,9 +19,7 @@ func TestTellReleases(t *testing.T) {
 	for want, cases := range map[string][]report.Case{
 		"task": on("v2.4.2", "v2.4.2"), "task, v2.4.2": on("v2.4.2", "v2.3.7"),
 	} {
-		if got := tellReleases(cases)[0].Workload; got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		must.Equal(t, tellReleases(cases)[0].Workload, want)
 	}
 	tellReleases(nil)
 }

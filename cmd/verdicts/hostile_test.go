@@ -36,8 +36,6 @@ func TestTablesQuoteForeignText(t *testing.T) {
 		if n := strings.Count(got, "\n"); n != strings.Count(table, "\n") || strings.ContainsAny(got, "\x1b\r") {
 			t.Errorf("%q is %d lines:\n%s", text, n, got)
 		}
-		if tags != page {
-			t.Errorf("%q makes %s, want %s", text, tags, page)
-		}
+		must.Equal(t, tags, page, text, "makes")
 	}
 }

@@ -98,9 +98,7 @@ func TestProseFailsForAnyAlert(t *testing.T) {
 	check := func(what string, status int, says []string, args ...string) {
 		t.Helper()
 		out, is := run("scripts/prose", args...)
-		if is != status {
-			t.Errorf("%s: status %d, want %d: %s", what, is, status, out)
-		}
+		must.Equal(t, is, status, what, "status of", out)
 		for _, text := range says {
 			if !strings.Contains(out, text) {
 				t.Errorf("%s: %q is missing in: %s", what, text, out)

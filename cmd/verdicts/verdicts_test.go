@@ -115,12 +115,8 @@ func TestReadReports(t *testing.T) {
 	if diff := cmp.Diff(want, got.rows, cmp.AllowUnexported(row{})); diff != "" {
 		t.Error(diff)
 	}
-	if len(got.unselected) != 0 {
-		t.Errorf("suites without a selected spec: %v, want none", got.unselected)
-	}
-	if got.notSelected != 1 {
-		t.Errorf("%d specs not selected, want 1", got.notSelected)
-	}
+	must.Equal(t, len(got.unselected), 0, "suites without a selected spec", got.unselected)
+	must.Equal(t, got.notSelected, 1, "specs not selected")
 }
 
 // A suite is the folder of a spec, whatever program has run it. If files were chosen,
@@ -221,9 +217,7 @@ func TestRun(t *testing.T) {
 					t.Errorf("%s: error %v, want %v", form, err, test.err)
 				}
 				lines := strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
-				if got := lines[len(lines)-1]; got != test.want {
-					t.Errorf("%s: last line %q, want %q", form, got, test.want)
-				}
+				must.Equal(t, lines[len(lines)-1], test.want, form, "last line")
 			}
 		})
 	}
@@ -240,12 +234,8 @@ func TestStreamShowsOnlyFailures(t *testing.T) {
 	kept := filepath.Join(t.TempDir(), "events.json")
 	var out strings.Builder
 	must.Succeed(t, run(params{stream: kept}, strings.NewReader(in), &out))
-	if want := "b_test.go:1: bad\nFAIL\tp\t0.1s\n"; out.String() != want {
-		t.Errorf("shows %q, want %q", out.String(), want)
-	}
-	if text, err := os.ReadFile(kept); err != nil || string(text) != in {
-		t.Errorf("kept %q (%v), want the events as they came", text, err)
-	}
+	must.Equal(t, out.String(), "b_test.go:1: bad\nFAIL\tp\t0.1s\n", "shows")
+	must.Equal(t, must.Read(t, kept), in, "the events are kept as they came")
 }
 
 // wide has all that a table may contain: a long name, a long reason, a word that does not
@@ -306,9 +296,7 @@ func TestSkipsAreOneLineAReason(t *testing.T) {
 	var out strings.Builder
 	printSkips(&out, rows, false)
 	want := "skipped   2  " + lack + " (shutdown, umount)\nskipped   1  needs root (weave)\n"
-	if out.String() != want {
-		t.Errorf("%q, want %q", out.String(), want)
-	}
+	must.Equal(t, out.String(), want)
 }
 
 // Each green run that has tested little fails with -strict.

@@ -46,9 +46,7 @@ func checkJob(t *testing.T, file string, j *batchv1.Job) {
 			t.Errorf("%s: volume %s is not that of the results", file, v.Name)
 		}
 	}
-	if env(c, "NIGHT") != c.VolumeMounts[0].MountPath {
-		t.Errorf("%s: results go to %s, the volume is at %s", file, env(c, "NIGHT"), c.VolumeMounts[0].MountPath)
-	}
+	must.Equal(t, env(c, "NIGHT"), c.VolumeMounts[0].MountPath, file, "results go to")
 	makefile := must.Get(os.ReadFile("../../Makefile"))(t)
 	if len(c.Command) != 2 || c.Command[0] != "make" || !strings.Contains(string(makefile), "\n"+c.Command[1]+": ## ") {
 		t.Errorf("%s: %v is no target of the Makefile", file, c.Command)

@@ -93,9 +93,7 @@ func TestDisksAreMadeQuicklyAndSideBySide(t *testing.T) {
 	}
 	wg.Wait()
 	t.Logf("%d disks in %v", n, time.Since(start))
-	if len(byDev) != n {
-		t.Errorf("%d disks on %d devices: %v", n, len(byDev), byDev)
-	}
+	must.Equal(t, len(byDev), n, "devices", byDev)
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("backing files keep their names: %v, %v", left, err)
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/moby/sys/mountinfo"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 func TestChoose(t *testing.T) {
@@ -84,9 +86,7 @@ func TestLimitOf(t *testing.T) {
 
 func TestParseDev(t *testing.T) {
 	for s, want := range map[string]device{"7:0": {7, 0}, "259:1048575": {259, 1048575}} {
-		if got, err := parseDev(s); err != nil || got != want {
-			t.Errorf("%q: got %v, %v; want %v", s, got, err, want)
-		}
+		must.Equal(t, must.Get(parseDev(s))(t), want, s)
 	}
 	for _, s := range []string{"", "7", "7:", ":0", "07:1", "7:1 ", "-7:1", "7:1:2", "4096:0", "7:1048576",
 		"/dev/loop0"} {

@@ -253,9 +253,7 @@ func TestUndoLiftsOnlyItsOwnLimit(t *testing.T) {
 	}
 	inForce := func(want int64) {
 		t.Helper()
-		if now, err := rec.inForce(); err != nil || now != want {
-			t.Errorf("in force: %d, %v; want %d", now, err, want)
-		}
+		must.Equal(t, must.Get(rec.inForce())(t), want, "in force")
 	}
 	inForce(1 << 20)
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/must"
 )
 
 // classes are errdefs' predicates. Each has the variable that errdefs before v0.3.0
@@ -93,34 +93,22 @@ func crossed(err error) error {
 
 func TestCodes(t *testing.T) {
 	withStatus(t)
-	if len(classes) != len(term.CodeNames()) {
-		t.Errorf("the test knows %d classes of %d", len(classes), len(term.CodeNames()))
-	}
+	must.Equal(t, len(classes), len(term.CodeNames()), "classes that the test knows")
 	for _, name := range term.CodeNames() {
 		t.Run(name, func(t *testing.T) {
 			want := []string{name}
 			decide(t, &script{answers: map[string]Decision{atEntry: {Do: "error", Arg: name}}})
 			handler, caller := serve(t.Context()).err, call1(t.Context()).err
-			if c := status.Code(crossed(handler)); c != number(t, name) {
-				t.Errorf("the handler's error crosses ttrpc as %s", c)
-			}
-			if got := is(errgrpc.ToNative(crossed(handler))); !slices.Equal(got, want) {
-				t.Errorf("the handler's error is %q", got)
-			}
+			must.Equal(t, status.Code(crossed(handler)), number(t, name), "the handler's error crosses ttrpc as")
+			must.Equal(t, is(errgrpc.ToNative(crossed(handler))), want, "the handler's error is")
 			ended := name == "DeadlineExceeded" || name == "Canceled" // ttrpc's client returns these bare
 			if !ended {
 				caller = errgrpc.ToNative(caller)
 			}
-			if got := is(caller); !slices.Equal(got, want) {
-				t.Errorf("the caller's error is %q", got)
-			}
+			must.Equal(t, is(caller), want, "the caller's error is")
 			local := injected(term.Clause{Arg: name}, false)
-			if got := is(local); !slices.Equal(got, want) {
-				t.Errorf("the statement's error is %q", got)
-			}
-			if c := status.Code(errgrpc.ToGRPC(local)); c != number(t, name) {
-				t.Errorf("a handler makes %s of the statement's error", c)
-			}
+			must.Equal(t, is(local), want, "the statement's error is")
+			must.Equal(t, status.Code(errgrpc.ToGRPC(local)), number(t, name), "a handler makes of the statement's error")
 			for _, other := range []error{
 				fs.ErrInvalid, fs.ErrPermission, fs.ErrExist, fs.ErrNotExist, syscall.EINVAL, syscall.EACCES,
 			} {
@@ -136,9 +124,7 @@ func TestErrnos(t *testing.T) {
 	withStatus(t)
 	for _, name := range term.ErrnoNames() {
 		want, _ := term.Clause{Arg: name}.Errno()
-		if kernel := unix.ErrnoName(want); kernel != name {
-			t.Errorf("%s is the kernel's %s", name, kernel)
-		}
+		must.Equal(t, unix.ErrnoName(want), name, "the kernel's name")
 		s := &script{answers: map[string]Decision{atEntry: {Do: "error", Arg: name}, names[0]: {Do: "error", Arg: name}}}
 		weave(t, s, false)
 		kernel := func() error { return nil }

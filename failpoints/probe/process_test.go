@@ -99,9 +99,7 @@ func TestACrash(t *testing.T) {
 	if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 		t.Errorf("it ended with %v, want SIGKILL", err)
 	}
-	if c.Fired(0) != 1 {
-		t.Errorf("fired %d", c.Fired(0))
-	}
+	must.Equal(t, c.Fired(0), 1, "fired")
 	if out, err := serve(t, 1, t.TempDir(), env); err != nil || out[0] != "<nil>" {
 		t.Errorf("the next: %q, %v", out, err)
 	}
@@ -154,9 +152,7 @@ func TestAProfile(t *testing.T) {
 	if !got.ok || !strings.HasPrefix(got.text, "goroutine profile: ") || !strings.Contains(got.text, "probe.Serve") {
 		t.Errorf("%v, %q", got.ok, got.text)
 	}
-	if got.pidfds != 0 {
-		t.Errorf("%d pidfds are open", got.pidfds)
-	}
+	must.Equal(t, got.pidfds, 0, "pidfds are open")
 }
 
 // A controller that ends releases all waiting processes.

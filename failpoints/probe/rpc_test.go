@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 // script is a decider with prepared decisions for armed points. It records all hits.
@@ -233,9 +235,7 @@ func TestMethod(t *testing.T) {
 		"/containerd.runtime.sandbox.v1.Sandbox/StopSandbox":  "Sandbox.StopSandbox",
 		"/containerd.services.events.ttrpc.v1.Events/Forward": "Events.Forward", "Task/State": "Task.State",
 	} {
-		if got := Method(full); got != want {
-			t.Errorf("Method(%q) = %q, want %q", full, got, want)
-		}
+		must.Equal(t, Method(full), want, "Method", full)
 	}
 }
 

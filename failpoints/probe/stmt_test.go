@@ -7,9 +7,10 @@ import (
 	"io"
 	"os"
 	"reflect"
-	"slices"
 	"testing"
 	"time"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 // The names of a package woven for the test; the last one belongs to another process.
@@ -45,15 +46,11 @@ func TestStatements(t *testing.T) {
 	At(99)
 	func() {
 		defer func() {
-			if r := recover(); r != "as asked" {
-				t.Errorf("recovered %v", r)
-			}
+			must.Equal(t, recover(), "as asked", "recovered")
 		}()
 		At(1)
 	}()
-	if want := []string{names[0], names[1]}; !slices.Equal(s.points(), want) {
-		t.Errorf("reported %q, want the armed one and its neighbour: %q", s.points(), want)
-	}
+	must.Equal(t, s.points(), []string{names[0], names[1]}, "the armed one and its neighbour are reported")
 }
 
 func TestTraceReportsAllStatements(t *testing.T) {
@@ -62,9 +59,7 @@ func TestTraceReportsAllStatements(t *testing.T) {
 	for n := range names {
 		At(n)
 	}
-	if !slices.Equal(s.points(), names[:3]) {
-		t.Errorf("reported %q, want %q", s.points(), names[:3])
-	}
+	must.Equal(t, s.points(), names[:3], "reported")
 }
 
 // Each function of the process is reported once, also after the points were armed again.
@@ -79,9 +74,7 @@ func TestCoverReportsEachFunctionOnce(t *testing.T) {
 		armStatements(map[string]bool{names[2]: true}, false, true)
 	}
 	// The function of an armed point reports each of its hits as always.
-	if want := []string{names[0], names[2], names[2]}; !slices.Equal(s.points(), want) {
-		t.Errorf("reported %q, want %q", s.points(), want)
-	}
+	must.Equal(t, s.points(), []string{names[0], names[2], names[2]}, "reported")
 	called := Fn(1, func() error { return nil })
 	if err := called(); err != nil || len(s.points()) != 3 {
 		t.Errorf("a call is no statement: %q, %v", s.points(), err)
@@ -138,9 +131,7 @@ func TestCalleesAreNamed(t *testing.T) {
 		"os.Mkdir": os.Mkdir, "io.Closer.Close": c.Close, here + "(*closer).end": (&closer{}).end,
 		here + "generic[...]": generic[int],
 	} {
-		if got := callee(reflect.ValueOf(f)); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		must.Equal(t, callee(reflect.ValueOf(f)), want)
 	}
 	s := &script{}
 	weave(t, s, true)
@@ -177,9 +168,7 @@ func TestRequestTimesOut(t *testing.T) {
 			s.hits,
 		)
 	}
-	if again := Request(derived); again != derived {
-		t.Error("a request that has ended was given a context that has not")
-	}
+	must.Equal(t, Request(derived), derived, "a request that has ended was given a context that has not")
 }
 
 func BenchmarkUnarmed(b *testing.B) {

@@ -99,9 +99,7 @@ func TestTermReachesTheProcess(t *testing.T) {
 	must.Succeed(t, h.Term())
 	must.Get(h.Wait(within(t, 10*time.Second)))(t)
 	_ = cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != 7 {
-		t.Errorf("exit code %d, want the trap's 7", code)
-	}
+	must.Equal(t, cmd.ProcessState.ExitCode(), 7, "the trap's exit code")
 }
 
 func TestWaitEndsWithItsContext(t *testing.T) {

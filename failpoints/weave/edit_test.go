@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 func TestApplyEdits(t *testing.T) {
@@ -40,11 +42,7 @@ func FuzzApplyEdits(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if got, want := bytes.Count(out, []byte("\n")), strings.Count(src, "\n"); got != want {
-			t.Errorf("%d lines became %d", want, got)
-		}
-		if want := len(src) - (e1 - s1) - (e2 - s2) + len(t1) + len(t2); len(out) != want {
-			t.Errorf("%d bytes, want %d", len(out), want)
-		}
+		must.Equal(t, bytes.Count(out, []byte("\n")), strings.Count(src, "\n"), "lines")
+		must.Equal(t, len(out), len(src)-(e1-s1)-(e2-s2)+len(t1)+len(t2), "bytes")
 	})
 }

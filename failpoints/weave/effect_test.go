@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 func TestEffect(t *testing.T) {
@@ -66,9 +68,7 @@ func (s *T) woven(ctx context.Context) error { return os.Remove(s.path) }
 		`switch x { case 1: f() }`:                 computes,
 		`delete(m, k)`:                             memory,
 	} {
-		if got := words(effectIn(t, "func outer() {\n"+stmt+"\n}\n"+others, stmt)); got != want {
-			t.Errorf("%s: %q, want %q", stmt, got, want)
-		}
+		must.Equal(t, words(effectIn(t, "func outer() {\n"+stmt+"\n}\n"+others, stmt)), want, stmt)
 	}
 }
 
@@ -81,9 +81,7 @@ func TestEffectOfAReturn(t *testing.T) {
 		"func ours() int { defer s.mu.Unlock(); return 1 }":    "blind inside",
 		"func ours() int { defer func() { f() }(); return 1 }": "blind inside reads",
 	} {
-		if got := words(effectIn(t, fn, "return 1")); got != want {
-			t.Errorf("%s: %q, want %q", fn, got, want)
-		}
+		must.Equal(t, words(effectIn(t, fn, "return 1")), want, fn)
 	}
 }
 

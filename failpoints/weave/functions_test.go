@@ -63,9 +63,7 @@ func TestFunctions(t *testing.T) {
 				}
 			}
 			slices.Sort(changed)
-			if !slices.Equal(changed, tt.want) {
-				t.Errorf("changed %q, want %q", changed, tt.want)
-			}
+			must.Equal(t, changed, tt.want, "changed")
 		})
 	}
 }

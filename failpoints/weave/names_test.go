@@ -26,9 +26,7 @@ func TestSlug(t *testing.T) {
 		strings.Repeat("ab ", 20):             strings.TrimSuffix(strings.Repeat("ab-", 14)[:40], "-"),
 		"return fmt.Errorf(\"%w: %s\", a, b)": "return-fmt.Errorf-w-s-a-b",
 	} {
-		if got := Slug(line); got != want {
-			t.Errorf("%q: got %q, want %q", line, got, want)
-		}
+		must.Equal(t, Slug(line), want, line)
 	}
 }
 
@@ -43,9 +41,7 @@ func FuzzSlug(f *testing.F) {
 		if len(got) > slugLength || !slugText.MatchString(got) {
 			t.Errorf("%q: slug %q", line, got)
 		}
-		if again := Slug(got); again != got {
-			t.Errorf("%q: slug %q, of which the slug is %q", line, got, again)
-		}
+		must.Equal(t, Slug(got), got, "the slug of a slug of", line)
 	})
 }
 
@@ -59,8 +55,6 @@ func TestFunctionName(t *testing.T) {
 		"func f[K any](k K) {}":   "f",
 	} {
 		file := must.Get(parser.ParseFile(token.NewFileSet(), "x.go", "package x\n"+decl, 0))(t)
-		if got := functionName(file.Decls[0].(*ast.FuncDecl)); got != want {
-			t.Errorf("%s: got %q, want %q", decl, got, want)
-		}
+		must.Equal(t, functionName(file.Decls[0].(*ast.FuncDecl)), want, decl)
 	}
 }

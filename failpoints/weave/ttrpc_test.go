@@ -1,7 +1,6 @@
 package weave
 
 import (
-	"bytes"
 	"errors"
 	"io/fs"
 	"os"
@@ -51,9 +50,7 @@ func TestEveryRelease(t *testing.T) {
 			original := must.Get(ModuleDir(t.Context(), workspace, TtrpcModule))(t)
 			must.Succeed(t, Apply(t.Context(), workspace, "../probe", Ttrpc()))
 			sum := must.Get(os.ReadFile(filepath.Join(wrapper, "go.sum")))(t)
-			if now, err := os.ReadFile(filepath.Join(workspace, "go.sum")); err != nil || !bytes.Equal(now, sum) {
-				t.Errorf("weaving changed go.sum (%v)", err)
-			}
+			must.Equal(t, must.Get(os.ReadFile(filepath.Join(workspace, "go.sum")))(t), sum, "weaving changed go.sum")
 			woven := filepath.Join(workspace, "woven", filepath.FromSlash(TtrpcModule))
 			checkLines(t, original, woven)
 			out, err := goCommand(t.Context(), workspace, "build", "-mod=readonly", "-trimpath", TtrpcModule)

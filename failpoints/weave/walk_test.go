@@ -65,9 +65,7 @@ func TestWeave(t *testing.T) {
 			if err != nil || got != string(want) {
 				t.Errorf("%s (%v), UPDATE_GOLDEN=1 rewrites it; got:\n%s", golden, err, got)
 			}
-			if bytes.Count(out, []byte("\n")) != bytes.Count(src, []byte("\n")) {
-				t.Error("lines have moved")
-			}
+			must.Equal(t, bytes.Count(out, []byte("\n")), bytes.Count(src, []byte("\n")), "lines have moved")
 		})
 	}
 }
@@ -92,8 +90,6 @@ func FuzzWeave(f *testing.F) {
 		if _, err := parseText(string(out)); err != nil {
 			t.Errorf("woven it does not parse: %v\n%s", err, out)
 		}
-		if bytes.Count(out, []byte("\n")) != strings.Count(src, "\n") {
-			t.Errorf("lines have moved:\n%s", out)
-		}
+		must.Equal(t, bytes.Count(out, []byte("\n")), strings.Count(src, "\n"), "lines have moved", out)
 	})
 }

@@ -82,9 +82,7 @@ func TestAwaitEOF(t *testing.T) {
 	} {
 		s, _ := session(t)
 		must.Succeed(t, s.Truth.Write("c0"+truthFile, []byte(text), 0o644))
-		if got := s.AwaitEOF(context.Background(), "c0", 0, func() bool { return true }); got != want {
-			t.Errorf("%q: %t", text, got)
-		}
+		must.Equal(t, s.AwaitEOF(context.Background(), "c0", 0, func() bool { return true }), want, text)
 	}
 }
 

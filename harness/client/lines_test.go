@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 )
 
 // A log has the times at which containerd read the lines: not before they were written,
@@ -134,9 +135,7 @@ func TestRotatedLog(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	for at, want := range map[int64]int{9: 2, 10: 1, 20: 0} {
-		if got := LogsAfter(time.Unix(at, 0), old); got != want {
-			t.Errorf("%d lines after %d s, want %d", got, at, want)
-		}
+		must.Equal(t, LogsAfter(time.Unix(at, 0), old), want, "lines after seconds", at)
 	}
 }
 

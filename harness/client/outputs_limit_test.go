@@ -1,6 +1,10 @@
 package client
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/shimquake/shimquake/must"
+)
 
 // A program of the world writes without end. The reader drops the rest and reads on.
 func TestAnOutputWithoutEndIsBounded(t *testing.T) {
@@ -11,7 +15,5 @@ func TestAnOutputWithoutEndIsBounded(t *testing.T) {
 			t.Fatal(n, err)
 		}
 	}
-	if n := b.b.Len(); n != MaxOutput {
-		t.Errorf("%d bytes are kept, want %d", n, MaxOutput)
-	}
+	must.Equal(t, b.b.Len(), MaxOutput, "bytes are kept")
 }

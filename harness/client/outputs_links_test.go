@@ -43,13 +43,9 @@ func TestFIFOsAreNotFollowedOutOfTheWorld(t *testing.T) {
 			})
 			must.Succeed(t, errors.Join(err, os.Rename(link, link+"-aside"), os.Symlink(host, link)))
 			r.Discard()
-			if len(victims) != 3 {
-				t.Errorf("the host has %q", victims)
-			}
+			must.Equal(t, len(victims), 3, "the host has", victims)
 			for _, file := range victims {
-				if text, err := os.ReadFile(file); err != nil || string(text) != "theirs" {
-					t.Errorf("%s of the host: %q, %v", file, text, err)
-				}
+				must.Equal(t, must.Read(t, file), "theirs", file, "of the host")
 			}
 		})
 	}

@@ -50,7 +50,5 @@ func TestRecordsAreNoLinks(t *testing.T) {
 		func() bool { return true }); err == nil {
 		t.Error("a link was written to in place of a FIFO")
 	}
-	if text, err := os.ReadFile(host); err != nil || string(text) != "start pid=1 t=10\n" {
-		t.Errorf("the file of the host: %q, %v", text, err)
-	}
+	must.Equal(t, must.Read(t, host), "start pid=1 t=10\n", "the file of the host")
 }

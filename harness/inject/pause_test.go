@@ -11,6 +11,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints/signal"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/record"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
@@ -74,9 +75,7 @@ func TestStepsThatKillNothingStartNothing(t *testing.T) {
 		Fault:   failpoints.PauseAt("rpc:shim:Task.Delete:entry", failpoints.Steps("sleep 1ms", "release")...),
 		Release: func() {},
 	})
-	if d.n != 0 {
-		t.Errorf("released %d times", d.n)
-	}
+	must.Equal(t, d.n, 0, "releases")
 }
 
 // released counts the calls of Release.

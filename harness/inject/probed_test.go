@@ -27,18 +27,14 @@ func TestContextObserved(t *testing.T) {
 		{"the call never returned", hit(entry, "c0", ""), nil, true},
 		{"at the exit the probe returns the error", hit(exit, "c0", ""), nil, true},
 	} {
-		if got := contextObserved(c.at, c.later); got != c.want {
-			t.Errorf("%s: observed is %v", c.name, got)
-		}
+		must.Equal(t, contextObserved(c.at, c.later), c.want, c.name, "observed is")
 	}
 }
 
 func TestFirstHit(t *testing.T) {
 	for text, want := range map[string]int{"1*crash": 1, "6*off->1*crash": 7, "hang": 1, "2*off->1*delay(5)": 3} {
 		do := must.Get(term.Parse(text))(t)
-		if got := firstHit(do); got != want {
-			t.Errorf("%s: %d, want %d", text, got, want)
-		}
+		must.Equal(t, firstHit(do), want, text)
 	}
 }
 
@@ -48,9 +44,7 @@ func TestLeastHits(t *testing.T) {
 		"1*error(no)->1*crash": 2, "2*error(no)->1*off->hang": 3, "1*delay(5)->off": 1,
 	} {
 		do := must.Get(term.Parse(text))(t)
-		if got := leastHits(do); got != want {
-			t.Errorf("%s: %d, want %d", text, got, want)
-		}
+		must.Equal(t, leastHits(do), want, text)
 	}
 }
 

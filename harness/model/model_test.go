@@ -222,9 +222,7 @@ func expects(t *testing.T, w harness.Workload, want ...string) {
 			responses = append(responses, string(r))
 		}
 		got := strings.Join(responses, "|") + " " + strings.Join(all[0].States, "|")
-		if got != want[n] {
-			t.Errorf("step %d, %s: %q, want %q", n+1, w.Script[n], got, want[n])
-		}
+		must.Equal(t, got, want[n], "step", n+1, w.Script[n])
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
 	"github.com/shimquake/shimquake/harness/judge"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/callerr"
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
@@ -65,9 +66,7 @@ func TestNoteEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	x := (&Runner{}).begin(ctx, harness.Case{Name: "interrupted"}, false)
 	x.noteEnd()
-	if n := len(x.record.History().Problems); n != 0 {
-		t.Errorf("%d problems of a run that was not interrupted", n)
-	}
+	must.Equal(t, len(x.record.History().Problems), 0, "problems of a run that was not interrupted")
 	cancel()
 	x.record.Set(func(h *harness.History) {
 		h.Before, h.Reached = &inventory.Inventory{}, harness.Completed

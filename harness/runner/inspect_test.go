@@ -33,9 +33,7 @@ func TestAContainerdThatStillCallsAShimIsWaitedFor(t *testing.T) {
 		{"the shim's side is not containerd's", []failpoints.Hit{hit("rpc:shim:Task.Delete:entry", 9)}, nil, ""},
 		{"a statement is no call", []failpoints.Hit{hit("stmt:containerd:runtime.shimTask.delete:entry", 9)}, nil, ""},
 	} {
-		if got := calling(tc.hits, tc.deaths); got != tc.want {
-			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
-		}
+		must.Equal(t, calling(tc.hits, tc.deaths), tc.want, tc.name)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 )
 
 func runCase(t *testing.T, c harness.Case) harness.Verdict {
@@ -40,9 +41,7 @@ func TestPlainCaseHolds(t *testing.T) {
 func TestShutdownErrorOnce(t *testing.T) {
 	v := runCase(t, harness.Case{Name: "shutdown-error-once", Workload: harness.Workload{Containers: exits(7)},
 		Plan: failpoints.Plan{failpoints.Error("rpc:shim:Task.Shutdown:entry", 1, "injected")}})
-	if v.Outcome != harness.Held {
-		t.Error(v)
-	}
+	must.Equal(t, v.Outcome, harness.Held, v)
 	t.Log(v)
 }
 
@@ -50,8 +49,6 @@ func TestPlainPodHolds(t *testing.T) {
 	v := runCase(t, harness.Case{Name: "plain-pod", Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGTERM"}},
 	}})
-	if v.Outcome != harness.Held {
-		t.Error(v)
-	}
+	must.Equal(t, v.Outcome, harness.Held, v)
 	t.Log(v)
 }

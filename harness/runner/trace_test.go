@@ -51,9 +51,7 @@ func TestTrace(t *testing.T) {
 				trace.Hits,
 				func(p harness.TracedHit) bool { return p.Path == "load" && p.Point.Kind == failpoints.RPC },
 			)
-			if loads != w.Restarts() {
-				t.Errorf("ttrpc calls while containerd loads: %v", loads)
-			}
+			must.Equal(t, loads, w.Restarts(), "ttrpc calls while containerd loads")
 		})
 	}
 }

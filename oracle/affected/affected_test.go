@@ -54,9 +54,7 @@ func TestEnds(t *testing.T) {
 "2.4": {since: v2.4.1, absent: why, bad: v2.4.2}`: "v2.4.1 v2.4.2",
 		`"2.4": {held: v2.4.2}`: "",
 	} {
-		if got := strings.Join(parse(t, text).Ends(), " "); got != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
-		}
+		must.Equal(t, strings.Join(parse(t, text).Ends(), " "), want, text)
 	}
 }
 
@@ -121,9 +119,7 @@ func TestUnreached(t *testing.T) {
 	for release, want := range map[string]bool{
 		"v2.0.14": true, "v1.7.27": false, "v2.2.9": false, "v2.4.2": false, "main": false,
 	} {
-		if got := r.Unreached(release); got != want {
-			t.Errorf("%s: %v, want %v", release, got, want)
-		}
+		must.Equal(t, r.Unreached(release), want, release)
 	}
 }
 
@@ -132,9 +128,7 @@ func TestAnswers(t *testing.T) {
 	if r["1.7"].Last() != "v1.7.3" || r["1.7"].Fixed != "v1.7.4" || r["2.4"].Last() != "" || r.Open() {
 		t.Errorf("%+v", r)
 	}
-	if got, want := r.String(), "1.6: v1.6.23, fixed in v1.6.24; 1.7: v1.7.3, fixed in v1.7.4"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
+	must.Equal(t, r.String(), "1.6: v1.6.23, fixed in v1.6.24; 1.7: v1.7.3, fixed in v1.7.4")
 	if got, want := parse(t, halfLooked).String(), "1.7: v1.7.35 (no earlier one was tested); "+
 		"2.4: v2.4.1..v2.4.2 (no earlier one was tested), fixed in v2.4.4"; got != want {
 		t.Errorf("%q, want %q", got, want)

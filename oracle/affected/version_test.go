@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"golang.org/x/mod/semver"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 func TestSemantic(t *testing.T) {
@@ -25,9 +27,7 @@ func TestVendorsReleaseApplies(t *testing.T) {
 	for release, want := range map[string]bool{
 		"v1.6.20~ds1": true, "1.6.24~ds1": false, "1.6.23-0ubuntu1~22.04.1": true,
 	} {
-		if got := rs.Applies(release); got != want {
-			t.Errorf("%s has it: %v", release, got)
-		}
+		must.Equal(t, rs.Applies(release), want, release, "has it")
 	}
 	if !rs.Unreached("1.7.28-0ubuntu1~24.04.1") {
 		t.Error("a vendor's 1.7 is of the branch 1.7")

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/fact"
 )
 
@@ -18,9 +19,7 @@ func TestFailure(t *testing.T) {
 	fs := Of(&Error{"remove", &Error{"StopPodSandbox", answer}}).Facts(fact.Removal)
 	want := fact.Facts{fact.What: fact.Removal, fact.Call: "StopPodSandbox", fact.Code: "FailedPrecondition",
 		fact.Message: "task ID of ID in state N after TIME"}
-	if got := fs.Cause(); got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
-	}
+	must.Equal(t, fs.Cause(), want)
 	refused := Of(&Error{"create", answer})
 	if got := *Of(fmt.Errorf("start it: %w", refused)); got.Text != "start it: "+refused.Text {
 		t.Errorf("the text is %q", got.Text)
@@ -33,7 +32,5 @@ func TestFailure(t *testing.T) {
 func TestDeadline(t *testing.T) {
 	reset := status.Error(codes.DeadlineExceeded, "stream terminated by RST_STREAM with error code: CANCEL")
 	own := status.Error(codes.DeadlineExceeded, "context deadline exceeded")
-	if a, b := Of(reset).Facts(fact.Removal).Cause(), Of(own).Facts(fact.Removal).Cause(); a != b {
-		t.Errorf("%s\nand\n%s", a, b)
-	}
+	must.Equal(t, Of(reset).Facts(fact.Removal).Cause(), Of(own).Facts(fact.Removal).Cause())
 }

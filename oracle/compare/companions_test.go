@@ -3,6 +3,7 @@ package compare
 import (
 	"testing"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 )
@@ -45,8 +46,6 @@ func TestComesWith(t *testing.T) {
 			shim, false},
 		"another's id": {reuse, leak(finding.ClassShim, finding.Subject{ID: "c1"}), false},
 	} {
-		if got := FollowsFrom(c.f, c.o); got != c.want {
-			t.Errorf("%s: %v", name, got)
-		}
+		must.Equal(t, FollowsFrom(c.f, c.o), c.want, name)
 	}
 }

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -115,9 +114,7 @@ func TestLeasesThatExpire(t *testing.T) {
 		"long":  "",
 		"free":  "",
 	}
-	if !maps.Equal(known, want) {
-		t.Errorf("%v, want %v", known, want)
-	}
+	must.Equal(t, known, want)
 	for _, f := range found {
 		if f.Subject.ID == "short" && f.Facts[fact.At] != end.Format(time.RFC3339) {
 			t.Errorf("it expires at %s, reported %q", end, f.Facts[fact.At])

@@ -71,9 +71,7 @@ func TestNewFiles(t *testing.T) {
 				got = append(got, wording.Subject(f))
 			}
 			slices.Sort(got)
-			if !slices.Equal(got, test.want) {
-				t.Errorf("%q\nwant\n%q", got, test.want)
-			}
+			must.Equal(t, got, test.want)
 		})
 	}
 }
@@ -109,9 +107,7 @@ func TestFilesThatMayAppear(t *testing.T) {
 		delete(lets, l.Path)
 		for i, p := range paths {
 			f := inventory.File{Path: p, Kind: l.Kind}
-			if got := l.Lets(withFiles(nil), f); got != (i == 0) {
-				t.Errorf("%s lets %s pass: %v", l.Path, p, got)
-			}
+			must.Equal(t, l.Lets(withFiles(nil), f), i == 0, l.Path, "lets pass", p)
 			if f.Kind = fact.ASymlink; l.Lets(withFiles(nil), f) {
 				t.Errorf("%s lets a symbolic link %s pass", l.Path, p)
 			}
@@ -148,8 +144,6 @@ func TestComparablePath(t *testing.T) {
 		"/run/containerd/own/c0":                  "/run/containerd/own/ID",
 		"/run/" + strings.Repeat("0f", 32) + "/b": "/run/ID/b",
 	} {
-		if got := comparablePath(from); got != want {
-			t.Errorf("%s: %s, want %s", from, got, want)
-		}
+		must.Equal(t, comparablePath(from), want, from)
 	}
 }

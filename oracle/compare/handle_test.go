@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/inventory"
@@ -114,9 +115,7 @@ func TestHandleLeaks(t *testing.T) {
 					got = append(got, f.Facts[fact.Count])
 				}
 			}
-			if !slices.Equal(got, tc.count) {
-				t.Errorf("%v more, want %v", got, tc.count)
-			}
+			must.Equal(t, got, tc.count, "more")
 		})
 	}
 }
@@ -165,8 +164,6 @@ func TestHandleWords(t *testing.T) {
 				Count: 1}, 1),
 			"leak handle: connection (outgoing) of shim process 9 (default/c1): 1 more than the limit of 0"},
 	} {
-		if got := wording.Of(tc.f); got != tc.want {
-			t.Errorf("%s\nwant\n%s", got, tc.want)
-		}
+		must.Equal(t, wording.Of(tc.f), tc.want)
 	}
 }

@@ -45,8 +45,6 @@ func TestLongIDsOfEvents(t *testing.T) {
 		var l Log
 		body := must.Get(typeurl.MarshalAny(&eventsapi.TaskExit{ContainerID: test.container, ID: test.exec}))(t)
 		l.add(&events.Envelope{Topic: TopicExit, Namespace: test.namespace, Event: body})
-		if got := len(l.Events()); got != test.want {
-			t.Errorf("%s: %d events", name, got)
-		}
+		must.Equal(t, len(l.Events()), test.want, name, "events")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/spelling"
 )
 
@@ -50,9 +51,7 @@ func TestParseFactNamesTheNearest(t *testing.T) {
 
 func TestCauseForgetsWhatIsOfOneCase(t *testing.T) {
 	fs := Facts{Task: TaskStopped, TaskPID: "41", Reported: "137", Error: "x"}
-	if got := fs.Cause(); got != (Facts{Task: TaskStopped}) {
-		t.Errorf("%s", got)
-	}
+	must.Equal(t, fs.Cause(), (Facts{Task: TaskStopped}))
 	if d := fs.Details(); len(d) != 2 {
 		t.Errorf("%v", d)
 	}

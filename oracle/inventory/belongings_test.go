@@ -34,7 +34,5 @@ func TestTakeBelongings(t *testing.T) {
 		"pod " + pod + " directory", "pod " + pod + "/hosts ", "pod " + pod + "/shm directory",
 		"pod " + pod + "/shm tmpfs",
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got  %q\nwant %q", got, want)
-	}
+	must.Equal(t, got, want)
 }

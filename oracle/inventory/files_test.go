@@ -68,9 +68,7 @@ func TestListFiles(t *testing.T) {
 			[]string{"/f/fifo/12/", "/f/fifo/13/note"}, []string{"/f/fifo/13/note", "directory /f/fifo"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := disk(t, test.scene, test.mounts, test.there...); !slices.Equal(got, test.want) {
-				t.Errorf("%q\nwant\n%q", got, test.want)
-			}
+			must.Equal(t, disk(t, test.scene, test.mounts, test.there...), test.want)
 		})
 	}
 }
@@ -81,9 +79,7 @@ func TestWrittenDir(t *testing.T) {
 		"/s/8": {Type: "bind", Source: "/s/8/fs", Options: []string{"rw", "rbind"}},
 		"":     {Type: "bind", Source: "/s/1/fs", Options: []string{"ro", "rbind"}},
 	} {
-		if got := writtenDir([]mount.Mount{m}); got != want {
-			t.Errorf("%+v: %q, want %q", m, got, want)
-		}
+		must.Equal(t, writtenDir([]mount.Mount{m}), want, m)
 	}
 }
 

@@ -72,9 +72,7 @@ func TestParseOwnGoroutines(t *testing.T) {
 	defer close(end)
 	go waitForClose(begun, end)
 	<-begun
-	if after := count(); after != before+1 {
-		t.Errorf("%d goroutines, %d before", after, before)
-	}
+	must.Equal(t, count(), before+1, "goroutines")
 }
 
 const ownModule = "github.com/shimquake/shimquake/oracle/inventory."
@@ -94,9 +92,7 @@ func TestNotBegun(t *testing.T) {
 		{goroutines{look, 0}, 0}, {goroutines{look, 1}, 1},
 		{goroutines{nil, 0}, 0}, {goroutines{nil, 1}, 0}, {goroutines{nil, 2}, 1},
 	} {
-		if got := tc.g.notBegun(); got != tc.want {
-			t.Errorf("%+v: %d, want %d", tc.g, got, tc.want)
-		}
+		must.Equal(t, tc.g.notBegun(), tc.want, tc.g)
 	}
 }
 
@@ -124,9 +120,7 @@ func TestShort(t *testing.T) {
 		"main.F-range1":                                               "main.F",
 		"main.Get2":                                                   "main.Get2",
 	} {
-		if got := short(name); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
-		}
+		must.Equal(t, short(name), want, name)
 	}
 }
 

@@ -3,7 +3,6 @@ package inventory
 import (
 	"net"
 	"os"
-	"slices"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -34,9 +33,7 @@ func TestDescriptor(t *testing.T) {
 		"socket:[4]":                {Kind: fact.ADescriptor, Of: "socket NETLINK"},
 		"":                          {Kind: fact.ADescriptor},
 	} {
-		if got := descriptor(openFile{target: target, protocol: "NETLINK"}, sockets); got != want {
-			t.Errorf("%q: %+v, want %+v", target, got, want)
-		}
+		must.Equal(t, descriptor(openFile{target: target, protocol: "NETLINK"}, sockets), want, target)
 	}
 }
 
@@ -81,9 +78,7 @@ func TestOwnDescriptors(t *testing.T) {
 				more = append(more, Held{Kind: h.Kind, Of: h.Of, Count: h.Count})
 			}
 		}
-		if !slices.Equal(more, tc.want) {
-			t.Errorf("%+v more, want %+v", more, tc.want)
-		}
+		must.Equal(t, more, tc.want, "more")
 		must.Succeed(t, closeIt())
 	}
 }

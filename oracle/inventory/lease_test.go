@@ -1,10 +1,11 @@
 package inventory
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/containerd/containerd/v2/core/leases"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 func TestSnapshotsOfALease(t *testing.T) {
@@ -12,7 +13,5 @@ func TestSnapshotsOfALease(t *testing.T) {
 		"ns",
 		[]leases.Resource{{ID: "sha256:1", Type: "content"}, {ID: "c1", Type: "snapshots/overlayfs"}},
 	)
-	if want := []Snapshot{{Namespace: "ns", Snapshotter: "overlayfs", Key: "c1"}}; !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	must.Equal(t, got, []Snapshot{{Namespace: "ns", Snapshotter: "overlayfs", Key: "c1"}})
 }

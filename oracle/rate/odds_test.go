@@ -3,6 +3,8 @@ package rate
 import (
 	"math"
 	"testing"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 // So many held runs are needed for 1 %.
@@ -10,9 +12,7 @@ func TestNeeded(t *testing.T) {
 	for count, want := range map[Odds]int{
 		{20, 20}: 2, {5, 5}: 3, {10, 20}: 9, {4, 20}: 33, {1, 1}: 14, {4, 4}: 3,
 	} {
-		if got := count.Needed(0.01); got != want {
-			t.Errorf("%s: %d runs, want %d", count, got, want)
-		}
+		must.Equal(t, count.Needed(0.01), want, count, "runs")
 		if n := count.Needed(0.01); count.AllHold(n) > 0.01 || count.AllHold(n-1) <= 0.01 {
 			t.Errorf("%s: %d runs have %.4f, one less %.4f", count, n, count.AllHold(n), count.AllHold(n-1))
 		}

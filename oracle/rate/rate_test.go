@@ -3,6 +3,8 @@ package rate
 import (
 	"slices"
 	"testing"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 func TestExceeds(t *testing.T) {
@@ -14,9 +16,7 @@ func TestExceeds(t *testing.T) {
 		{10, 20, false}, {18, 20, false}, {19, 20, true}, {20, 20, true},
 		{600, 1000, false}, {640, 1000, false}, {660, 1000, true}, {1000, 1000, true},
 	} {
-		if got := (Count{ID: "x", Left: c.left, Of: c.of, Most: 0.6}).Exceeds(); got != c.want {
-			t.Errorf("%d of %d: %v", c.left, c.of, got)
-		}
+		must.Equal(t, (Count{ID: "x", Left: c.left, Of: c.of, Most: 0.6}).Exceeds(), c.want, c.left, "of", c.of)
 	}
 }
 

@@ -3,6 +3,7 @@ package residue
 import (
 	"testing"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/event"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
@@ -21,9 +22,7 @@ func TestAKilledShimExcusesOneSocket(t *testing.T) {
 		for range killed {
 			c.Happened = append(c.Happened, ShimKilled, ShimKilledServing)
 		}
-		if got := len(finding.Violations(Mark(catalogued(t), two, c))); got != want {
-			t.Errorf("%d killed: %d sockets violate, want %d", killed, got, want)
-		}
+		must.Equal(t, len(finding.Violations(Mark(catalogued(t), two, c))), want, "sockets that violate, of shims killed", killed)
 	}
 }
 
@@ -40,8 +39,6 @@ func TestAFaultExcusesOneRepeatOfEachContainer(t *testing.T) {
 		for range faults {
 			c.Happened = append(c.Happened, FaultInjected)
 		}
-		if got := len(finding.Violations(Mark(catalogued(t), all, c))); got != want {
-			t.Errorf("%d faults: %d repeats violate, want %d", faults, got, want)
-		}
+		must.Equal(t, len(finding.Violations(Mark(catalogued(t), all, c))), want, "repeats that violate, after faults", faults)
 	}
 }

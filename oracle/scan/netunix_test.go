@@ -1,7 +1,6 @@
 package scan
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -29,9 +28,7 @@ func TestParseNetUnix(t *testing.T) {
 		{"", 4715, false},
 		{"/tmp/with a space", 4716, true},
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
+	must.Equal(t, got, want)
 }
 
 func FuzzParseNetUnix(f *testing.F) {

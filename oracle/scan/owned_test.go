@@ -75,9 +75,7 @@ func TestOwned(t *testing.T) {
 	}
 	f := must.Get(own.Open("run/link", unix.O_PATH))(t)
 	defer f.Close() //nolint:errcheck // of O_PATH
-	if f.Name() != "/own/dir/file" {
-		t.Errorf("its path without links is %s", f.Name())
-	}
+	must.Equal(t, f.Name(), "/own/dir/file", "its path without links is")
 }
 
 // A file of another user is not opened, and a folder is not listed.
@@ -106,13 +104,9 @@ func TestOwnedByAnother(t *testing.T) {
 func TestOwnedByGroup(t *testing.T) {
 	o := Owner{UID: 7}
 	st := unix.Stat_t{Mode: unix.S_IFREG | 0o660, Uid: 7}
-	if why := o.objects(-1, &st, true); why != "" {
-		t.Errorf("root's group: %s", why)
-	}
+	must.Equal(t, o.objects(-1, &st, true), "", "root's group")
 	st.Gid = 5
-	if why := o.objects(-1, &st, true); why != "may be written by group 5" {
-		t.Errorf("a group: %q", why)
-	}
+	must.Equal(t, o.objects(-1, &st, true), "may be written by group 5", "a group")
 	name := filepath.Join(t.TempDir(), "file")
 	must.Succeed(t, os.WriteFile(name, nil, 0o660))
 	const user, owner, group, mask, others, noID = 2, 1, 4, 16, 32, 0xffffffff

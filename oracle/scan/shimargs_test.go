@@ -3,6 +3,8 @@ package scan
 import (
 	"strings"
 	"testing"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 func TestParseShimArgs(t *testing.T) {
@@ -43,9 +45,7 @@ func FuzzParseShimArgs(f *testing.F) {
 	f.Add("shim\x00--id=i\x00-\x00-namespace")
 	f.Fuzz(func(t *testing.T, text string) {
 		a, ok := ParseShimArgs(strings.Split(text, "\x00"))
-		if ok != (a.ID != "" && a.Namespace != "") {
-			t.Errorf("%q: %+v, %v", text, a, ok)
-		}
+		must.Equal(t, ok, a.ID != "" && a.Namespace != "", text, a)
 		if a.Action != "" && a.Action != "start" && a.Action != "delete" {
 			t.Errorf("%q: action %q", text, a.Action)
 		}

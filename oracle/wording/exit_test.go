@@ -42,9 +42,7 @@ func TestWrongExitsAreNamed(t *testing.T) {
 				[]exit.Sent{{Container: "c1", Signal: test.sent, By: "the harness"}},
 			))(t)
 			if test.wrongKind == "" {
-				if len(wrong) != 0 {
-					t.Errorf("the truth is called wrong: %v", wrong)
-				}
+				must.Equal(t, len(wrong), 0, "the truth is called wrong", wrong)
 				return
 			}
 			if len(wrong) != 1 {

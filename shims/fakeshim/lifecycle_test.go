@@ -32,9 +32,7 @@ func TestLifecycle(t *testing.T) {
 	}
 	state(types.Status_CREATED)
 	must.Get(s.Start(t.Context(), &task.StartRequest{ID: "c1"}))(t)
-	if got := s.wait(t, "c1", ""); got != 7 {
-		t.Errorf("Wait says %d, want 7", got)
-	}
+	must.Equal(t, s.wait(t, "c1", ""), 7, "Wait says")
 	if got := state(types.Status_STOPPED); got.ExitStatus != 7 {
 		t.Errorf("State says %d, want 7", got.ExitStatus)
 	}
@@ -77,9 +75,7 @@ func TestSignals(t *testing.T) {
 			s.begin(t, h, tc.id)
 			h.ready(t, tc.id)
 			must.Get(s.Kill(t.Context(), &task.KillRequest{ID: tc.id, Signal: uint32(tc.signal)}))(t)
-			if got := s.wait(t, tc.id, ""); got != tc.want {
-				t.Errorf("Wait says %d, want %d", got, tc.want)
-			}
+			must.Equal(t, s.wait(t, tc.id, ""), tc.want, "Wait says")
 			if truth, _ := h.exited(t, tc.id); truth.Exited != (tc.want != 137) ||
 				truth.Exited && truth.Status != int(tc.want) {
 				t.Errorf("truth %+v", truth)
@@ -115,9 +111,7 @@ func TestExec(t *testing.T) {
 		must.Get(s.Start(t.Context(), &task.StartRequest{ID: "c1", ExecID: id}))(t)
 	}
 	exec("e1", `["/bin/payload", "exit", "5"]`)
-	if got := s.wait(t, "c1", "e1"); got != 5 {
-		t.Errorf("Wait for the exec says %d, want 5", got)
-	}
+	must.Equal(t, s.wait(t, "c1", "e1"), 5, "Wait for the exec says")
 	if resp, err := s.Delete(t.Context(), &task.DeleteRequest{ID: "c1", ExecID: "e1"}); err != nil ||
 		resp.ExitStatus != 5 {
 		t.Errorf("Delete of the exec = %v, %v", resp, err)
@@ -220,9 +214,7 @@ func TestPauseAndResume(t *testing.T) {
 	}
 	must.Succeed(t, os.WriteFile(filepath.Join(h.dir, "c1", "go"), nil, 0o600))
 	must.Get(s.Resume(t.Context(), &task.ResumeRequest{ID: "c1"}))(t)
-	if got := s.wait(t, "c1", ""); got != 4 {
-		t.Errorf("Wait says %d, want 4", got)
-	}
+	must.Equal(t, s.wait(t, "c1", ""), 4, "Wait says")
 	must.Get(s.Stats(t.Context(), &task.StatsRequest{ID: "c1"}))(t)
 }
 
@@ -238,9 +230,7 @@ func TestGroup(t *testing.T) {
 		t.Fatalf("the second container has a shim of its own: %s, %s", second.socket, s.socket)
 	}
 	s.begin(t, h, "c2")
-	if got := s.wait(t, "c2", ""); got != 3 {
-		t.Errorf("Wait says %d, want 3", got)
-	}
+	must.Equal(t, s.wait(t, "c2", ""), 3, "Wait says")
 	for _, id := range []string{"c2", "pod"} {
 		if id == "pod" {
 			must.Get(s.Kill(t.Context(), &task.KillRequest{ID: id, Signal: uint32(syscall.SIGTERM)}))(t)

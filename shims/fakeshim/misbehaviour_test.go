@@ -121,9 +121,7 @@ func TestReportsLie(t *testing.T) {
 	h := newHost(t)
 	s := h.run(t, "c1", "exit 7", says("wait=1,state=2,delete=3"))
 	s.begin(t, h, "c1")
-	if got := s.wait(t, "c1", ""); got != 1 {
-		t.Errorf("Wait says %d, want 1", got)
-	}
+	must.Equal(t, s.wait(t, "c1", ""), 1, "Wait says")
 	if got, err := s.State(t.Context(), &task.StateRequest{ID: "c1"}); err != nil || got.ExitStatus != 2 {
 		t.Errorf("State = %v, %v; want 2", got, err)
 	}
@@ -254,9 +252,7 @@ func TestFailpoints(t *testing.T) {
 		if _, err := s.Start(t.Context(), &task.StartRequest{ID: "error"}); err != nil {
 			t.Errorf("second Start = %v", err)
 		}
-		if got := s.wait(t, "error", ""); got != 0 {
-			t.Errorf("Wait says %d", got)
-		}
+		must.Equal(t, s.wait(t, "error", ""), 0, "Wait says")
 	})
 	t.Run("crash at exit", func(t *testing.T) {
 		s := h.run(t, "crash", "wait", map[string]string{"shimquake.failpoint/rpc:shim:Task.Create:exit": "1*crash"})

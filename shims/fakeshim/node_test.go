@@ -58,9 +58,7 @@ func newNode(ctx context.Context, t *testing.T, release string) *node {
 	}
 	slices.Sort(names)
 	want := []string{payload.PauseImage, payload.StopImage, payload.Image}
-	if !slices.Equal(names, want) {
-		t.Errorf("imported %q, want %q", names, want)
-	}
+	must.Equal(t, names, want, "imported")
 	return n
 }
 

@@ -107,9 +107,7 @@ func testWoven(t *testing.T, s *containerd.Subject, cache string) {
 	wantError(t, "pids over a connection that the shim closes", err, "closed")
 
 	for i, f := range plan {
-		if n := controller.Fired(i); n != 1 {
-			t.Errorf("%v fired %d times, want once", f, n)
-		}
+		must.Equal(t, controller.Fired(i), 1, "firings of", f)
 	}
 	must.Succeed(t, controller.Err())
 	checkHits(t, controller.Hits())

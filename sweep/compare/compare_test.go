@@ -183,9 +183,7 @@ func TestRows(t *testing.T) {
 			for _, r := range rows(t, planOf(tt.functions...), shared, tt.shows) {
 				got = append(got, string(r.Kind)+" "+string(r.Left[0].Class)+" "+string(rune('0'+len(r.Cases))))
 			}
-			if !slices.Equal(got, tt.want) {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
+			must.Equal(t, got, tt.want)
 		})
 	}
 }
@@ -209,9 +207,7 @@ func TestAlternate(t *testing.T) {
 		"of another class": {[]journal.Result{run(rare), run(of(finding.ClassBundle, fact.None))},
 			[]journal.Result{run(of(finding.ClassBundle, fact.None))}, false},
 	} {
-		if got := alternate(triage.Signatures([]finding.Finding{rare})[0], &runs{a: tt.a, b: tt.b}); got != tt.want {
-			t.Errorf("%s: %v", name, got)
-		}
+		must.Equal(t, alternate(triage.Signatures([]finding.Finding{rare})[0], &runs{a: tt.a, b: tt.b}), tt.want, name)
 	}
 }
 
@@ -326,7 +322,5 @@ func TestStuck(t *testing.T) {
 		"cri false 2 stmt:containerd:runtime.binary.Delete:a 1*delay(45000)",
 		"cri false 2 stmt:containerd:runtime.binary.Start:b 1*delay(45000)",
 		string(harness.TaskAPI) + " true 2 stmt:containerd:runtime.binary.Start:b 1*delay(45000)"}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	must.Equal(t, got, want)
 }

@@ -57,7 +57,5 @@ func TestATakenOverJournalFollowsNoLink(t *testing.T) {
 		t.Error("it is gone on with")
 		_ = j.Close()
 	}
-	if got, err := os.ReadFile(victim); err != nil || string(got) != "victim" {
-		t.Errorf("%q, %v", got, err)
-	}
+	must.Equal(t, must.Read(t, victim), "victim")
 }

@@ -29,9 +29,7 @@ func TestMergeIsWhatOneMachineHasRun(t *testing.T) {
 	must.Succeed(t, err)
 	slices.SortFunc(results, func(a, b Result) int { return a.I - b.I })
 	got, want := fmt.Sprintf("%+v %+v", h, results), fmt.Sprintf("%+v %+v", one, results1)
-	if got != want {
-		t.Errorf("merged:\n%s\none machine:\n%s", got, want)
-	}
+	must.Equal(t, got, want, "merged")
 }
 
 // spoilt changes a shard's journal, and returns its folder.

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -30,13 +29,9 @@ func opened(t *testing.T, text string) (*File, []string) {
 
 func TestATornLineIsCutOff(t *testing.T) {
 	f, all := opened(t, "1\n2\n{\"to")
-	if !slices.Equal(all, []string{"1\n", "2\n"}) {
-		t.Errorf("%q", all)
-	}
+	must.Equal(t, all, []string{"1\n", "2\n"})
 	must.Succeed(t, f.Add(3))
-	if text, err := os.ReadFile(f.Name()); err != nil || string(text) != "1\n2\n3\n" {
-		t.Errorf("%q, %v", text, err)
-	}
+	must.Equal(t, must.Read(t, f.Name()), "1\n2\n3\n")
 }
 
 // A record that a full disk has cut is not the beginning of the next one. A limit on the
@@ -54,9 +49,7 @@ func TestAFullDiskLeavesNoHalfRecord(t *testing.T) {
 		t.Fatal("the disk was not full")
 	}
 	must.Succeed(t, f.Add(2))
-	if text, err := os.ReadFile(f.Name()); err != nil || string(text) != "1\n2\n" {
-		t.Errorf("%q, %v", text, err)
-	}
+	must.Equal(t, must.Read(t, f.Name()), "1\n2\n")
 }
 
 func TestOneWriter(t *testing.T) {

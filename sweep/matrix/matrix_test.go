@@ -192,9 +192,7 @@ func TestWhatComesBesidesIsNotTheBug(t *testing.T) {
 				}
 				return v
 			})})
-		if got := tab.word(b, "v2.3.7"); got != want {
-			t.Errorf("alone %t: %q, want %q", alone, got, want)
-		}
+		must.Equal(t, tab.word(b, "v2.3.7"), want, "alone", alone)
 	}
 }
 

@@ -140,9 +140,7 @@ func TestCovers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			other := s
 			tt.change(&other)
-			if got := s.Covers(other); got != tt.want {
-				t.Errorf("%v", got)
-			}
+			must.Equal(t, s.Covers(other), tt.want)
 		})
 	}
 	narrow := s

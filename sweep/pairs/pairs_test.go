@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/shimquake/shimquake/failpoints"
@@ -76,9 +74,7 @@ func TestRecoveryCrashesEachPointOfARecovery(t *testing.T) {
 		loads + " crash, load of task + " + forks + " crash, create",
 		removes + " crash, delete of task + " + forks + " crash, create",
 	}
-	if !slices.Equal(texts(got), want) {
-		t.Errorf("%s\nwant\n%s", strings.Join(texts(got), "\n"), strings.Join(want, "\n"))
-	}
+	must.Equal(t, texts(got), want)
 }
 
 func TestShimPairsGoInEitherOrder(t *testing.T) {
@@ -96,9 +92,7 @@ func TestShimPairsGoInEitherOrder(t *testing.T) {
 		removed + " crash, create of task + " + serves + " crash, create",
 		deletes + " crash, delete of task", // without a trace of its own: the report must have it
 	}
-	if !slices.Equal(texts(got), want) {
-		t.Errorf("%s\nwant\n%s", strings.Join(texts(got), "\n"), strings.Join(want, "\n"))
-	}
+	must.Equal(t, texts(got), want)
 }
 
 func TestClientsPairs(t *testing.T) {
@@ -125,9 +119,7 @@ func TestClientsPairs(t *testing.T) {
 		deletes + other, held + other, deletes + " 1*off->1*pause [await call, release] of deleters",
 		loads + other, answers + other,
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
+	must.Equal(t, got, want)
 }
 
 func TestAPointIsPairedWithAFewFirstsOnly(t *testing.T) {

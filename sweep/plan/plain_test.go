@@ -8,6 +8,7 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/plain"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/sweep/engine"
 )
 
@@ -62,9 +63,7 @@ func TestHoldPlain(t *testing.T) {
 			if tt.fails && tt.verdict != nil && (!errors.As(err, &trace) || trace.Workload != name) {
 				t.Errorf("%v: no TraceError of %s", err, name)
 			}
-			if got := e.apis[harness.TaskAPI] > 0; got != tt.task {
-				t.Errorf("tasks were run: %v", e.apis)
-			}
+			must.Equal(t, e.apis[harness.TaskAPI] > 0, tt.task, "tasks were run", e.apis)
 			if got := e.apis[harness.CRI] > 0; !tt.fails && got != tt.cri {
 				t.Errorf("pods were run: %v", e.apis)
 			}
@@ -89,8 +88,6 @@ func TestHoldPlainRunsMore(t *testing.T) {
 		e := &verdicts{by: map[string]harness.Verdict{"more": {Outcome: outcome}}, apis: map[harness.API]int{}}
 		_, err := CheckPlain(t.Context(), engine.New(e, 1), Options{}, []harness.Case{{Name: "more"}})
 		var trace *TraceError
-		if got := errors.As(err, &trace) && trace.Workload == "more"; got != fails {
-			t.Errorf("%s: %v", outcome, err)
-		}
+		must.Equal(t, errors.As(err, &trace) && trace.Workload == "more", fails, outcome, err)
 	}
 }

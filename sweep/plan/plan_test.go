@@ -61,9 +61,7 @@ func TestCommon(t *testing.T) {
 	got := Common([][]Hit{append(at("delete"), pass(caught, term.AtCall, 2, "delete")), at("exit"), {ending}})
 	want := at("exit")
 	want[0].Ending = true
-	if !slices.Equal(got, want) {
-		t.Errorf("%+v, want %+v", got, want)
-	}
+	must.Equal(t, got, want)
 }
 
 func TestPlan(t *testing.T) {
@@ -115,9 +113,7 @@ func TestPlanMarksTheUnsteady(t *testing.T) {
 			t.Errorf("%s: unsteady %v", s, s.Unsteady)
 		}
 	}
-	if n != 1 {
-		t.Errorf("%d are unsteady, want 1", n)
-	}
+	must.Equal(t, n, 1, "are unsteady")
 }
 
 func TestAnEmptyPlanSaysWhichFilterEmptiedIt(t *testing.T) {
@@ -235,9 +231,7 @@ func TestShardsAreAPartition(t *testing.T) {
 
 func TestParseShard(t *testing.T) {
 	for text, want := range map[string]Shard{"": {1, 1}, "1/1": {1, 1}, "3/4": {3, 4}} {
-		if got, err := ParseShard(text); err != nil || got != want {
-			t.Errorf("%q: %v, %v", text, got, err)
-		}
+		must.Equal(t, must.Get(ParseShard(text))(t), want, text)
 	}
 	for _, text := range []string{"0/4", "5/4", "2", "a/b", "1/0", "-1/2", "1/2/3"} {
 		if _, err := ParseShard(text); err == nil {

@@ -1,12 +1,12 @@
 package plan
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/failpoints/weave"
+	"github.com/shimquake/shimquake/must"
 )
 
 func TestSkipped(t *testing.T) {
@@ -20,9 +20,7 @@ func TestSkipped(t *testing.T) {
 		"rpc:shim:Task.Delete:entry":                                                    false,
 	} {
 		p := failpoints.MustPoint(point)
-		if isTimed(p) != want {
-			t.Errorf("%s: timed %v", point, isTimed(p))
-		}
+		must.Equal(t, isTimed(p), want, point, "timed")
 	}
 }
 
@@ -57,8 +55,6 @@ func TestFaultsWithoutAnEffectOfTheirOwn(t *testing.T) {
 		"a lost result of a change of memory": {mkdir, term.AtCall, weave.Effect{Inside: true}, "error", lost},
 	} {
 		p := Hit{Point: failpoints.MustPoint(tt.point), Moment: tt.moment, Nth: 1, Path: "create", Effect: tt.effect}
-		if got := p.faults(tt.action); !slices.Equal(got, tt.want) {
-			t.Errorf("%s: %q, want %q", name, got, tt.want)
-		}
+		must.Equal(t, p.faults(tt.action), tt.want, name)
 	}
 }

@@ -80,9 +80,7 @@ func TestTheLinesOfTypedErrors(t *testing.T) {
 		"error(NotFound)": Code, "error(ENOSPC)": Errno, "error(x)": "error", "error": "error", "crash": "crash",
 		"panic(NotFound)": "panic", "delay(20)": "delay",
 	} {
-		if got := word(action); got != want {
-			t.Errorf("%s is %s, want %s", action, got, want)
-		}
+		must.Equal(t, word(action), want, action)
 	}
 }
 
@@ -104,14 +102,10 @@ func TestTypedErrorsArePlanned(t *testing.T) {
 			typed++
 			bare := f
 			bare.Action = "error(x)"
-			if f.HitKey() != bare.HitKey() {
-				t.Errorf("%s does not happen at the moment of a bare error", f)
-			}
+			must.Equal(t, f.HitKey(), bare.HitKey(), f, "does not happen at the moment of a bare error")
 		}
 	}
-	if typed != 5 {
-		t.Errorf("%d typed errors, want 2 and 3:\n%v", typed, p.Specs)
-	}
+	must.Equal(t, typed, 5, "typed errors, 2 and 3, of", p.Specs)
 }
 
 // The default sweep of the newest release passes a call of every line. If a release

@@ -152,9 +152,7 @@ func TestDrawsReachEverything(t *testing.T) {
 			t.Errorf("%s was never drawn", want)
 		}
 	}
-	if len(seen) != 13+12+2 {
-		t.Errorf("not each of the 12 points and 2 kills was drawn: %v", seen)
-	}
+	must.Equal(t, len(seen), 13+12+2, "not each of the 12 points and 2 kills was drawn", seen)
 }
 
 func TestNewFindingsAreMinimised(t *testing.T) {

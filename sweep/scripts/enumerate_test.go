@@ -24,9 +24,7 @@ func counts(t *testing.T, scripts func(int) []harness.Case, want map[int]int) {
 			}
 			seen[c.Name] = true
 		}
-		if len(cases) != want {
-			t.Errorf("%d scripts of length %d, want %d", len(cases), length, want)
-		}
+		must.Equal(t, len(cases), want, "scripts of length", length)
 	}
 }
 
@@ -128,11 +126,7 @@ func TestScriptsNameBugs(t *testing.T) {
 		}
 	}
 	for id := range named {
-		if b, err := catalogue.FindBug(id); err != nil || b.ID != id {
-			t.Errorf("%s: %v", id, err)
-		}
+		must.Equal(t, must.Get(catalogue.FindBug(id))(t).ID, id)
 	}
-	if len(named) != 4 {
-		t.Errorf("the scripts name the bugs %v", named)
-	}
+	must.Equal(t, len(named), 4, "the scripts name the bugs", named)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/journal"
@@ -24,9 +25,7 @@ func TestAPairIsKnownByEitherFault(t *testing.T) {
 	for where, want := range map[string]bool{
 		"containerd runtime.binary.*": true, "containerd runtime.loadShim": true, "shim *": false,
 	} {
-		if got := AppliesTo(catalogue.Excuse{Window: catalogue.Window{Where: []string{where}}}, s); got != want {
-			t.Errorf("%s: %v", where, got)
-		}
+		must.Equal(t, AppliesTo(catalogue.Excuse{Window: catalogue.Window{Where: []string{where}}}, s), want, where)
 	}
 	for after, want := range map[string]bool{"crash": true, "kill": false} {
 		w := catalogue.Window{Where: []string{"containerd runtime.loadShim"}, After: []string{after}}
@@ -84,9 +83,7 @@ func TestAWindowIsOfItsOwnActions(t *testing.T) {
 		{"b", "pause", "create", "cri", false},
 	} {
 		at := plan.Hit{Point: failpoints.MustPoint(start + tt.label), Nth: 1, Path: tt.path}
-		if AppliesTo(k, plan.Single(at, tt.action, tt.workload)) != tt.known {
-			t.Errorf("%v: known %v", tt, !tt.known)
-		}
+		must.Equal(t, AppliesTo(k, plan.Single(at, tt.action, tt.workload)), tt.known, tt)
 	}
 }
 
@@ -115,9 +112,7 @@ func TestAFindingIsKnownInWorkloadsThatAreLikeItsOwn(t *testing.T) {
 	for name, want := range map[string]bool{"cri": true, "stop": true, "loop": true, "task": false, "grouped": false} {
 		s := plan.Single(at, "crash", name)
 		k := catalogue.Excuse{Window: catalogue.Window{Workloads: []string{"cri"}, Where: []string{"containerd *"}}}
-		if AppliesTo(k, s) != want {
-			t.Errorf("%s: %v", name, !want)
-		}
+		must.Equal(t, AppliesTo(k, s), want, name, !want)
 	}
 }
 
@@ -152,9 +147,7 @@ func TestTheMostSpecificFindingExplains(t *testing.T) {
 		for i := range of.explains(journal.Result{Found: []finding.Finding{tc.found}}, s, nil, false) {
 			got = i
 		}
-		if got != tc.want {
-			t.Errorf("%s: %d, want %d", name, got, tc.want)
-		}
+		must.Equal(t, got, tc.want, name)
 	}
 }
 
@@ -176,18 +169,12 @@ func TestAFindingIsKnownWhereItsFaultFired(t *testing.T) {
 		r := NewReport(headOf(p), []journal.Result{
 			{I: 1, Outcome: harness.Violated, Paths: c.paths, Found: shimLeft(1, "c0")},
 		}, []catalogue.Excuse{k})
-		if r.NeedAttention() != c.fresh {
-			t.Errorf("%s: %d new, want %d\n%s", name, r.NeedAttention(), c.fresh, r)
-		}
+		must.Equal(t, r.NeedAttention(), c.fresh, name, "new", r)
 	}
-	if p.Specs[1].Last().Path != "create" {
-		t.Error("the report has changed the plan")
-	}
+	must.Equal(t, p.Specs[1].Last().Path, "create", "the report has changed the plan")
 	planned := known(t, "  where:", "  paths: [create]\n  where:")
 	r := NewReport(headOf(p), []journal.Result{
 		{I: 1, Outcome: harness.Violated, Paths: []string{"start"}, Found: shimLeft(1, "c0")},
 	}, []catalogue.Excuse{planned})
-	if r.NeedAttention() != 0 {
-		t.Errorf("what was planned in the window is new, because it fired a moment later\n%s", r)
-	}
+	must.Equal(t, r.NeedAttention(), 0, "what was planned in the window is new, because it fired a moment later", r)
 }

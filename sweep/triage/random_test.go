@@ -6,6 +6,7 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
@@ -65,9 +66,7 @@ func TestFindingsOfRandomPlansAreKnown(t *testing.T) {
 		{"cri", []plan.Fault{fault("stmt:shim:process.Init.Create:p.mu.Lock", "crash", "start")},
 			"event event=no-pid create=cut-off shim=dead", "events-of-a-shim-dead-in-create"},
 	} {
-		if got := explainedBy(known, tc.workload, tc.found, tc.faults...); got != tc.want {
-			t.Errorf("%s %v: %s: %q, want %q", tc.workload, tc.faults, tc.found, got, tc.want)
-		}
+		must.Equal(t, explainedBy(known, tc.workload, tc.found, tc.faults...), tc.want, tc.workload, tc.faults, tc.found)
 	}
 }
 
@@ -120,8 +119,6 @@ func TestFindingsOfOtherWorkloadsAreKnown(t *testing.T) {
 		{"oom-pod", writes, "crash", "delete", unheard, ""},
 	} {
 		fault := plan.Fault{Point: failpoints.MustPoint(tc.at), Nth: 1, Action: tc.do, Path: tc.path}
-		if got := explainedBy(known, tc.workload, tc.found, fault); got != tc.want {
-			t.Errorf("%s: %s at %s: %s: %q, want %q", tc.workload, tc.do, tc.at, tc.found, got, tc.want)
-		}
+		must.Equal(t, explainedBy(known, tc.workload, tc.found, fault), tc.want, tc.workload, tc.do, "at", tc.at, tc.found)
 	}
 }

@@ -74,9 +74,7 @@ func TestSignaturesLeaveOutTheCase(t *testing.T) {
 			"liveness container: what=removal call=delete code=Unknown message=task ID of pid N: after TIME"},
 	} {
 		main, _ := reduced(c.found)
-		if text(main) != c.want {
-			t.Errorf("%s: %q, want %q", name, text(main), c.want)
-		}
+		must.Equal(t, text(main), c.want, name)
 	}
 }
 
@@ -87,9 +85,7 @@ func TestFamilies(t *testing.T) {
 	for _, f := range families(main) {
 		got = append(got, fmt.Sprintf("%s x%d", f[0].Class, len(f)))
 	}
-	if want := []string{"shim x1", "exit-code x2", "exit-code x1"}; !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	must.Equal(t, got, []string{"shim x1", "exit-code x2", "exit-code x1"})
 }
 
 // planOf returns a plan with a crash at each of these points, on lines 10, 20, ...
@@ -133,9 +129,7 @@ func TestPointsOfOneWindowAreOneFinding(t *testing.T) {
 	if g.Points != 2 || len(g.Windows) != 1 || g.Windows[0] != want {
 		t.Errorf("windows %+v, want %+v", g.Windows, want)
 	}
-	if g.Also["leak lease"] != 1 {
-		t.Errorf("what one of them leaves besides is not reported: %v", g.Also)
-	}
+	must.Equal(t, g.Also["leak lease"], 1, "what one of them leaves besides is not reported", g.Also)
 	if g.Name != "shim-containerd-runtime.binary.start" || r.Status() != 1 {
 		t.Errorf("name %q, status %d", g.Name, r.Status())
 	}
@@ -279,14 +273,10 @@ func TestWhatCanBeExcused(t *testing.T) {
 	fired.Tries = 0
 	// The hit only excuses a miss, and not a workload that failed.
 	r := NewReport(headOf(p), []journal.Result{{I: 1, Outcome: harness.Invalid, Why: "cannot create"}, fired}, nil)
-	if r.Status() != 3 {
-		t.Errorf("an unsteady hit excuses %q", r)
-	}
+	must.Equal(t, r.Status(), 3, "an unsteady hit excuses", r)
 	nothing := NewReport(headOf(planOf(start+"a")), []journal.Result{
 		{I: 0, Outcome: harness.Invalid, Why: "nobody looked", Miss: harness.MissUnobserved}}, nil)
-	if nothing.Status() != 3 {
-		t.Errorf("a sweep in which nothing fired: status %d\n%s", nothing.Status(), nothing)
-	}
+	must.Equal(t, nothing.Status(), 3, "a sweep in which nothing fired: status", nothing)
 }
 
 // A leak of another shim does not excuse a client's failure, a forgotten container, or

@@ -10,25 +10,32 @@ import (
 	"testing"
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
-
-	"github.com/shimquake/shimquake/must"
 )
 
 // A test's binary lists its modules like any other.
 func TestBill(t *testing.T) {
-	self := must.Get(os.Executable())(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
 	npm := filepath.Join(t.TempDir(), "package.json")
-	must.Succeed(t, os.WriteFile(npm, []byte(`{"dependencies": {"chart": "1.2.3"}}`), 0o644))
+	if err := os.WriteFile(npm, []byte(`{"dependencies": {"chart": "1.2.3"}}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	t.Setenv("SOURCE_DATE_EPOCH", "1000000000")
 	var out, again bytes.Buffer
 	for _, w := range []*bytes.Buffer{&out, &again} {
-		must.Succeed(t, run(w, "v1.0.0+dirty", npm, []string{self, self}))
+		if err := run(w, "v1.0.0+dirty", npm, []string{self, self}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if !bytes.Equal(out.Bytes(), again.Bytes()) {
 		t.Error("the second bill differs")
 	}
 	var bom cdx.BOM
-	must.Succeed(t, cdx.NewBOMDecoder(&out, cdx.BOMFileFormatJSON).Decode(&bom))
+	if err := cdx.NewBOMDecoder(&out, cdx.BOMFileFormatJSON).Decode(&bom); err != nil {
+		t.Fatal(err)
+	}
 	if got := bom.Metadata.Timestamp; got != "2001-09-09T01:46:40Z" {
 		t.Errorf("its time is %s", got)
 	}

@@ -27,9 +27,7 @@ func TestParseCanonical(t *testing.T) {
 			t.Errorf("Parse(%q): %v", in, err)
 			continue
 		}
-		if got.String() != want {
-			t.Errorf("Parse(%q) = %q, want %q", in, got, want)
-		}
+		must.Equal(t, got.String(), want, "Parse", in)
 		again, err := Parse(got.String())
 		if err != nil || again != got {
 			t.Errorf("Parse(%q) again = %q, %v", got, again, err)
@@ -81,9 +79,7 @@ func TestParseErrors(t *testing.T) {
 			t.Errorf("Parse(%q) = %v, want a *ParseError", in, err)
 			continue
 		}
-		if pe.Pos != pos {
-			t.Errorf("Parse(%q): position %d, want %d (%v)", in, pe.Pos, pos, err)
-		}
+		must.Equal(t, pe.Pos, pos, "Parse", in, "position", err)
 	}
 }
 
@@ -91,13 +87,9 @@ func TestAt(t *testing.T) {
 	tm := must.Get(Parse("2*off->1*crash->3*error(x)"))(t)
 	want := []Action{Off, Off, Crash, Error, Error, Error, Off, Off}
 	for i, a := range want {
-		if got := tm.At(i + 1).Action; got != a {
-			t.Errorf("hit %d: %s, want %s", i+1, got, a)
-		}
+		must.Equal(t, tm.At(i+1).Action, a, "hit", i+1)
 	}
-	if got := (Term{}).At(1).Action; got != Off {
-		t.Errorf("the zero term: %s, want off", got)
-	}
+	must.Equal(t, (Term{}).At(1).Action, Off, "the zero term")
 }
 
 // A misspelt name is no bare text.
@@ -144,9 +136,7 @@ func TestDistance(t *testing.T) {
 		a, b string
 		want int
 	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"abc", "abc", 0}} {
-		if got := distance(test.a, test.b); got != test.want {
-			t.Errorf("distance(%q, %q) = %d, want %d", test.a, test.b, got, test.want)
-		}
+		must.Equal(t, distance(test.a, test.b), test.want, "distance", test.a, test.b)
 	}
 }
 

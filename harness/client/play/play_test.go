@@ -79,9 +79,7 @@ func TestPlay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			calls, _ := played(t, tt.text, tt.failing)
-			if got := strings.Join(calls, ", "); got != tt.want {
-				t.Errorf("got  %s\nwant %s", got, tt.want)
-			}
+			must.Equal(t, strings.Join(calls, ", "), tt.want)
 		})
 	}
 }
@@ -138,7 +136,5 @@ func TestSent(t *testing.T) {
 			},
 		}}
 	p.Play(t.Context())
-	if got := strings.Join(order, " "); got != "begun begun wait" {
-		t.Errorf("the order is %s", got)
-	}
+	must.Equal(t, strings.Join(order, " "), "begun begun wait", "the order is")
 }

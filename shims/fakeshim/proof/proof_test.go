@@ -3,7 +3,6 @@ package proof
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/shimquake/shimquake/must"
@@ -19,12 +18,8 @@ func TestNote(t *testing.T) {
 	}
 	file := must.Get(os.ReadFile(path))(t)
 	notes := must.Get(Parse(file))(t)
-	if got := notes["wait"]; !slices.Equal(got, []string{"said 9", "said 9 again"}) {
-		t.Errorf("wait: %q", got)
-	}
-	if got := notes["shutdown"]; !slices.Equal(got, []string{"lives on"}) {
-		t.Errorf("shutdown: %q; want it on one line", got)
-	}
+	must.Equal(t, notes["wait"], []string{"said 9", "said 9 again"}, "wait")
+	must.Equal(t, notes["shutdown"], []string{"lives on"}, "shutdown, on one line")
 }
 
 func TestErrors(t *testing.T) {

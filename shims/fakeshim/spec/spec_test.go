@@ -43,9 +43,7 @@ func TestPath(t *testing.T) {
 		"/run/x":        root + "/run/x", // a tmpfs of the container is not mounted
 		"/../../etc/x":  root + "/etc/x",
 	} {
-		if got := s.Path(inside); got != want {
-			t.Errorf("Path(%q) = %q, want %q", inside, got, want)
-		}
+		must.Equal(t, s.Path(inside), want, "Path", inside)
 	}
 }
 
@@ -56,12 +54,8 @@ func TestSpec(t *testing.T) {
 	if err != nil || m.Path != filepath.Join(s.bundle, "rootfs/data/f") || m.Trigger != "/host/truth/go" {
 		t.Errorf("Mode = %+v, %v", m, err)
 	}
-	if got := s.Truth(s.Process); got != "/host/truth/log" {
-		t.Errorf("Truth = %q", got)
-	}
-	if got := s.Group("c1"); got != "pod1" {
-		t.Errorf("Group = %q, want pod1", got)
-	}
+	must.Equal(t, s.Truth(s.Process), "/host/truth/log", "Truth")
+	must.Equal(t, s.Group("c1"), "pod1", "Group")
 	b, err := s.Behaviour()
 	if err != nil || b.Events != "none" || b.Status("wait", 1) != 9 {
 		t.Errorf("Behaviour = %v, %v; want the annotation to win over the environment", b, err)
@@ -83,7 +77,5 @@ func TestSpecErrors(t *testing.T) {
 	if m, err := s.Mode(&specs.Process{Args: []string{"/pause"}}); err != nil || m.Kind != "pause" {
 		t.Errorf("Mode of /pause = %+v, %v", m, err)
 	}
-	if got := s.Group("c1"); got != "c1" {
-		t.Errorf("Group = %q, want c1", got)
-	}
+	must.Equal(t, s.Group("c1"), "c1", "Group")
 }
