@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -163,9 +162,7 @@ func TestEndsThatAreNotAsSaid(t *testing.T) {
 			p := w.params()
 			p.OldIsBad = p.OldIsBad != tt.change
 			_, err := Find(t.Context(), p)
-			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("%v, want %q", err, tt.want)
-			}
+			must.Report(t, err, tt.want)
 		})
 	}
 }
@@ -180,9 +177,7 @@ func TestFindStopsAtAnError(t *testing.T) {
 		}
 		return run(ctx, rev, runs)
 	}
-	if _, err := Find(t.Context(), p); !errors.Is(err, broken) {
-		t.Errorf("%v, want %v", err, broken)
-	}
+	must.Is(t, must.ErrorOf(Find(t.Context(), p)), broken)
 }
 
 func TestDecide(t *testing.T) {

@@ -20,9 +20,7 @@ func TestSignaturesAreWrittenInOrder(t *testing.T) {
 	}) {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}
-	if _, err := ReadSignatures(bytes.NewReader([]byte(`{"bug":`))); err == nil {
-		t.Error("half a line is read")
-	}
+	must.Fail(t, must.ErrorOf(ReadSignatures(bytes.NewReader([]byte(`{"bug":`)))), "half a line is read")
 }
 
 // Each signature belongs to a bug of the catalogue, and to a release that may have it.

@@ -28,8 +28,6 @@ func TestAWrittenProgramCanBeStarted(t *testing.T) {
 	for n := range 300 {
 		path := filepath.Join(dir, strconv.Itoa(n))
 		must.Succeed(t, WriteProgram(path, []byte("#!/bin/true\n")))
-		if err := exec.Command(path).Run(); err != nil {
-			t.Fatalf("program %d: %v", n, err)
-		}
+		must.Succeed(t, exec.Command(path).Run(), "program", n)
 	}
 }

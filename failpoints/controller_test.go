@@ -5,7 +5,6 @@ import (
 	"net"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -112,12 +111,8 @@ func TestGarbage(t *testing.T) {
 		c, path := listen(t, nil, Once(entry, term.Lose))
 		p, _ := connect(t, path, 1, nil)
 		must.Get(p.conn.Write([]byte(text)))(t)
-		if _, err := p.in.ReadByte(); err == nil {
-			t.Errorf("%q: the controller goes on talking", text)
-		}
-		if err := c.Err(); err == nil || !strings.Contains(err.Error(), "a probe sent") {
-			t.Errorf("%q: %v", text, err)
-		}
+		must.Fail(t, must.ErrorOf(p.in.ReadByte()), text, "the controller goes on talking")
+		must.FailWith(t, c.Err(), "a probe sent", text)
 		q, _ := connect(t, path, 2, nil) // other processes are still served
 		must.Equal(t, q.ask(entry).Do, "loseResult", "the next process is not served")
 	}
@@ -135,16 +130,13 @@ func TestTermsOfAProcess(t *testing.T) {
 	}
 	for point, do := range map[string]string{"rpc:shim:Task.Delte:entry": "1*crash", entry: "crahs", other: "1*kill"} {
 		connect(t, path, 3, map[string]string{point: do})
-		if err := c.Err(); err == nil || !strings.Contains(err.Error(), "process 3") {
-			t.Errorf("%s=%s: %v", point, do, err)
-		}
+		must.FailWith(t, c.Err(), "process 3", point, do)
 	}
 }
 
 func TestListenFails(t *testing.T) {
-	if _, err := Listen(filepath.Join(t.TempDir(), "none", "s"), nil, nil); err == nil {
-		t.Error("listens in a folder that is not there")
-	}
+	must.Fail(t, must.ErrorOf(Listen(filepath.Join(t.TempDir(), "none", "s"), nil, nil)),
+		"listens in a folder that is not there")
 }
 
 func FuzzController(f *testing.F) {

@@ -24,9 +24,7 @@ func flood(t *testing.T, path, message string, times int) {
 			return // disconnected
 		}
 	}
-	if _, err := conn.Read(make([]byte, 1)); err == nil {
-		t.Error("the controller answers")
-	}
+	must.Fail(t, must.ErrorOf(conn.Read(make([]byte, 1))), "the controller answers")
 }
 
 // A broken program of a world cannot make the harness grow by its probes. It is

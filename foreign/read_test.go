@@ -116,9 +116,7 @@ func TestASwappedLinkIsNotFollowed(t *testing.T) {
 func TestATypedPathIsFollowed(t *testing.T) {
 	d, outside := folder(t)
 	for _, name := range []string{"link", "plain", "link out", "absolute link", "parent/outside"} {
-		if _, err := foreign.ReadTyped(d.Path(name), 1<<20); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		must.Equal(t, must.ErrorOf(foreign.ReadTyped(d.Path(name), 1<<20)), nil, name)
 	}
 	var kind *foreign.KindError
 	for _, name := range []string{"fifo", "socket", "inner", "link to a device"} {
@@ -132,9 +130,7 @@ func TestATypedPathIsFollowed(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := foreign.ReadTyped(filepath.Join(d.Name(), "nothing"), 8); !errors.Is(err, os.ErrNotExist) {
-		t.Error(err)
-	}
+	must.Is(t, must.ErrorOf(foreign.ReadTyped(filepath.Join(d.Name(), "nothing"), 8)), os.ErrNotExist)
 }
 
 // A shell gives a command the output of another one as /dev/fd/63.

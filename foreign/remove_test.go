@@ -76,18 +76,14 @@ func TestATreeOfAnyDepthIsRemoved(t *testing.T) {
 func TestRemoveAllStaysInItsFolder(t *testing.T) {
 	d, outside := folder(t)
 	for _, name := range append([]string{".", "..", "inner/..", "inner/.", "../.", ""}, outOf...) {
-		if err := d.RemoveAll(name); err == nil {
-			t.Errorf("%q was removed", name)
-		}
+		must.Fail(t, d.RemoveAll(name), name, "was removed")
 	}
 	for _, name := range []string{"plain", "link", "absolute parent", "magic", "fifo", "folder link", "twice"} {
 		_, err := d.Describe(name)
 		if err = errors.Join(err, d.RemoveAll(name)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := d.Describe(name); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s: %v", name, err)
-		}
+		must.Is(t, must.ErrorOf(d.Describe(name)), fs.ErrNotExist, name)
 	}
 	for _, name := range []string{outside, d.Path("inner/file"), filepath.Join(filepath.Dir(outside), "hard")} {
 		must.Get(os.Lstat(name))(t)
@@ -112,9 +108,7 @@ func TestAMountIsNotRemoved(t *testing.T) {
 			t.Errorf("with a mount on %s: %v", at, err)
 		}
 		must.Get(os.Lstat(filepath.Join(victim, "file")))(t)
-		if err := errors.Join(unmountAll(victim), d.RemoveAll("w"), d.Close()); err != nil {
-			t.Errorf("without the mount on %s: %v", at, err)
-		}
+		must.Equal(t, errors.Join(unmountAll(victim), d.RemoveAll("w"), d.Close()), nil, "without the mount on", at)
 	}
 }
 

@@ -32,9 +32,7 @@ func TestALinkIsReplacedAndNotFollowed(t *testing.T) {
 		}
 	}
 	for _, name := range append(outOf, "inner") {
-		if err := d.Write(name, []byte("mine"), 0o600); err == nil {
-			t.Errorf("%s: it was written", name)
-		}
+		must.Fail(t, d.Write(name, []byte("mine"), 0o600), name, "it was written")
 	}
 	for _, name := range []string{outside, hard} {
 		must.Equal(t, must.Read(t, name), secret, name)
@@ -72,9 +70,7 @@ func TestAFileIsReplacedWholeOrNotAtAll(t *testing.T) {
 		_, err := io.WriteString(to, "half")
 		return errors.Join(err, broken)
 	})
-	if !errors.Is(err, broken) {
-		t.Errorf("a write that fails: %v", err)
-	}
+	must.Is(t, err, broken, "a write that fails")
 	if text, err := d.Read("plain", 100); err != nil || string(text) != "plain" {
 		t.Errorf("%q, %v", text, err)
 	}
@@ -97,15 +93,11 @@ func TestAFileWithAnotherNameIsNotWrittenTo(t *testing.T) {
 	if text, err := d.Read("plain", 100); err != nil || string(text) != "plain, and more" || f.Name() != d.Path("plain") {
 		t.Errorf("%q, %v", text, err)
 	}
-	if _, err := d.OpenFile("plain", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("a file that is there: %v", err)
-	}
-	if _, err := d.OpenFile("dangling link", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("a link that is there: %v", err)
-	}
-	if _, err := d.OpenFile("new", os.O_WRONLY, 0o600); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a file that is not there: %v", err)
-	}
+	must.Is(t, must.ErrorOf(d.OpenFile("plain", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)), fs.ErrExist,
+		"a file that is there")
+	must.Is(t, must.ErrorOf(d.OpenFile("dangling link", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)), fs.ErrExist,
+		"a link that is there")
+	must.Is(t, must.ErrorOf(d.OpenFile("new", os.O_WRONLY, 0o600)), fs.ErrNotExist, "a file that is not there")
 	made := must.Get(d.OpenFile("new", os.O_RDWR|os.O_CREATE, 0o640))(t)
 	info, err := made.Stat()
 	if err != nil || info.Mode().Perm()&^0o640 != 0 || made.Name() != d.Path("new") {
@@ -122,9 +114,7 @@ func TestAFIFOIsOpenedWithoutItsOtherEnd(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := d.OpenFIFO("fifo", os.O_WRONLY); !errors.Is(err, unix.ENXIO) {
-		t.Errorf("a FIFO without a reader: %v", err)
-	}
+	must.Is(t, must.ErrorOf(d.OpenFIFO("fifo", os.O_WRONLY)), unix.ENXIO, "a FIFO without a reader")
 	r, err := d.OpenFIFO("fifo", os.O_RDONLY)
 	must.Succeed(t, err)
 	w := must.Get(d.OpenFIFO("fifo", os.O_WRONLY))(t)
@@ -160,13 +150,9 @@ func TestAFileHasOneWriter(t *testing.T) {
 		files[i] = f
 	}
 	must.Succeed(t, foreign.Lock(files[0]))
-	if err := foreign.Lock(files[1]); !errors.Is(err, foreign.ErrInUse) {
-		t.Errorf("the second: %v", err)
-	}
+	must.Is(t, foreign.Lock(files[1]), foreign.ErrInUse, "the second")
 	must.Succeed(t, files[0].Close())
-	if err := foreign.Lock(files[1]); err != nil {
-		t.Errorf("after the first has gone: %v", err)
-	}
+	must.Equal(t, foreign.Lock(files[1]), nil, "after the first has gone")
 	must.Succeed(t, files[1].Close())
 }
 
@@ -180,9 +166,7 @@ func TestEntriesAreRenamedAndRemovedByTheirNames(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 	for _, name := range []string{"link out", "parent", "magic", "a"} {
-		if _, err := d.Describe(name); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s: %v", name, err)
-		}
+		must.Is(t, must.ErrorOf(d.Describe(name)), fs.ErrNotExist, name)
 	}
 	must.Get(os.Stat(outside))(t)
 	for what, err := range map[string]error{
@@ -191,9 +175,7 @@ func TestEntriesAreRenamedAndRemovedByTheirNames(t *testing.T) {
 		"remove all": d.RemoveAll("absolute parent/outside"),
 		"make":       d.MkdirAll("absolute parent/made", 0o700),
 	} {
-		if err == nil {
-			t.Errorf("%s: it led out of the folder", what)
-		}
+		must.Fail(t, err, what, "it led out of the folder")
 	}
 }
 
@@ -207,9 +189,7 @@ func TestASocketIsDialledByItsName(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := d.Dial(t.Context(), "nothing"); !errors.Is(err, fs.ErrNotExist) {
-		t.Error(err)
-	}
+	must.Is(t, must.ErrorOf(d.Dial(t.Context(), "nothing")), fs.ErrNotExist)
 	conn := must.Get(d.Dial(t.Context(), "socket"))(t)
 	must.Succeed(t, conn.Close())
 }
@@ -238,9 +218,7 @@ func TestLink(t *testing.T) {
 		must.Succeed(t, d.Link(name, "anywhere"))
 		must.Equal(t, must.Get(os.Readlink(d.Path(name)))(t), "anywhere", name, "leads to")
 	}
-	if err := d.Link("inner", "anywhere"); err == nil {
-		t.Error("a folder was replaced")
-	}
+	must.Fail(t, d.Link("inner", "anywhere"), "a folder was replaced")
 	must.Equal(t, must.Read(t, outside), secret)
 	if left, _ := filepath.Glob(d.Path(".*")); len(left) > 0 {
 		t.Errorf("left: %q", left)

@@ -124,9 +124,7 @@ func TestParseCaseErrors(t *testing.T) {
 		})
 	}
 	for _, text := range []string{"", "\n", "# nothing\n", "7", "[]", "name"} {
-		if _, err := ParseCase("x.yaml", []byte(text)); err == nil {
-			t.Errorf("%q is a case", text)
-		}
+		must.Fail(t, must.ErrorOf(ParseCase("x.yaml", []byte(text))), text, "is a case")
 	}
 }
 
@@ -330,13 +328,9 @@ func FuzzCaseRoundTrip(f *testing.F) { f.Fuzz(rapid.MakeFuzz(roundTrip)) }
 
 func roundTrip(t *rapid.T) {
 	c := aCase(t)
-	if err := c.Check(); err != nil {
-		t.Fatalf("%v:\n%s", err, c)
-	}
+	must.Succeed(t, c.Check(), c)
 	again, err := ParseCase("x.yaml", []byte(c.String()))
-	if err != nil {
-		t.Fatalf("%v:\n%s", err, c)
-	}
+	must.Succeed(t, err, c)
 	if !reflect.DeepEqual(again, c) {
 		t.Fatalf("%#v\nwas written as\n%s\nand read as\n%#v", c, c, again)
 	}

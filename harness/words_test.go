@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/oracle/callerr"
 	"github.com/shimquake/shimquake/oracle/exit"
 	"github.com/shimquake/shimquake/oracle/fact"
@@ -15,9 +16,7 @@ import (
 // An exit without a report does not look like an exit with correct reports.
 func TestVerdictSaysThatNoObserverReported(t *testing.T) {
 	v := Verdict{Truths: []exit.Truth{{Container: "c0", Status: 7, Source: "its own record"}}}
-	if s := v.String(); !strings.Contains(s, "reported: by no observer") {
-		t.Error(s)
-	}
+	must.Contain(t, v.String(), "reported: by no observer")
 }
 
 // The verdict of an interrupted run names the stage that the run had reached.

@@ -1,8 +1,10 @@
-// Package must has the checks that tests share: most of them end a test that cannot go
-// on, and Equal notes a wrong value. Only tests import it.
+// Package must has the checks that tests share. Succeed, Get and the functions of files
+// end a test that cannot go on. The others note an error, whose message begins with
+// about, such as the name of a table's row. Only tests import it.
 package must
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,13 +19,65 @@ type T interface {
 	Error(args ...any)
 }
 
-// Succeed ends the test with err if it is not nil.
-func Succeed(t T, err error) {
+// Succeed ends the test with err if it is not nil. Its message begins with about.
+func Succeed(t T, err error, about ...any) {
 	t.Helper()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatal(words(about) + err.Error())
 	}
 }
+
+// Fail notes an error if err is nil.
+func Fail(t T, err error, about ...any) {
+	t.Helper()
+	FailWith(t, err, "", about...)
+}
+
+// FailWith notes an error if err does not contain a text.
+func FailWith(t T, err error, text string, about ...any) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), text) {
+		t.Error(fmt.Sprintf("%serror %v, want one with %q", words(about), err, text))
+	}
+}
+
+// Report notes an error if err does not contain a text, or, for the empty text, if there
+// is one.
+func Report(t T, err error, text string, about ...any) {
+	t.Helper()
+	if text == "" {
+		Equal(t, err, nil, about...)
+	} else {
+		FailWith(t, err, text, about...)
+	}
+}
+
+// Is notes an error if err is not a target, as errors.Is finds.
+func Is(t T, err, target error, about ...any) {
+	t.Helper()
+	if !errors.Is(err, target) {
+		t.Error(fmt.Sprintf("%serror %v, want %v", words(about), err, target))
+	}
+}
+
+// Contain notes an error if text does not contain a part.
+func Contain(t T, text, part string, about ...any) {
+	t.Helper()
+	if !strings.Contains(text, part) {
+		t.Error(fmt.Sprintf("%s%q is not in\n%s", words(about), part, text))
+	}
+}
+
+// words returns the beginning of a message.
+func words(about []any) string {
+	if len(about) == 0 {
+		return ""
+	}
+	return strings.TrimSuffix(fmt.Sprintln(about...), "\n") + ": "
+}
+
+// ErrorOf returns the error of a function that returns a value, too.
+func ErrorOf[V any](_ V, err error) error { return err }
 
 // Get returns a function that returns value, and ends the test if err is not nil:
 //
@@ -36,8 +90,7 @@ func Get[V any](value V, err error) func(T) V {
 	}
 }
 
-// Equal notes an error if got is not what is wanted. Its message begins with about, such
-// as the name of a table's row. An empty slice equals a missing one.
+// Equal notes an error if got is not what is wanted. An empty slice equals a missing one.
 func Equal[V any](t T, got, want V, about ...any) {
 	t.Helper()
 	a, b := reflect.ValueOf(got), reflect.ValueOf(want)
@@ -49,7 +102,7 @@ func Equal[V any](t T, got, want V, about ...any) {
 	case a.Kind() == reflect.Slice && a.Len()+b.Len() == 0 || reflect.DeepEqual(got, want):
 		return
 	}
-	t.Error(strings.TrimLeft(strings.TrimSuffix(fmt.Sprintln(about...), "\n")+": "+differ(got, want), ": "))
+	t.Error(words(about) + differ(got, want))
 }
 
 // differ returns the words for two different values. A text of several lines is shown as

@@ -3,6 +3,7 @@ package must_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,27 +14,26 @@ import (
 
 // failing is a test that notes why it was ended, and what is wrong.
 type failing struct {
-	why   error
-	wrong string
+	why, wrong string
 }
 
 func (*failing) Helper() {}
 
 func (f *failing) Error(args ...any) { f.wrong = fmt.Sprint(args...) }
 
-func (f *failing) Fatal(args ...any) { f.why, _ = args[0].(error) }
+func (f *failing) Fatal(args ...any) { f.why = fmt.Sprint(args...) }
 
 func TestAnErrorEndsTheTest(t *testing.T) {
 	wrong, f := errors.New("wrong"), &failing{}
-	if must.Succeed(f, nil); must.Get(7, nil)(f) != 7 || f.why != nil {
+	if must.Succeed(f, nil); must.Get(7, nil)(f) != 7 || f.why != "" {
 		t.Error(f.why)
 	}
-	if must.Succeed(f, wrong); !errors.Is(f.why, wrong) {
-		t.Errorf("%v: the test goes on", f.why)
+	if must.Succeed(f, wrong); f.why != "wrong" {
+		t.Errorf("%q: the test goes on", f.why)
 	}
 	f = &failing{}
-	if must.Get(7, wrong)(f); !errors.Is(f.why, wrong) {
-		t.Errorf("%v: the test goes on without a value", f.why)
+	if must.Get(7, wrong)(f); f.why != "wrong" {
+		t.Errorf("%q: the test goes on without a value", f.why)
 	}
 	dir := t.TempDir()
 	for name, work := range map[string]func(must.T){
@@ -41,7 +41,7 @@ func TestAnErrorEndsTheTest(t *testing.T) {
 		"write": func(t must.T) { must.Write(t, dir, "it is a folder") },
 	} {
 		f = &failing{}
-		if work(f); f.why == nil {
+		if work(f); f.why == "" {
 			t.Errorf("%s: the test goes on", name)
 		}
 	}
@@ -53,8 +53,9 @@ func TestAnErrorEndsTheTest(t *testing.T) {
 	}
 }
 
-func TestValuesThatDiffer(t *testing.T) {
+func TestWhatIsNoted(t *testing.T) {
 	one, same := 1, 1
+	wrong := fmt.Errorf("wrong: %w", fs.ErrNotExist)
 	for want, check := range map[string]func(must.T){
 		"":                        func(t must.T) { must.Equal(t, []string{"a"}, []string{"a"}, "row") },
 		"0":                       func(t must.T) { must.Equal(t, []string{}, nil) },
@@ -63,14 +64,32 @@ func TestValuesThatDiffer(t *testing.T) {
 		"[a], want [b]":           func(t must.T) { must.Equal(t, []string{"a"}, []string{"b"}) },
 		"row: \na\nb\nwant\nb":    func(t must.T) { must.Equal(t, "a\nb", "b", "row") },
 		"map[a:1], want map[]":    func(t must.T) { must.Equal(t, map[string]int{"a": 1}, nil) },
-		"pointers":                func(t must.T) { must.Equal(t, &one, &same) },
+		`row: error wrong: file does not exist, want one with "right"`: func(t must.T) {
+			must.FailWith(t, wrong, "right", "row")
+		},
+		`error <nil>, want one with ""`:          func(t must.T) { must.Fail(t, nil) },
+		"wrong: file does not exist, want <nil>": func(t must.T) { must.Report(t, wrong, "") },
+		`error <nil>, want one with "wrong"`:     func(t must.T) { must.Report(t, nil, "wrong") },
+		"error wrong: file does not exist, want file already exists": func(t must.T) {
+			must.Is(t, must.ErrorOf(0, wrong), fs.ErrExist)
+		},
+		"\"b\" is not in\na": func(t must.T) { must.Contain(t, "a", "b") },
+		"1": func(t must.T) {
+			must.Fail(t, wrong)
+			must.FailWith(t, wrong, "wrong")
+			must.Report(t, nil, "")
+			must.Report(t, wrong, "wrong")
+			must.Is(t, wrong, fs.ErrNotExist)
+			must.Contain(t, "ab", "b")
+		},
+		"pointers": func(t must.T) { must.Equal(t, &one, &same) },
 	} {
 		f := &failing{}
 		check(f)
 		switch {
 		case want == "pointers" && f.wrong == "":
 			t.Error("two pointers are equal")
-		case want == "0" && f.wrong != "" || want != "0" && want != "pointers" && f.wrong != want:
+		case len(want) == 1 && f.wrong != "" || len(want) != 1 && want != "pointers" && f.wrong != want:
 			t.Errorf("%q, want %q", f.wrong, want)
 		}
 	}

@@ -3,7 +3,6 @@ package progress
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -95,9 +94,7 @@ func TestWithoutAReporter(t *testing.T) {
 	var to bytes.Buffer
 	must.Equal(t, any(Writer(t.Context(), &to)), any(&to), "the writer must be unchanged")
 	err := Interrupt(t.Context(), func() error { return context.Canceled })
-	if !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
+	must.Is(t, err, context.Canceled)
 }
 
 // A writer that is wrapped twice does not wait for itself.

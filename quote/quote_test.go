@@ -118,9 +118,7 @@ func FuzzTerminalJSON(f *testing.F) {
 		must.Get(quote.NewTerminal(&to).Write(in))(t)
 		want := strings.ToValidUTF8(text, "�")
 		var got map[string]string
-		if err := json.Unmarshal(to.Bytes(), &got); err != nil {
-			t.Fatalf("%v: %s", err, to.String())
-		}
+		must.Succeed(t, json.Unmarshal(to.Bytes(), &got), to.String())
 		if utf8.ValidString(text) && got[want] != want {
 			t.Errorf("%q came back as %q", want, got)
 		}

@@ -87,9 +87,7 @@ func (b tab) until(js string) {
 func get[T any](b tab, js string) T {
 	b.Helper()
 	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](js))
-	if err != nil {
-		b.Fatalf("%s: %v", js, err)
-	}
+	must.Succeed(b, err, js)
 	return v
 }
 
@@ -166,13 +164,9 @@ func TestPageIsUsable(t *testing.T) {
 
 	b.open(file, "")
 	got := get[string](b, `document.querySelector('#counts').textContent`)
-	if !strings.Contains(got, "2 violated of 3 cases: 1 held, 0 invalid") {
-		t.Errorf("counts: %s", got)
-	}
+	must.Contain(t, got, "2 violated of 3 cases: 1 held, 0 invalid", "counts")
 	got = get[string](b, `document.querySelector('#clusters .cluster').textContent`)
-	if !strings.Contains(got, "a shim is left") {
-		t.Errorf("what is new does not come first: %s", got)
-	}
+	must.Contain(t, got, "a shim is left", "what is new comes first")
 	if n := get[int](b, `document.querySelectorAll('#rows a').length`); n != 2 {
 		t.Errorf("%d cases are listed, of 2 that are violated", n)
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -41,12 +40,8 @@ func TestAReportOfALinkedFolderStaysInside(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	must.Succeed(t, os.Symlink(outside, filepath.Join(dir, report.WithoutDir)))
 	v := leaked("x")
-	if err := report.KeepWithout(dir, report.WithoutDir+"/w.json", v); err == nil {
-		t.Error("a run was kept through a linked folder")
-	}
-	if all, err := report.SweptWithout(dir); err == nil {
-		t.Errorf("runs were read through a linked folder: %v", all)
-	}
+	must.Fail(t, report.KeepWithout(dir, report.WithoutDir+"/w.json", v), "a run was kept through a linked folder")
+	must.Fail(t, must.ErrorOf(report.SweptWithout(dir)), "runs were read through a linked folder")
 	if all, err := os.ReadDir(outside); err != nil || len(all) > 0 {
 		t.Errorf("%v, %v", all, err)
 	}
@@ -58,17 +53,13 @@ func TestAReportHasOneWriter(t *testing.T) {
 	dir := t.TempDir()
 	d := report.Data{Title: "x", Made: began}
 	first := must.Get(report.Begin(dir, d))(t)
-	if _, err := report.Begin(dir, d); err == nil || !strings.Contains(err.Error(), "--out") {
-		t.Errorf("the second: %v", err)
-	}
+	must.FailWith(t, must.ErrorOf(report.Begin(dir, d)), "--out", "the second")
 	must.Succeed(t, first.End())
 	if all, err := report.Findings(filepath.Join(dir, report.ResultsFile)); err != nil || len(all) > 0 {
 		t.Errorf("%v, %v", all, err)
 	}
 	second, err := report.Begin(dir, d)
-	if err != nil {
-		t.Fatalf("after the first: %v", err)
-	}
+	must.Succeed(t, err, "after the first")
 	must.Succeed(t, second.End())
 }
 
@@ -77,13 +68,7 @@ func TestAReportDoesNotWaitForAFIFO(t *testing.T) {
 	for _, file := range []string{report.ResultsFile, report.WithoutFile} {
 		must.Succeed(t, unix.Mkfifo(filepath.Join(dir, file), 0o600))
 	}
-	if _, err := report.Begin(dir, report.Data{Title: "x", Made: began}); err == nil {
-		t.Error("it was begun")
-	}
-	if _, err := report.Findings(filepath.Join(dir, report.ResultsFile)); err == nil {
-		t.Error("it was read")
-	}
-	if _, err := report.ReadWithout(dir, report.WithoutFile); err == nil {
-		t.Error("it was read")
-	}
+	must.Fail(t, must.ErrorOf(report.Begin(dir, report.Data{Title: "x", Made: began})), "it was begun")
+	must.Fail(t, must.ErrorOf(report.Findings(filepath.Join(dir, report.ResultsFile))), "it was read")
+	must.Fail(t, must.ErrorOf(report.ReadWithout(dir, report.WithoutFile)), "it was read")
 }

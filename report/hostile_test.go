@@ -64,9 +64,7 @@ func TestReportsShowEscapes(t *testing.T) {
 		if strings.ContainsAny(text, "\x1b\u009b\u202e\U000e0041\ufffd") {
 			t.Errorf("%s has them as they are", name)
 		}
-		if !strings.Contains(text, `\u202e`) {
-			t.Errorf("%s has no escape", name)
-		}
+		must.Contain(t, text, `\u202e`, name)
 		// A page shows the text that it decodes.
 		if strings.HasSuffix(name, "of the page") && !strings.Contains(text, `\\u202e\\udb40\\udc41`) {
 			t.Errorf("%s shows no escape", name)
@@ -113,9 +111,7 @@ func TestPageLinksToFilesOnly(t *testing.T) {
 		d := report.Data{Title: "x", Made: time.Unix(0, 0), Cases: report.All([]report.Case{{ID: "case-1", Verdict: v}})}
 		must.Succeed(t, os.MkdirAll(v.Evidence, 0o755))
 		must.Succeed(t, report.Write(out, d))
-		if all := unpacked(t, out); !strings.Contains(all, fmt.Sprintf(`"link":%s`, want)) {
-			t.Errorf("%q: want a link to %s in %s", dir, want, all)
-		}
+		must.Contain(t, unpacked(t, out), fmt.Sprintf(`"link":%s`, want), dir)
 	}
 }
 

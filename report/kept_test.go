@@ -86,9 +86,7 @@ func TestMatrixReport(t *testing.T) {
 	files := texts(t, d)
 	must.Equal(t, strings.Count(files[report.ResultsFile], `"type":"case"`), 3, "cases in", files[report.ResultsFile])
 	for _, says := range []string{"bug-b on v2.3.7: expected ok, shown", "bug-b on v2.4.2: expected bad, held"} {
-		if !strings.Contains(strings.ToLower(files[report.SummaryFile]), says) {
-			t.Errorf("%q is not in %s", says, files[report.SummaryFile])
-		}
+		must.Contain(t, strings.ToLower(files[report.SummaryFile]), says)
 	}
 }
 
@@ -158,9 +156,7 @@ func TestReportWithoutItsHistories(t *testing.T) {
 				Histories: []harness.Part{{Len: 9}},
 			}},
 	}
-	if err := report.Write(t.TempDir(), report.Matrix(table, nil, t.TempDir())); err == nil {
-		t.Error("a report was written")
-	}
+	must.Fail(t, report.Write(t.TempDir(), report.Matrix(table, nil, t.TempDir())), "a report was written")
 	dir := t.TempDir()
 	keptIn(t, dir, ran("x"))
 	if err := report.Write(t.TempDir(), report.Matrix(table, nil, dir)); !errors.Is(err, harness.ErrNoHistory) &&

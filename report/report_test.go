@@ -253,9 +253,7 @@ func TestSummary(t *testing.T) {
 	text := must.Get(os.ReadFile(filepath.Join(written(t), report.SummaryFile)))(t)
 	wants := []string{"**2 violated**, 1 held", "| new | a shim is left |", `an event lies \| often`, "&lt;b&gt;"}
 	for _, want := range wants {
-		if !bytes.Contains(text, []byte(want)) {
-			t.Errorf("%q is not in\n%s", want, text)
-		}
+		must.Contain(t, string(text), want)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/report"
 )
 
@@ -98,8 +99,6 @@ func TestScreens(t *testing.T) {
 		'<button style="width:9px;height:9px;min-height:0;padding:0">small</button>')`))
 	got := get[string](b, looks+"(true, 390)")
 	for _, want := range []string{"px wider", "contrast of 2.3", "p#faded has a contrast of", "button is 9 by 9 px"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("%q is not found: %q", want, got)
-		}
+		must.Contain(t, got, want)
 	}
 }

@@ -52,9 +52,7 @@ func TestMinimiseLeavesWhatIsNeeded(t *testing.T) {
 	}
 	must.Equal(t, len(c.Plan), 4, "the case itself was changed", c.Plan)
 	broken := errors.New("broken")
-	if _, err := minimise(c, func(harness.Case) (bool, error) { return false, broken }); !errors.Is(err, broken) {
-		t.Errorf("%v", err)
-	}
+	must.Is(t, must.ErrorOf(minimise(c, func(harness.Case) (bool, error) { return false, broken })), broken)
 }
 
 func TestSimplifyTakesTheSmallestWorkload(t *testing.T) {

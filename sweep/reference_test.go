@@ -26,9 +26,7 @@ func TestCasesThatFailTogetherEnd(t *testing.T) {
 	ctx, end := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer end()
 	verdicts, err := e.Repeat(ctx, c, 3*atOnce, nil, nil)
-	if err != nil {
-		t.Fatalf("they wait for each other: %v", err)
-	}
+	must.Succeed(t, err, "they wait for each other")
 	for _, v := range verdicts {
 		must.Equal(t, v.Outcome, harness.Violated, v)
 	}

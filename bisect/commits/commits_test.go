@@ -93,23 +93,17 @@ func TestSelectTouchesNothingElse(t *testing.T) {
 		if err != nil || string(text) != all[i].Subject {
 			t.Errorf("%s holds %q (%v)", all[i].Subject, text, err)
 		}
-		if _, err := os.Stat(filepath.Join(c.Dir, "left")); err == nil {
-			t.Error("what a build had left is still there")
-		}
+		must.Fail(t, must.ErrorOf(os.Stat(filepath.Join(c.Dir, "left"))), "what a build had left is still there")
 	}
 	must.Succeed(t, c.Close())
-	if _, err := os.Stat(c.Dir); err == nil {
-		t.Error("the clone is left")
-	}
+	must.Fail(t, must.ErrorOf(os.Stat(c.Dir)), "the clone is left")
 	must.Equal(t, state(), was, "the repository has changed")
 	must.Equal(t, must.Read(t, mine), "not committed", "the user's file is")
 }
 
 func TestOpenOfNoRepository(t *testing.T) {
 	_, err := Open(t.Context(), t.TempDir(), t.TempDir(), nil)
-	if err == nil || !strings.Contains(err.Error(), "not a git checkout") {
-		t.Error(err)
-	}
+	must.FailWith(t, err, "not a git checkout")
 }
 
 // A killed bisect has left its clone, and no lock.

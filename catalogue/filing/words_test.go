@@ -72,9 +72,7 @@ func TestRanDescribesTheRun(t *testing.T) {
 		"c0 exits with 7 (`sharedPID: true`).", "c1 ends by SIGTERM.",
 		"when the containers are running, to containerd, which is started again: `1*kill`",
 	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("no %q in %s", want, got)
-		}
+		must.Contain(t, got, want)
 	}
 	if strings.Contains(got, "`at ") {
 		t.Errorf("a step that is no call: %s", got)

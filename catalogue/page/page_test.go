@@ -78,9 +78,7 @@ func TestEveryFindingHasWords(t *testing.T) {
 
 func TestReadmeNeedsItsMarks(t *testing.T) {
 	for _, old := range []string{"", Begin + "\n", End} {
-		if _, err := Readme(old, catalogue.BySeverity()); err == nil {
-			t.Errorf("%q was accepted", old)
-		}
+		must.Fail(t, must.ErrorOf(Readme(old, catalogue.BySeverity())), old, "was accepted")
 	}
 }
 
@@ -106,9 +104,7 @@ func TestTheWorstComeFirst(t *testing.T) {
 	index := Index(catalogue.BySeverity())
 	top, _, _ := strings.Cut(index, "\n## Critical")
 	for _, id := range []string{"cri-forgets-an-exit", "created-task-not-cleaned", "shim-not-loaded"} {
-		if !strings.Contains(top, "("+id+".md)") {
-			t.Errorf("%s is not on the first screen:\n%s", id, top)
-		}
+		must.Contain(t, top, "("+id+".md)", "the first screen")
 	}
 }
 

@@ -87,9 +87,7 @@ func TestHistoriesFit(t *testing.T) {
 	all["every field"] = full
 	for name, k := range all {
 		text := must.Get(k.Encode())(t)
-		if err := wrong(text); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		must.Equal(t, wrong(text), nil, name)
 	}
 }
 

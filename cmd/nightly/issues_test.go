@@ -60,17 +60,13 @@ func TestAFindingHasOneIssue(t *testing.T) {
 	}
 	i := f.issues[0]
 	for _, want := range []string{"leak shim: 0", "mark x", "shimquake run x.yaml", "https://run/1"} {
-		if !strings.Contains(i.Body, want) {
-			t.Errorf("%q is not in\n%s", want, i.Body)
-		}
+		must.Contain(t, i.Body, want)
 	}
 	if i.Title != "new: leak shim: 0" || i.Labels[0] != "shimquake-finding" || len(f.labels) != 1 {
 		t.Errorf("%+v, labels %v", i, f.labels)
 	}
 	// The next night finds them again, one of them on the second page.
-	if out := f.must(t, "--run", "https://run/2", dir, dir); !strings.Contains(out, "3 findings, 0 issues") {
-		t.Error(out)
-	}
+	must.Contain(t, f.must(t, "--run", "https://run/2", dir, dir), "3 findings, 0 issues")
 	if len(f.issues) != 3 || !strings.Contains(f.issues[2].Body, "https://run/2") || len(f.labels) != 1 {
 		t.Errorf("%d issues, %s", len(f.issues), f.issues[2].Body)
 	}
@@ -160,9 +156,7 @@ func TestWhatCannotBeReportedIsRed(t *testing.T) {
 		}
 		_, err := f.said(t, args...)
 		first, _, _ := strings.Cut(says, "|")
-		if err == nil || !strings.Contains(err.Error(), first) {
-			t.Errorf("%q: %v", says, err)
-		}
+		must.FailWith(t, err, first, says)
 		if f.refuse != "" && !strings.Contains(err.Error(), "finding new k2") {
 			t.Errorf("the others were not tried: %v", err)
 		}

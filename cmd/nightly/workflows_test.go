@@ -138,12 +138,8 @@ func TestEveryStepIsATarget(t *testing.T) {
 	makefile, page := read(t, "Makefile"), read(t, "docs/nightly.md")
 	called := regexp.MustCompile(`\bmake ("\$TARGET"|[a-z0-9-]+)`)
 	has := func(target string) {
-		if !strings.Contains(makefile, "\n"+target+": ## ") {
-			t.Errorf("the Makefile has no %s", target)
-		}
-		if !strings.Contains(page, "make "+target) {
-			t.Errorf("docs/nightly.md has no make %s", target)
-		}
+		must.Contain(t, makefile, "\n"+target+": ## ", "the Makefile")
+		must.Contain(t, page, "make "+target, "docs/nightly.md")
 	}
 	for name, j := range workflows(t)["nightly.yml"].Jobs {
 		n := 0
@@ -267,9 +263,7 @@ func TestTheWorkflowToPaste(t *testing.T) {
 		t.Error("it does not use the action")
 	}
 	for name := range action.Inputs {
-		if !strings.Contains(read(t, "docs/in-your-ci.md"), "\n`"+name+"` | ") {
-			t.Errorf("the page has no input %s", name)
-		}
+		must.Contain(t, read(t, "docs/in-your-ci.md"), "\n`"+name+"` | ", "an input in the page")
 	}
 }
 

@@ -35,9 +35,7 @@ func TestPage(t *testing.T) {
 	must.Succeed(t, run(false, bytes.NewReader(text), &out))
 	for _, want := range []string{"2 cores, kernel 6.18", "cgroups hybrid", "2.3 × | 2.1 ×", "takes 91 ms",
 		"\n4 | 507 | ", "\na statement | 0.4\n"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("%q is not in\n%s", want, &out)
-		}
+		must.Contain(t, out.String(), want)
 	}
 }
 
@@ -51,18 +49,14 @@ func TestEveryFigureIsNeeded(t *testing.T) {
 		var out bytes.Buffer
 		if err := run(false, strings.NewReader(rest), &out); err != nil {
 			needed++
-			if !strings.Contains(err.Error(), "make bench") {
-				t.Errorf("without %q: %v", line, err)
-			}
+			must.Contain(t, err.Error(), "make bench", "without", line)
 		}
 	}
 	if needed < 4+10 {
 		t.Errorf("only %d lines are needed", needed)
 	}
 	var out bytes.Buffer
-	if err := run(false, strings.NewReader("BenchmarkCase 1 x\n"), &out); err == nil {
-		t.Error("what is no benchmark was taken")
-	}
+	must.Fail(t, run(false, strings.NewReader("BenchmarkCase 1 x\n"), &out), "what is no benchmark was taken")
 }
 
 func TestMachine(t *testing.T) {

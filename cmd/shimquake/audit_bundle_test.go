@@ -44,18 +44,12 @@ func TestBundleRefuses(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "there.tar.gz")
 	must.Succeed(t, os.WriteFile(file, []byte("mine"), 0o644))
-	if err := bundle(t.Context(), dir, file); !errors.Is(err, os.ErrExist) {
-		t.Errorf("over a file: %v", err)
-	}
+	must.Is(t, bundle(t.Context(), dir, file), os.ErrExist, "over a file")
 	must.Equal(t, must.Read(t, file), "mine")
 	err := bundle(t.Context(), file, filepath.Join(dir, "x.tar.gz"))
-	if err == nil || !strings.Contains(err.Error(), "not a folder") {
-		t.Errorf("of a file: %v", err)
-	}
+	must.FailWith(t, err, "not a folder", "of a file")
 	err = bundle(t.Context(), filepath.Join(dir, "nothing"), filepath.Join(dir, "y.tar.gz"))
-	if !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("of nothing: %v", err)
-	}
+	must.Is(t, err, os.ErrNotExist, "of nothing")
 }
 
 // A folder of another user has no file of its own, or a name of a file elsewhere.
@@ -97,10 +91,6 @@ func TestBundleIsBounded(t *testing.T) {
 		os.Truncate(filepath.Join(dir, "sparse"), maxBundled+1)))
 	out := filepath.Join(t.TempDir(), "b.tar.gz")
 	const limit = "more than the limit of 2048 MiB (reached at sparse)"
-	if err := bundle(t.Context(), dir, out); err == nil || !strings.Contains(err.Error(), limit) {
-		t.Errorf("got %v", err)
-	}
-	if _, err := os.Stat(out); err == nil {
-		t.Error("half a bundle is left")
-	}
+	must.FailWith(t, bundle(t.Context(), dir, out), limit)
+	must.Fail(t, must.ErrorOf(os.Stat(out)), "half a bundle is left")
 }

@@ -87,9 +87,7 @@ func TestBisectProofOfCommits(t *testing.T) {
 		// The command of git bisect run is this test's binary.
 		cmd.Env = append(os.Environ(), "SHIMQUAKE_TEST_MAIN=1")
 		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
-		}
+		must.Succeed(t, err, "git", strings.Join(args, " "), out)
 		return strings.TrimSpace(string(out))
 	}
 	commit := func(about string) string {

@@ -32,9 +32,7 @@ func TestBisectFlags(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := good
 			tt.change(&f)
-			if err := f.check(); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("%v, want %q", err, tt.want)
-			}
+			must.Report(t, f.check(), tt.want)
 		})
 	}
 }

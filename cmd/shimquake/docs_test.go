@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 // TestCommandsOfThePages checks that each command of each page exists, with the names in
@@ -17,9 +19,7 @@ func TestCommandsOfThePages(t *testing.T) {
 	for _, p := range pages(t) {
 		for _, b := range p.blocks {
 			commands, err := checkBlock(b)
-			if err != nil {
-				t.Errorf("%s:%d: %v", b.page, b.line, err)
-			}
+			must.Equal(t, err, nil, b.page, b.line)
 			for _, c := range commands {
 				n++
 				if err := checkTyped(c); err != nil {
@@ -43,9 +43,7 @@ func TestCodeInSentences(t *testing.T) {
 	n := 0
 	for _, p := range pages(t) {
 		for _, s := range p.spans {
-			if err := checkSpan(s, names); err != nil {
-				t.Errorf("%s:%d: `%s`: %v", s.page, s.line, s.text, err)
-			}
+			must.Equal(t, checkSpan(s, names), nil, s.page, s.line, s.text)
 			n++
 		}
 	}
@@ -67,9 +65,7 @@ func TestLinks(t *testing.T) {
 			if err == nil {
 				_, err = os.Stat(filepath.Join(checkout, filepath.Dir(l.page), u.Path))
 			}
-			if err != nil {
-				t.Errorf("%s: a link: %v", l.page, err)
-			}
+			must.Equal(t, err, nil, l.page, "a link")
 		}
 	}
 	if n < 100 {
@@ -86,9 +82,7 @@ func TestBadPagesAreSeen(t *testing.T) {
 		{lang: "diff", text: "+package main\n"}, {lang: "diff", text: "+++ none.go\n+package main\n"},
 		{lang: "diff", text: "+++ sources.go\n+package main\n"},
 	} {
-		if _, err := checkBlock(b); err == nil {
-			t.Errorf("a block was taken: %+v", b)
-		}
+		must.Fail(t, must.ErrorOf(checkBlock(b)), "a block was taken", b)
 	}
 	for _, typed := range []string{
 		"shimquake rnu x", "shimquake run", "shimquake run shutdown-eror-once",
@@ -105,9 +99,7 @@ func TestBadPagesAreSeen(t *testing.T) {
 		if err == nil && len(commands) == 1 {
 			err = checkTyped(commands[0])
 		}
-		if err == nil {
-			t.Errorf("%q was taken", typed)
-		}
+		must.Fail(t, err, typed, "was taken")
 	}
 	for _, typed := range []string{"`shimquake show x-y`", "`oracle/none.go`", "`none_such.go`", "`make nothing`"} {
 		if checkSpan(snippet{text: strings.Trim(typed, "`")}, namesOfFiles(t)) == nil {

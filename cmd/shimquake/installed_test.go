@@ -58,9 +58,8 @@ func TestEveryCommandHasAPageAndIsCompleted(t *testing.T) {
 		if c.Name() != "help" { // cobra writes none of it
 			page := must.Get(os.ReadFile(filepath.Join(dir, strings.Join(path, "-")+".1")))(t)
 			for _, flag := range flagsOf(c) {
-				if !strings.Contains(strings.ReplaceAll(string(page), `\`, ""), "--"+flag) {
-					t.Errorf("the page of %s does not tell of --%s", c.CommandPath(), flag)
-				}
+				must.Contain(t, strings.ReplaceAll(string(page), `\`, ""), "--"+flag,
+					"the page of", c.CommandPath())
 			}
 		}
 		if len(path) > 1 {

@@ -84,9 +84,7 @@ func interruptBuild(t *testing.T, sig unix.Signal) int {
 		return cmd.ProcessState.ExitCode() // it had no PID namespace
 	}
 	must.Succeed(t, held.SetReadDeadline(time.Now().Add(time.Minute)))
-	if _, err := held.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-		t.Errorf("after %v: a process is left: %v", sig, err)
-	}
+	must.Is(t, must.ErrorOf(held.Read(make([]byte, 1))), io.EOF, "a process is left after", sig)
 	return cmd.ProcessState.ExitCode()
 }
 

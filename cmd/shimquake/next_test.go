@@ -67,9 +67,7 @@ func TestNext(t *testing.T) {
 		var out bytes.Buffer
 		must.Succeed(t, tellNext(&out, c.steps...))
 		for _, want := range c.want {
-			if !strings.Contains(out.String(), want) {
-				t.Errorf("%s: %q is not in\n%s", name, want, &out)
-			}
+			must.Contain(t, out.String(), want, name)
 		}
 		must.Equal(t, out.Len() == 0, len(c.want) == 0, name, &out)
 	}

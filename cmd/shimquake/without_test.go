@@ -5,7 +5,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/shimquake/shimquake/catalogue"
@@ -44,7 +43,5 @@ func TestAnInterruptLeavesReproItsAnswer(t *testing.T) {
 		t.Errorf("%v, want the answer's own status", err)
 	}
 	must.Get(os.Stat(filepath.Join(f.out, report.HTMLFile)))(t)
-	if !strings.Contains(out.String(), "next:") {
-		t.Errorf("printed %q", out.String())
-	}
+	must.Contain(t, out.String(), "next:", "printed")
 }

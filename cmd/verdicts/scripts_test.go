@@ -24,9 +24,7 @@ func TestEveryFolderOfSpecsRuns(t *testing.T) {
 	}
 	for _, file := range folders {
 		folder := filepath.Base(filepath.Dir(file))
-		if !strings.Contains(string(imports), `/suites/`+folder+`"`) {
-			t.Errorf("suites/suites_test.go does not import suites/%s", folder)
-		}
+		must.Contain(t, string(imports), `/suites/`+folder+`"`, "suites/suites_test.go")
 	}
 }
 
@@ -53,9 +51,7 @@ func TestAMissingLinter(t *testing.T) {
 // scripts/size finds each list that it counts, and counts the keys correctly.
 func TestSizeFindsTheLists(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "../../scripts/size", "../..").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	must.Succeed(t, err, out)
 	keys := 0
 	for _, of := range []reflect.Type{reflect.TypeFor[harness.Workload](), reflect.TypeFor[harness.Container]()} {
 		for i := range of.NumField() {
@@ -65,9 +61,7 @@ func TestSizeFindsTheLists(t *testing.T) {
 		}
 	}
 	want := fmt.Sprintf("| keys of a workload and its containers | %d |\n", keys)
-	if !strings.Contains(string(out), want) {
-		t.Errorf("%q is missing in: %s", want, out)
-	}
+	must.Contain(t, string(out), want)
 	for _, what := range []string{"rules of the judge", "kinds of `what=`", "facts", "mutations"} {
 		if !regexp.MustCompile(`(?m)^\| ` + what + ` \| [1-9]\d+ \|$`).Match(out) {
 			t.Errorf("there is no number of %s in: %s", what, out)
@@ -100,9 +94,7 @@ func TestProseFailsForAnyAlert(t *testing.T) {
 		out, is := run("scripts/prose", args...)
 		must.Equal(t, is, status, what, "status of", out)
 		for _, text := range says {
-			if !strings.Contains(out, text) {
-				t.Errorf("%s: %q is missing in: %s", what, text, out)
-			}
+			must.Contain(t, out, text, what)
 		}
 	}
 	// A script replaces Vale: it finds the word "bad", and also reads files that git

@@ -159,9 +159,7 @@ func TestReadSeveralReports(t *testing.T) {
 		t.Errorf("%d rows of two reports, %v", len(got.rows), err)
 	}
 	for _, text := range []string{"", string(one) + string(one[:20])} {
-		if _, err := readReports(strings.NewReader(text)); err == nil {
-			t.Errorf("no error of %q", text)
-		}
+		must.Fail(t, must.ErrorOf(readReports(strings.NewReader(text))), text)
 	}
 }
 
@@ -213,9 +211,7 @@ func TestRun(t *testing.T) {
 			for _, form := range []string{"failures", "table", "markdown"} {
 				p.table, p.markdown = form == "table", form == "markdown"
 				var out strings.Builder
-				if err := run(p, nil, &out); !errors.Is(err, test.err) {
-					t.Errorf("%s: error %v, want %v", form, err, test.err)
-				}
+				must.Is(t, run(p, nil, &out), test.err, form)
 				lines := strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
 				must.Equal(t, lines[len(lines)-1], test.want, form, "last line")
 			}
@@ -267,9 +263,7 @@ func TestTextFitsATerminal(t *testing.T) {
 		"shutdown: 1 passed, 0 failed, 1 skipped\n", "\numount: 0 passed, 1 failed, 0 skipped\n",
 		"passed   held, violated  1234.57  a pod", "known: containerd#8981, no issue known", "skipped   1  this machine",
 	} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in\n%s", want, out.String())
-		}
+		must.Contain(t, out.String(), want)
 	}
 }
 
@@ -334,9 +328,7 @@ func TestStrict(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "specs.json")
 			must.Succeed(t, os.WriteFile(path, text, 0o600))
 			var out strings.Builder
-			if err := run(params{specs: path}, nil, &out); err != nil {
-				t.Errorf("not strict: %v\n%s", err, out.String())
-			}
+			must.Equal(t, run(params{specs: path}, nil, &out), nil, "not strict", out.String())
 			out.Reset()
 			err = run(params{specs: path, strict: true}, nil, &out)
 			isRed := errors.Is(err, errFailed)
@@ -349,9 +341,7 @@ func TestStrict(t *testing.T) {
 
 func TestSkipsNeedAReason(t *testing.T) {
 	for _, text := range []string{"- match: x", "- why: x", "- {match: '(', why: x}", "x"} {
-		if all, err := parseSkips([]byte(text)); err == nil {
-			t.Errorf("%q: %v, want an error", text, all)
-		}
+		must.Fail(t, must.ErrorOf(parseSkips([]byte(text))), text)
 	}
 	if len(allowed) > 6 {
 		t.Errorf("%d reasons are allowed: the list is to be short", len(allowed))

@@ -113,11 +113,7 @@ func TestWhatTheAPIDoesNotKnowIsRefused(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "x.yaml")
 		text := strings.Replace(string(whole), change[0], change[1], 1)
 		must.Succeed(t, os.WriteFile(file, []byte(text), 0o644))
-		if _, err := Read(file); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%q: %v", says, err)
-		}
+		must.FailWith(t, must.ErrorOf(Read(file)), says)
 	}
-	if _, err := Read("Dockerfile"); err == nil {
-		t.Error("a Dockerfile is no manifest")
-	}
+	must.Fail(t, must.ErrorOf(Read("Dockerfile")), "a Dockerfile is no manifest")
 }

@@ -100,12 +100,8 @@ func TestDisksAreMadeQuicklyAndSideBySide(t *testing.T) {
 }
 
 func TestNewDiskRefuses(t *testing.T) {
-	if d, err := NewDisk(t.Context(), t.TempDir(), MinDiskMiB-1); err == nil {
-		t.Errorf("made %+v of too few MiB", d)
-	}
-	if d, err := NewDisk(t.Context(), "/nonexistent", MinDiskMiB); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("made %+v in no folder, %v", d, err)
-	}
+	must.Fail(t, must.ErrorOf(NewDisk(t.Context(), t.TempDir(), MinDiskMiB-1)), "a disk of too few MiB")
+	must.Is(t, must.ErrorOf(NewDisk(t.Context(), "/nonexistent", MinDiskMiB)), os.ErrNotExist, "a disk in no folder")
 }
 
 // The filesystem below has less room than the disk, but enough for an empty ext4.

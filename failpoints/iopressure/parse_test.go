@@ -90,9 +90,7 @@ func TestParseDev(t *testing.T) {
 	}
 	for _, s := range []string{"", "7", "7:", ":0", "07:1", "7:1 ", "-7:1", "7:1:2", "4096:0", "7:1048576",
 		"/dev/loop0"} {
-		if got, err := parseDev(s); err == nil {
-			t.Errorf("%q: got %v, want an error", s, got)
-		}
+		must.Fail(t, must.ErrorOf(parseDev(s)), s)
 	}
 }
 

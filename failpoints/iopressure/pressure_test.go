@@ -299,9 +299,7 @@ func TestLimitRefuses(t *testing.T) {
 			_ = Undo(*th)
 		}
 	}
-	if err := Undo(Record{Dev: "7:0", Mode: "v3"}); err == nil {
-		t.Error("Undo of an unknown mode: no error")
-	}
+	must.Fail(t, Undo(Record{Dev: "7:0", Mode: "v3"}), "Undo of an unknown mode")
 }
 
 // eventually checks every 5 ms, for at most 10 s. The kernel detaches a loop device

@@ -184,13 +184,9 @@ func TestPausedUntilTheCallerIsGone(t *testing.T) {
 	defer cancel()
 	s := &script{answers: map[string]Decision{atEntry: {Do: "pause"}}}
 	c := call{decider: s, name: "rpc:containerd:Task.Delete", ctx: newRootContext(ctx)}
-	if err := c.pass("entry", nil, nil); err != nil {
-		t.Errorf("released while its caller waits: %v", err)
-	}
+	must.Equal(t, c.pass("entry", nil, nil), nil, "released while its caller waits")
 	s.meanwhile = func() { cancel(); <-c.ctx.Done() }
-	if err := c.pass("entry", nil, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("released when its caller has gone: %v, want context.Canceled", err)
-	}
+	must.Is(t, c.pass("entry", nil, nil), context.Canceled, "released when its caller has gone")
 }
 
 func TestFieldsOfHits(t *testing.T) {

@@ -61,17 +61,13 @@ func TestKillReturnsWhenTheProcessHasEnded(t *testing.T) {
 	}
 	// The process is not reaped yet, but a zombie: a second kill must not count as a
 	// fault.
-	if _, err := h.Kill(within(t, time.Second)); !errors.Is(err, signal.ErrGone) {
-		t.Errorf("second Kill: %v, want ErrGone", err)
-	}
+	must.Is(t, must.ErrorOf(h.Kill(within(t, time.Second))), signal.ErrGone, "second Kill")
 	err = cmd.Wait()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.Sys().(interface{ Signal() unix.Signal }).Signal() != unix.SIGKILL {
 		t.Errorf("the process ended with %v, want SIGKILL", err)
 	}
-	if err := h.Term(); !errors.Is(err, signal.ErrGone) {
-		t.Errorf("Term after the reaping: %v, want ErrGone", err)
-	}
+	must.Is(t, h.Term(), signal.ErrGone, "Term after the reaping")
 }
 
 func TestStopAndCont(t *testing.T) {
@@ -88,9 +84,7 @@ func TestStopAndCont(t *testing.T) {
 		t.Fatalf("after Cont: stopped %v, %v", still, err)
 	}
 	must.Get(h.Kill(within(t, 10*time.Second)))(t)
-	if err := h.Stop(within(t, time.Second)); !errors.Is(err, signal.ErrGone) {
-		t.Errorf("Stop of a zombie: %v, want ErrGone", err)
-	}
+	must.Is(t, h.Stop(within(t, time.Second)), signal.ErrGone, "Stop of a zombie")
 }
 
 func TestTermReachesTheProcess(t *testing.T) {
@@ -107,18 +101,14 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("the case is over")
 	cancel(why)
-	if _, err := h.Wait(ctx); !errors.Is(err, why) {
-		t.Errorf("Wait: %v, want the cause of its context", err)
-	}
+	must.Is(t, must.ErrorOf(h.Wait(ctx)), why, "Wait")
 	// The end of one wait must not end another.
 	done := make(chan error, 1)
 	go func() {
 		_, err := h.Wait(within(t, 10*time.Second))
 		done <- err
 	}()
-	if _, err := h.Wait(within(t, 20*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Wait: %v, want DeadlineExceeded", err)
-	}
+	must.Is(t, must.ErrorOf(h.Wait(within(t, 20*time.Millisecond))), context.DeadlineExceeded, "Wait")
 	must.Get(h.Kill(within(t, 10*time.Second)))(t)
 	if err := <-done; err != nil {
 		t.Errorf("the other waiter: %v", err)
@@ -133,24 +123,16 @@ func TestAnotherStartTimeIsAnotherProcess(t *testing.T) {
 		"no such pid":    {PID: 1<<22 + 1, Start: 1},
 		"later of a pid": {PID: id.PID, Start: id.Start + 1},
 	} {
-		if h, err := signal.OpenSame(id); !errors.Is(err, signal.ErrGone) {
-			t.Errorf("%s: %v, %v, want ErrGone", name, h, err)
-		}
+		must.Is(t, must.ErrorOf(signal.OpenSame(id)), signal.ErrGone, name)
 	}
 	h, err := signal.OpenSame(id)
-	if err != nil {
-		t.Fatalf("the same process: %v", err)
-	}
+	must.Succeed(t, err, "the same process")
 	must.Succeed(t, errors.Join(h.Close(), h.Close()))
-	if err := h.Signal(unix.SIGTERM); err == nil {
-		t.Error("Signal after Close: no error")
-	}
+	must.Fail(t, h.Signal(unix.SIGTERM), "Signal after Close: no error")
 }
 
 func TestIdentifyAMissingProcess(t *testing.T) {
 	cmd := child(t, "echo up")
 	_ = cmd.Wait()
-	if _, err := signal.Identify(cmd.Process.Pid); !errors.Is(err, signal.ErrGone) {
-		t.Errorf("Identify of a reaped pid: %v, want ErrGone", err)
-	}
+	must.Is(t, must.ErrorOf(signal.Identify(cmd.Process.Pid)), signal.ErrGone, "Identify of a reaped pid")
 }

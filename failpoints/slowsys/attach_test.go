@@ -74,9 +74,7 @@ func (v *victim) took(t *testing.T) time.Duration {
 	if _, scanErr := fmt.Sscan(line, &ms); err != nil || scanErr != nil {
 		t.Fatalf("the victim said %q, %v, %v", line, err, scanErr)
 	}
-	if !strings.Contains(line, unix.ENOENT.Error()) {
-		t.Errorf("the delayed call's own result is %q, want ENOENT untouched", line)
-	}
+	must.Contain(t, line, unix.ENOENT.Error(), "the delayed call's own result")
 	return time.Duration(ms) * time.Millisecond
 }
 
@@ -115,9 +113,7 @@ func awaitDelay(t *testing.T, in *Injection) {
 		n, _ := in.Fired()
 		return n > 0, nil
 	})
-	if err != nil {
-		t.Fatalf("the delay has not begun within 10 s: %v", err)
-	}
+	must.Succeed(t, err, "the delay has not begun within 10 s")
 }
 
 func TestEveryThreadIsDelayedAndThenNoneIs(t *testing.T) {
@@ -172,9 +168,7 @@ func TestDetachInTheDelayLetsTheCallGoOn(t *testing.T) {
 	if d := v.took(t); d > time.Minute {
 		t.Errorf("the call took %v", d)
 	}
-	if err := in.Err(); err != nil {
-		t.Errorf("after Detach: %v", err)
-	}
+	must.Equal(t, in.Err(), nil, "after Detach")
 }
 
 func TestAStraceThatIsKilledIsLost(t *testing.T) {
@@ -182,9 +176,7 @@ func TestAStraceThatIsKilledIsLost(t *testing.T) {
 	in := attach(t, v, time.Hour, "")
 	v.call(t)
 	awaitDelay(t, in)
-	if err := in.Err(); err != nil {
-		t.Errorf("in the delay: %v", err)
-	}
+	must.Equal(t, in.Err(), nil, "in the delay")
 	must.Succeed(t, in.cmd.Process.Kill())
 	<-in.done
 	v.took(t) // the call continues
@@ -206,9 +198,7 @@ func TestAProcessKilledInTheDelayEndsAtOnce(t *testing.T) {
 		t.Errorf("the killed process ended after %v", d)
 	}
 	<-in.done
-	if err := in.Err(); err != nil {
-		t.Errorf("after the end of the process: %v", err)
-	}
+	must.Equal(t, in.Err(), nil, "after the end of the process")
 	calls := in.Calls()
 	// strace may repeat the call for another dying thread; see Fired.
 	killed := 0
@@ -236,9 +226,7 @@ func TestTheEndOfTheProcessEndsTheInjection(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("strace outlived the process that it traced by 10 s")
 	}
-	if err := in.Err(); err != nil {
-		t.Errorf("after the end of the process: %v", err)
-	}
+	must.Equal(t, in.Err(), nil, "after the end of the process")
 }
 
 func TestAttachRefuses(t *testing.T) {

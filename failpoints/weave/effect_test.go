@@ -100,9 +100,7 @@ import (
 func effectIn(t *testing.T, functions, stmt string) (effect Effect) {
 	t.Helper()
 	f, err := parseText(header + functions)
-	if err != nil {
-		t.Fatalf("%s: %v", functions, err)
-	}
+	must.Succeed(t, err, functions)
 	var all []*ast.FuncDecl
 	for _, decl := range f.AST.Decls {
 		if fn, ok := decl.(*ast.FuncDecl); ok {

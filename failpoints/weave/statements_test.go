@@ -218,9 +218,7 @@ func checkTable(t *testing.T, source string, statements []Statement) map[string]
 			data := must.Get(os.ReadFile(filepath.Join(source, s.File)))(t)
 			lines[s.File] = strings.Split(string(data), "\n")
 		}
-		if !strings.Contains(lines[s.File][s.Line-1], s.Text) {
-			t.Errorf("%s: want %q, the line is %q", s.Place(), s.Text, lines[s.File][s.Line-1])
-		}
+		must.Contain(t, lines[s.File][s.Line-1], s.Text, s.Place(), "the line is")
 		pkg, _, _ := strings.Cut(s.Function, ".")
 		count[pkg]++
 	}

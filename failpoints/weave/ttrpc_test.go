@@ -54,9 +54,7 @@ func TestEveryRelease(t *testing.T) {
 			woven := filepath.Join(workspace, "woven", filepath.FromSlash(TtrpcModule))
 			checkLines(t, original, woven)
 			out, err := goCommand(t.Context(), workspace, "build", "-mod=readonly", "-trimpath", TtrpcModule)
-			if err != nil {
-				t.Fatal(err, out)
-			}
+			must.Succeed(t, err, out)
 		})
 	}
 }

@@ -87,9 +87,7 @@ func FuzzWeave(f *testing.F) {
 		}
 		_, out, err := weaveSource(file)
 		must.Succeed(t, err)
-		if _, err := parseText(string(out)); err != nil {
-			t.Errorf("woven it does not parse: %v\n%s", err, out)
-		}
+		must.Equal(t, must.ErrorOf(parseText(string(out))), nil, "woven it does not parse", out)
 		must.Equal(t, bytes.Count(out, []byte("\n")), strings.Count(src, "\n"), "lines have moved", out)
 	})
 }

@@ -8,6 +8,8 @@ import (
 
 	containerd "github.com/containerd/containerd/v2/client"
 	"google.golang.org/grpc"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 // A fault asks for a pid while the client works. Run this test with -race.
@@ -30,9 +32,7 @@ func TestInitPID(t *testing.T) {
 		t.Errorf("a pid that is alone in its cgroup: %d, %v", pid, err)
 	}
 	inCgroup = []int{7, 8}
-	if _, err := s.InitPID(t.Context(), "sandbox"); !errors.Is(err, down) {
-		t.Errorf("two pids in the cgroup: %v", err)
-	}
+	must.Is(t, must.ErrorOf(s.InitPID(t.Context(), "sandbox")), down, "two pids in the cgroup")
 	var work sync.WaitGroup
 	work.Go(func() { s.NoteInit("task", "c0", 41) })
 	work.Go(func() { s.KnownPID("task") })

@@ -39,9 +39,7 @@ func TestARunIsJudgedOnce(t *testing.T) {
 			t.Skip(v.ProblemsText())
 		}
 		text, err := os.ReadFile(filepath.Join(v.Evidence, harness.HistoryFile))
-		if err != nil {
-			t.Fatalf("%v: %v", v, err)
-		}
+		must.Succeed(t, err, v)
 		k := must.Get(harness.DecodeKept(name, text))(t)
 		again := judge.Judge(k.History, catalogue.Residues())
 		if times != 2 || string(v.Outcome) != name || !judge.Same(v, k.Verdict) || !judge.Same(v, again) {
@@ -103,9 +101,7 @@ func TestReplayScript(t *testing.T) {
 			}
 		}
 	}
-	if _, err := replayScript("/x", "src:/a\x00b"); err == nil {
-		t.Error("a name that no shell can quote was accepted")
-	}
+	must.Fail(t, must.ErrorOf(replayScript("/x", "src:/a\x00b")), "a name that no shell can quote was accepted")
 }
 
 // Another user may have access to --out, so evidence is not written through a link.

@@ -70,9 +70,7 @@ func TestAWorldCannotHideItsLeaks(t *testing.T) {
 					return
 				}
 				for _, want := range []string{"leak process: process ", "leak mount: tmpfs mount on /tmp/leak: "} {
-					if !strings.Contains(v.String(), want) {
-						t.Errorf("%v\nwant a %s", v, want)
-					}
+					must.Contain(t, v.String(), want)
 				}
 				if text, err := json.Marshal(v); err != nil || strings.Contains(string(text), "of-the-host") {
 					t.Errorf("a file of the host is in the verdict: %s, %v", text, err)

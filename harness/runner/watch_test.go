@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 )
 
 func TestClocks(t *testing.T) {
@@ -83,9 +84,7 @@ func TestADiskThatIsFullForATime(t *testing.T) {
 	t.Setenv("SHIMQUAKE_DIR", base)
 	v := harmed(t, func(context.Context, Scene) error {
 		fill := filepath.Join(base, "fill")
-		if err := os.WriteFile(fill, make([]byte, 32<<20), 0o600); !errors.Is(err, unix.ENOSPC) {
-			t.Errorf("filling the disk: %v", err)
-		}
+		must.Is(t, os.WriteFile(fill, make([]byte, 32<<20), 0o600), unix.ENOSPC, "filling the disk")
 		<-time.After(3 * clockTick) // the disk is full for some samples
 		return os.Remove(fill)
 	})

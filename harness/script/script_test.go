@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/shimquake/shimquake/must"
 )
 
 func TestParse(t *testing.T) {
@@ -32,9 +34,7 @@ func TestParseOfAPod(t *testing.T) {
 	if err != nil || !slices.Equal(s.Lines(), want) {
 		t.Fatalf("%v\n%q\nwant\n%q", err, s.Lines(), want)
 	}
-	if _, err := Parse(CRI, Pod, []int{0}); err != nil {
-		t.Errorf("the lifecycle of a pod: %v", err)
-	}
+	must.Equal(t, must.ErrorOf(Parse(CRI, Pod, []int{0})), nil, "the lifecycle of a pod")
 }
 
 func TestParseErrorsOfAPod(t *testing.T) {
@@ -104,9 +104,7 @@ func TestParseErrors(t *testing.T) {
 
 func TestALongScriptIsRefused(t *testing.T) {
 	text := slices.Repeat([]string{"wait c0"}, maxSteps+1)
-	if _, err := Parse(Task, text, []int{0}); err == nil || !strings.Contains(err.Error(), "201 steps: at most 200") {
-		t.Errorf("got %v", err)
-	}
+	must.FailWith(t, must.ErrorOf(Parse(Task, text, []int{0})), "201 steps: at most 200")
 }
 
 // No text of a script makes the parser panic, and what it reads it reads again.

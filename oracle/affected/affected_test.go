@@ -104,9 +104,7 @@ func TestOf(t *testing.T) {
 		{`"2.3": {since: v2.3.1, absent: the code came with it, bad: v2.3.7}`, "v2.3.0", Free},
 	} {
 		r := parse(t, c.text)
-		if err := r.Check(); err != nil {
-			t.Errorf("%s: %v", c.text, err)
-		}
+		must.Equal(t, r.Check(), nil, c.text)
 		if got := r.StateOf(c.release); got != c.want || r.Applies(c.release) != (c.want == Bad) ||
 			r.MayApply(c.release) != (c.want != Free) {
 			t.Errorf("%s: %s: %v, want %v", c.text, c.release, got, c.want)
@@ -158,9 +156,7 @@ func TestCheckRefuses(t *testing.T) {
 		"unknown, and bad":            {`"2.3": {unknown: x, bad: v2.3.6}`, "no other key"},
 		"since, and never bad":        {`"2.3": {since: v2.3.7, held: v2.3.7}`, "add bad"},
 	} {
-		if err := parse(t, c.text).Check(); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want an error about %q", name, err, c.want)
-		}
+		must.FailWith(t, parse(t, c.text).Check(), c.want, name)
 	}
 }
 

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -51,7 +50,5 @@ func TestUnknownProcesses(t *testing.T) {
 			}
 		})
 	}
-	if _, err := UnknownProcesses(inventory.Inventory{}); !errors.Is(err, inventory.ErrNoDaemon) {
-		t.Errorf("without containerd: %v", err)
-	}
+	must.Is(t, must.ErrorOf(UnknownProcesses(inventory.Inventory{})), inventory.ErrNoDaemon, "without containerd")
 }

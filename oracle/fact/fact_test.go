@@ -40,13 +40,9 @@ func TestParseFactNamesTheNearest(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "task", "task=", "=none"} {
-		if _, err := Parse(text); err == nil {
-			t.Errorf("%q is a fact", text)
-		}
+		must.Fail(t, must.ErrorOf(Parse(text)), text, "is a fact")
 	}
-	if _, err := ParseAll([]string{"task=none", "task=RUNNING"}); err == nil {
-		t.Error("a key has two values")
-	}
+	must.Fail(t, must.ErrorOf(ParseAll([]string{"task=none", "task=RUNNING"})), "a key has two values")
 }
 
 func TestCauseForgetsWhatIsOfOneCase(t *testing.T) {

@@ -48,9 +48,7 @@ func TestParseGoroutines(t *testing.T) {
 		"", "404 page not found", strings.Replace(profile, "total 7", "total x", 1),
 		strings.Replace(profile, "total 7", "total 8", 1), strings.Replace(profile, "\n2 @", "\nx @", 1),
 	} {
-		if got, err := parseGoroutines(strings.NewReader(bad)); err == nil {
-			t.Errorf("%q is a profile of %v", cut(bad), got)
-		}
+		must.Fail(t, must.ErrorOf(parseGoroutines(strings.NewReader(bad))), cut(bad), "is a profile of")
 	}
 }
 

@@ -264,9 +264,7 @@ func TestARunningContainerIsSeenWhole(t *testing.T) {
 		}
 	}
 	inv.Daemon = nil
-	if _, err := compare.UnknownProcesses(inv); !errors.Is(err, inventory.ErrNoDaemon) {
-		t.Errorf("without containerd: %v", err)
-	}
+	must.Is(t, must.ErrorOf(compare.UnknownProcesses(inv)), inventory.ErrNoDaemon, "without containerd")
 }
 
 func TestAKilledShimLeavesItsSocketOnly(t *testing.T) {

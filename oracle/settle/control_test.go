@@ -189,9 +189,7 @@ func TestASceneThatIsNotThere(t *testing.T) {
 		"none":   {Root: t.TempDir()},
 		"cgroup": {CgroupDirs: []string{"/nowhere"}},
 	} {
-		if _, err := inventory.Take(t.Context(), s); err == nil {
-			t.Errorf("%s: an inventory of a place that does not exist", name)
-		}
+		must.Fail(t, must.ErrorOf(inventory.Take(t.Context(), s)), name, "an inventory of a place that does not exist")
 	}
 }
 

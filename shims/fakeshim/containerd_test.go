@@ -175,9 +175,7 @@ func (n *node) answers(t *testing.T) {
 		}
 	}
 	_, err := n.create(t, "unknown", "exit 0", "colour=red")
-	if err == nil || !strings.Contains(err.Error(), "colour=red") {
-		t.Errorf("create = %v, want the unknown word in it", err)
-	}
+	must.FailWith(t, err, "colour=red", "create")
 	j := must.Get(n.create(t, "old", "exit 3", "bootstrap=old"))(t)
 	must.Succeed(t, j.Start(n.ctx))
 	if wait, deleted := n.ends(t, j); wait != 3 || deleted != 3 {

@@ -53,9 +53,7 @@ func TestLifecycle(t *testing.T) {
 		t.Errorf("Shutdown failed: %v", err)
 	}
 	s.gone(t)
-	if _, err := os.Stat(s.socket); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the socket is still there: %v", err)
-	}
+	must.Is(t, must.ErrorOf(os.Stat(s.socket)), os.ErrNotExist, "the socket is still there")
 }
 
 func TestSignals(t *testing.T) {
@@ -194,9 +192,7 @@ func TestErrors(t *testing.T) {
 	// A wait ends with its context, and a signal to an ended process is NotFound.
 	short, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := s.Wait(short, &task.WaitRequest{ID: "c1"}); err == nil {
-		t.Error("a cancelled Wait succeeded")
-	}
+	must.Fail(t, must.ErrorOf(s.Wait(short, &task.WaitRequest{ID: "c1"})), "a cancelled Wait succeeded")
 	must.Get(s.Kill(ctx, &task.KillRequest{ID: "c1", Signal: 9}))(t)
 	s.wait(t, "c1", "")
 	_, err := s.Kill(ctx, &task.KillRequest{ID: "c1", Signal: 9})
@@ -241,9 +237,8 @@ func TestGroup(t *testing.T) {
 			t.Fatal(err)
 		}
 		if id == "c2" {
-			if _, err := s.Connect(t.Context(), &task.ConnectRequest{ID: "pod"}); err != nil {
-				t.Fatalf("the shim is gone although the pod lives: %v", err)
-			}
+			must.Succeed(t, must.ErrorOf(s.Connect(t.Context(), &task.ConnectRequest{ID: "pod"})),
+				"the shim is gone although the pod lives")
 		}
 	}
 	s.gone(t)

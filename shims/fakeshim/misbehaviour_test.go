@@ -137,13 +137,9 @@ func TestReportsLie(t *testing.T) {
 func TestShutdownIsIgnored(t *testing.T) {
 	h := newHost(t)
 	s := h.run(t, "c1", "exit 0", says("shutdown=ignore,sigterm=ignore"))
-	if _, err := s.Shutdown(t.Context(), &task.ShutdownRequest{ID: "c1"}); err != nil {
-		t.Errorf("Shutdown = %v, want an answer", err)
-	}
+	must.Equal(t, must.ErrorOf(s.Shutdown(t.Context(), &task.ShutdownRequest{ID: "c1"})), nil, "Shutdown")
 	must.Succeed(t, s.handle.Term())
-	if _, err := s.Connect(t.Context(), &task.ConnectRequest{ID: "c1"}); err != nil {
-		t.Errorf("the shim is gone: %v", err)
-	}
+	must.Equal(t, must.ErrorOf(s.Connect(t.Context(), &task.ConnectRequest{ID: "c1"})), nil, "the shim is gone")
 }
 
 func TestSIGTERM(t *testing.T) {
@@ -151,9 +147,7 @@ func TestSIGTERM(t *testing.T) {
 	s := h.run(t, "c1", "exit 0", says("socket=leave"))
 	must.Succeed(t, s.handle.Term())
 	s.gone(t)
-	if _, err := os.Stat(s.socket); err != nil {
-		t.Errorf("the socket was to stay: %v", err)
-	}
+	must.Equal(t, must.ErrorOf(os.Stat(s.socket)), nil, "the socket was to stay")
 }
 
 // cleanup runs the delete command of a bundle, as containerd does after the end of a
@@ -184,9 +178,7 @@ func TestCleanupAfterDeadShim(t *testing.T) {
 		kill(t, s)
 		init := must.Get(record.ReadInit(filepath.Join(h.dir, "runs")))(t)
 		left, err := signal.OpenSame(init)
-		if err != nil {
-			t.Fatalf("the task died with its shim: %v", err)
-		}
+		must.Succeed(t, err, "the task died with its shim")
 		defer func() { _ = left.Close() }()
 		resp, err := h.cleanup(t, "runs")
 		if err != nil || resp.ExitStatus != 137 || resp.Pid != pid {
@@ -228,9 +220,7 @@ func TestCleanupAfterDeadShim(t *testing.T) {
 			t.Errorf("delete command: %v, %v; want 99", resp, err)
 		}
 		h.bundle(t, "fails", "exit 7", says("cleanup=fail"))
-		if resp, err := h.cleanup(t, "fails"); err == nil || !strings.Contains(err.Error(), "as asked") {
-			t.Errorf("delete command: %v, %v; want a failure", resp, err)
-		}
+		must.FailWith(t, must.ErrorOf(h.cleanup(t, "fails")), "as asked", "delete command")
 	})
 }
 
@@ -249,9 +239,7 @@ func TestFailpoints(t *testing.T) {
 			!strings.Contains(err.Error(), "not now") {
 			t.Errorf("Start = %v, want the error", err)
 		}
-		if _, err := s.Start(t.Context(), &task.StartRequest{ID: "error"}); err != nil {
-			t.Errorf("second Start = %v", err)
-		}
+		must.Equal(t, must.ErrorOf(s.Start(t.Context(), &task.StartRequest{ID: "error"})), nil, "second Start")
 		must.Equal(t, s.wait(t, "error", ""), 0, "Wait says")
 	})
 	t.Run("crash at exit", func(t *testing.T) {
@@ -261,9 +249,7 @@ func TestFailpoints(t *testing.T) {
 			t.Error("Create was answered")
 		}
 		s.gone(t)
-		if _, err := record.ReadInit(filepath.Join(h.dir, "crash")); err != nil {
-			t.Errorf("the handler did not run: %v", err)
-		}
+		must.Equal(t, must.ErrorOf(record.ReadInit(filepath.Join(h.dir, "crash"))), nil, "the handler did not run")
 	})
 	t.Run("hang", func(t *testing.T) {
 		s := h.run(t, "hangs", "exit 0", map[string]string{"shimquake.failpoint/rpc:shim:Task.State:entry": "hang"})

@@ -117,9 +117,7 @@ func (h *host) start(t *testing.T, id string) []byte {
 	t.Helper()
 	cmd, stderr := h.command(t.Context(), t, id, "start")
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("start: %v\n%s", err, stderr)
-	}
+	must.Succeed(t, err, "start", stderr)
 	return out
 }
 
@@ -211,17 +209,13 @@ func (s *shim) gone(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
 	defer cancel()
-	if _, err := s.handle.Wait(ctx); err != nil {
-		t.Fatalf("the shim lives on: %v", err)
-	}
+	must.Succeed(t, must.ErrorOf(s.handle.Wait(ctx)), "the shim lives on")
 }
 
 // is checks the kind of a ttrpc error.
 func is(t *testing.T, what string, err, want error) {
 	t.Helper()
-	if !errors.Is(errgrpc.ToNative(err), want) {
-		t.Errorf("%s: %v, want %v", what, err, want)
-	}
+	must.Is(t, errgrpc.ToNative(err), want, what)
 }
 
 // exited reads the record of a container's payload, and the shim's record of the

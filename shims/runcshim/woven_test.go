@@ -92,9 +92,7 @@ func testWoven(t *testing.T, s *containerd.Subject, cache string) {
 	exits, err := first.Wait(ctx)
 	must.Succeed(t, err)
 	wantError(t, "start", first.Start(ctx), "broken in the shim")
-	if err := first.Start(ctx); err != nil {
-		t.Fatalf("start again: %v", err)
-	}
+	must.Succeed(t, first.Start(ctx), "start again")
 	if status := <-exits; status.ExitCode() != 7 || status.Error() != nil {
 		t.Errorf("wait: %+v, want exit status 7", status)
 	}
@@ -182,7 +180,5 @@ func create(ctx context.Context, t *testing.T, c *client.Client, id string, args
 
 func wantError(t *testing.T, what string, err error, text string) {
 	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), text) {
-		t.Errorf("%s: got %v, want an error with %q", what, err, text)
-	}
+	must.FailWith(t, err, text, what)
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 )
 
 // runs is a Runner of functions.
@@ -129,9 +130,7 @@ func TestAnErrorEndsTheOthers(t *testing.T) {
 			}
 			ctx, end := context.WithCancel(t.Context())
 			defer end()
-			if err := each(ctx, end); !errors.Is(err, want) {
-				t.Errorf("got %v, want %v", err, want)
-			}
+			must.Is(t, each(ctx, end), want)
 		})
 	}
 }

@@ -77,9 +77,7 @@ func TestMergeRefusesLessThanTheWhole(t *testing.T) {
 				t.Fatalf("%d results, %v", len(results), err)
 			}
 			for _, says := range c.says {
-				if !strings.Contains(err.Error(), says) {
-					t.Errorf("%q is not in %q", says, err)
-				}
+				must.Contain(t, err.Error(), says)
 			}
 			if strings.Contains(err.Error(), "\n") {
 				t.Errorf("more than a line: %q", err)

@@ -271,18 +271,14 @@ func TestAFolderOfAnother(t *testing.T) {
 	m := Matrix{Bugs: []catalogue.Bug{known(t)}, Dir: dir, Releases: []string{"v2.4.2"}, Engine: allHeld}
 	j, _, _, err := m.open()
 	must.Succeed(t, err)
-	if _, err := m.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "--out") {
-		t.Errorf("%v, want what to do", err)
-	}
+	must.FailWith(t, must.ErrorOf(m.Run(t.Context())), "--out")
 	must.Succeed(t, j.Close())
 	m.Dir = t.TempDir()
 	j, err = journal.Create(m.Dir, journal.Head{Plan: plan.Plan{}.WithDigest()})
 	if err = errors.Join(err, j.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "has a sweep") {
-		t.Errorf("a sweep's folder: %v", err)
-	}
+	must.FailWith(t, must.ErrorOf(m.Run(t.Context())), "has a sweep", "a sweep's folder")
 }
 
 func TestInterrupted(t *testing.T) {
@@ -307,9 +303,7 @@ func TestTableFits(t *testing.T) {
 		}
 	}
 	text := tab.Markdown(time.Now())
-	if !strings.Contains(text, "| [`b`](b.md) | ?, held |") {
-		t.Errorf("%s", text)
-	}
+	must.Contain(t, text, "| [`b`](b.md) | ?, held |")
 }
 
 // An error while a cell is written ends the other cells: otherwise hours of them would be
@@ -331,9 +325,7 @@ func TestEachBugOnItsOwnReleases(t *testing.T) {
 		"b   v2.3.7  bad, shown   v2.4.0  ok, held",
 		"c   v2.3.7  bad, shown   v2.4.1  ok, held",
 	} {
-		if !strings.Contains(table.String(), want) {
-			t.Errorf("no %q in\n%s", want, table)
-		}
+		must.Contain(t, table.String(), want)
 	}
 }
 

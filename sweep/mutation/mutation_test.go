@@ -1,7 +1,6 @@
 package mutation
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,9 +25,7 @@ func TestEdits(t *testing.T) {
 			must.Succeed(t, os.WriteFile(file, []byte("abc c\n"), 0o644))
 			err := Mutation{ID: "m", Edits: []Edit{tt.edit}}.Apply(dir)
 			if tt.want == "" {
-				if !errors.Is(err, ErrEdit) {
-					t.Errorf("got %v, want ErrEdit", err)
-				}
+				must.Is(t, err, ErrEdit)
 				return
 			}
 			if got, _ := os.ReadFile(file); err != nil || string(got) != tt.want {
@@ -63,9 +60,7 @@ func TestParse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := parse([]byte(tt.text))
-			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("got %v, want %q", err, tt.want)
-			}
+			must.Report(t, err, tt.want)
 		})
 	}
 }
@@ -94,9 +89,7 @@ func TestHarms(t *testing.T) {
 // mutation`.
 func TestScopes(t *testing.T) {
 	for _, m := range mutations(t) {
-		if err := m.Sweep.options().Check(); err != nil {
-			t.Errorf("%s: %v", m.ID, err)
-		}
+		must.Equal(t, m.Sweep.options().Check(), nil, m.ID)
 	}
 }
 
@@ -129,9 +122,7 @@ func TestMutations(t *testing.T) {
 	}
 	const file = "core/runtime/v2/shim.go"
 	texts := map[string]string{file: "package v2\n\nimport \"os\"\n"}
-	if err := check.compiles(texts); err == nil {
-		t.Error("a package that lacks what its files use, and uses not what it imports, compiles")
-	}
+	must.Fail(t, check.compiles(texts), "a package that lacks what its files use, and uses not what it imports, compiles")
 }
 
 func FuzzParse(f *testing.F) {

@@ -33,9 +33,7 @@ func long(t *testing.T) {
 func ours[T any](t *testing.T, all []T, name func(T) string) []T {
 	t.Helper()
 	shard, err := plan.ParseShard(*part)
-	if err != nil {
-		t.Fatalf("-part: %v", err)
-	}
+	must.Succeed(t, err, "-part")
 	var out []T
 	for _, v := range all {
 		if shard.Has(int(crc32.ChecksumIEEE([]byte(name(v))))) {

@@ -133,9 +133,7 @@ func TestAnEmptyPlanSaysWhichFilterEmptiedIt(t *testing.T) {
 			t.Errorf("%s: %v", filter, err)
 		}
 	}
-	if _, err := New(Options{}, nil); err == nil {
-		t.Error("a plan of no traces was made")
-	}
+	must.Fail(t, must.ErrorOf(New(Options{}, nil)), "a plan of no traces was made")
 }
 
 func TestThePlanIsTheSameForTheSameTraces(t *testing.T) {
@@ -175,9 +173,7 @@ func TestWhichCutsTheDefaultSweepBounds(t *testing.T) {
 		"another workload": {Options{Workloads: []string{"exec"}}, false},
 	} {
 		p, err := New(c.o, traced())
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		must.Succeed(t, err, name)
 		for _, s := range p.Specs {
 			if c.want && !slices.ContainsFunc(whole.Specs, func(w Spec) bool { return w.Key() == s.Key() }) {
 				t.Errorf("%s: %s is no case of the default sweep", name, s)
@@ -195,9 +191,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		"first, path, all, or":  {Hits: "0"},
 		"expected":              {Actions: []string{"delay(x)"}},
 	} {
-		if err := o.Check(); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%+v: %v, want %q", o, err, says)
-		}
+		must.FailWith(t, o.Check(), says, o)
 	}
 }
 
@@ -234,8 +228,6 @@ func TestParseShard(t *testing.T) {
 		must.Equal(t, must.Get(ParseShard(text))(t), want, text)
 	}
 	for _, text := range []string{"0/4", "5/4", "2", "a/b", "1/0", "-1/2", "1/2/3"} {
-		if _, err := ParseShard(text); err == nil {
-			t.Errorf("%q was taken", text)
-		}
+		must.Fail(t, must.ErrorOf(ParseShard(text)), text, "was taken")
 	}
 }

@@ -83,9 +83,7 @@ func TestPlansThatCannotBeRead(t *testing.T) {
 		t.Errorf("%s, want %s: %v", back.Digest, whole.Digest, err)
 	}
 	nothing := Plan{Specs: []Spec{{Workload: "task"}}}.WithDigest()
-	if err := nothing.Check("x"); err == nil || !strings.Contains(err.Error(), "needs a fault") {
-		t.Errorf("a case without a fault: %v", err)
-	}
+	must.FailWith(t, nothing.Check("x"), "needs a fault", "a case without a fault")
 }
 
 // A process that has been asked to exit may not reach a hit, so the case has fewer tries.

@@ -316,9 +316,7 @@ func TestStatus(t *testing.T) {
 	if held.Status() != 0 || none.Status() != 3 || missed.Status() != 3 {
 		t.Errorf("held %d, not run %d, invalid %d; want 0, 3, 3", held.Status(), none.Status(), missed.Status())
 	}
-	if text := none.String(); !strings.Contains(text, "CUT OFF: 1 of 1 planned cases have no result") {
-		t.Errorf("what was not run is not reported:\n%s", text)
-	}
+	must.Contain(t, none.String(), "CUT OFF: 1 of 1 planned cases have no result", "what was not run")
 	if text := held.String(); strings.Contains(text, "CUT OFF") {
 		t.Errorf("all was run:\n%s", text)
 	}

@@ -36,9 +36,7 @@ func defaultPlan(t *testing.T) (p plan.Plan) {
 	f := must.Get(os.Open("testdata/plan-v2.4.2.json.gz"))(t)
 	defer func() { _ = f.Close() }() // only read
 	must.Succeed(t, json.NewDecoder(must.Get(gzip.NewReader(f))(t)).Decode(&p))
-	if err := p.Check(f.Name()); err != nil {
-		t.Fatalf("%v; renew the plan, see defaultPlan", err)
-	}
+	must.Succeed(t, p.Check(f.Name()), "renew the plan, see defaultPlan")
 	if p.Options != (plan.Options{}).String() {
 		t.Fatalf("%s is the plan of %s, not of the default sweep: renew it, see defaultPlan", f.Name(), p.Options)
 	}
@@ -127,9 +125,7 @@ func TestActionsOfFindings(t *testing.T) {
 				if slices.Contains(term.Actions(), term.Action(a)) || slices.Contains(plan.Actions, a) {
 					continue
 				}
-				if err := (plan.Options{Actions: []string{a}}).Check(); err != nil {
-					t.Errorf("%s: %v", k.ID, err)
-				}
+				must.Equal(t, (plan.Options{Actions: []string{a}}).Check(), nil, k.ID)
 			}
 		}
 	}

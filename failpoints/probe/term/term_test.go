@@ -125,9 +125,7 @@ func TestAMisspeltAction(t *testing.T) {
 		"1*lose": "an action, perhaps loseResult,", "1*kil": "an action, perhaps kill,",
 		"1*xyzzyxyzzy": "an action (cancel, ",
 	} {
-		if _, err := Parse(in); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("Parse(%q) = %v, want %q", in, err, want)
-		}
+		must.FailWith(t, must.ErrorOf(Parse(in)), want, "Parse", in)
 	}
 }
 

@@ -25,12 +25,8 @@ func TestNote(t *testing.T) {
 func TestErrors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "met")
 	for _, text := range []string{"wait", "wait said 9", "alone\n"} {
-		if notes, err := Parse([]byte(text)); err == nil {
-			t.Errorf("Parse(%q) = %v, want an error", text, notes)
-		}
+		must.Fail(t, must.ErrorOf(Parse([]byte(text))), "Parse", text)
 	}
 	t.Setenv(Env, filepath.Join(path, "below-a-file"))
-	if err := Note("wait", "said 9"); err == nil {
-		t.Error("Note has noted nothing and says nothing")
-	}
+	must.Fail(t, Note("wait", "said 9"), "Note has noted nothing and says nothing")
 }

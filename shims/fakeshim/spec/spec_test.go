@@ -64,16 +64,12 @@ func TestSpec(t *testing.T) {
 
 func TestSpecErrors(t *testing.T) {
 	s := read(t, `{"annotations": {"shimquake.fakeshim": "colour=red"}}`)
-	if _, err := s.Behaviour(); err == nil || !strings.Contains(err.Error(), `unknown key "colour"`) {
-		t.Errorf("Behaviour = %v", err)
-	}
+	must.FailWith(t, must.ErrorOf(s.Behaviour()), `unknown key "colour"`, "Behaviour")
 	if _, err := s.Mode(&specs.Process{Args: []string{"sleep", "5"}}); err == nil ||
 		!strings.Contains(err.Error(), `unknown mode "5"`) {
 		t.Errorf("Mode = %v", err)
 	}
-	if _, err := s.Mode(&specs.Process{}); err == nil {
-		t.Error("a process without args has a mode")
-	}
+	must.Fail(t, must.ErrorOf(s.Mode(&specs.Process{})), "a process without args has a mode")
 	if m, err := s.Mode(&specs.Process{Args: []string{"/pause"}}); err != nil || m.Kind != "pause" {
 		t.Errorf("Mode of /pause = %+v, %v", m, err)
 	}
