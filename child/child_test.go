@@ -53,9 +53,7 @@ func TestWaitIsBounded(t *testing.T) {
 // A program leaves processes behind that hold a FIFO. No process has the FIFO open when
 // the program has ended.
 func TestOutputLeavesNothing(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root, for a PID namespace")
-	}
+	must.BeRoot(t, "for a PID namespace")
 	for name, leave := range map[string]string{
 		"one that holds its output": `sleep 1000 &`,
 		"a daemon":                  `setsid sh -c 'setsid sleep 1000 >/dev/null &' >/dev/null`,
@@ -107,8 +105,7 @@ func TestOutputIsBounded(t *testing.T) {
 	if out, err := Output(t.Context(), 4, "echo", "abc"); string(out) != "abc\n" || err != nil {
 		t.Errorf("%q, %v; want all four bytes", out, err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := must.Within(t, time.Minute)
 	if out, err := Output(ctx, 1<<20, "sh", "-c", "yes & exec yes"); !errors.Is(err, ErrOutput) {
 		t.Errorf("%d bytes, %v; want ErrOutput", len(out), err)
 	}

@@ -2,7 +2,6 @@ package failpoints
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"net"
 	"path/filepath"
@@ -135,8 +134,7 @@ func TestProfile(t *testing.T) {
 	}
 	answers := make(chan answer, 1)
 	ask := func(patience time.Duration) {
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		defer cancel()
+		ctx := must.Within(t, patience)
 		text, ok := c.Profile(ctx, 7)
 		answers <- answer{text, ok}
 	}

@@ -92,9 +92,7 @@ func TestRemoveAllStaysInItsFolder(t *testing.T) {
 
 // The folder and its mount are on one filesystem, so only the mount's id differs.
 func TestAMountIsNotRemoved(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root, to mount")
-	}
+	must.BeRoot(t, "to mount")
 	base := t.TempDir()
 	victim := filepath.Join(base, "victim")
 	for _, at := range []string{"w", "w/a", "w/a/b", "w/a/b/c"} {

@@ -4,12 +4,15 @@
 package must
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
+	"testing"
+	"time"
 )
 
 // T is a test: a *testing.T, a *testing.B, a *rapid.T.
@@ -66,6 +69,30 @@ func Contain(t T, text, part string, about ...any) {
 	if !strings.Contains(text, part) {
 		t.Error(fmt.Sprintf("%s%q is not in\n%s", words(about), part, text))
 	}
+}
+
+// SkipIf skips the test if err is not nil: the machine cannot run it.
+func SkipIf(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Skip(err)
+	}
+}
+
+// BeRoot skips the test of a user who is not root.
+func BeRoot(t testing.TB, why string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, " + why)
+	}
+}
+
+// Within returns a context that ends after a time, and with the test.
+func Within(t testing.TB, d time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
 }
 
 // words returns the beginning of a message.

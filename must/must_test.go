@@ -1,6 +1,7 @@
 package must_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/shimquake/shimquake/must"
 )
@@ -93,4 +95,10 @@ func TestWhatIsNoted(t *testing.T) {
 			t.Errorf("%q, want %q", f.wrong, want)
 		}
 	}
+}
+
+func TestWithinEnds(t *testing.T) {
+	ctx := must.Within(t, time.Millisecond)
+	<-ctx.Done()
+	must.Is(t, ctx.Err(), context.DeadlineExceeded)
 }

@@ -22,9 +22,7 @@ import (
 func BenchmarkSweep(b *testing.B) {
 	parallel := 3 * runtime.NumCPU()
 	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: b.TempDir(), Brief: true}
-	if err := r.Prepare(b.Context(), ""); err != nil {
-		b.Skip(err)
-	}
+	must.SkipIf(b, r.Prepare(b.Context(), ""))
 	e := engine.New(r, parallel)
 	p := must.Get(plan.Make(b.Context(), e, plan.Options{
 		Who: []string{"daemon"}, Actions: []string{"crash"}, Workloads: []string{"task"}}))(b)

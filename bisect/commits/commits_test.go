@@ -111,8 +111,7 @@ func TestOpenAfterAKill(t *testing.T) {
 	dir, cache := repository(t), t.TempDir()
 	c := must.Get(Open(t.Context(), dir, cache, nil))(t)
 	waits := 0
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
+	ctx := must.Within(t, 50*time.Millisecond)
 	if _, err := Open(ctx, dir, cache, func() { waits++ }); !errors.Is(err, context.DeadlineExceeded) || waits != 1 {
 		t.Errorf("while the other lives: %v, waited %d times", err, waits)
 	}

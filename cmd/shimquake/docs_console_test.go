@@ -19,9 +19,7 @@ import (
 // ignores what differs in each run: times, pids, ids and folders.
 func TestSessionsOfThePages(t *testing.T) {
 	t.Parallel()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root, for worlds")
-	}
+	must.BeRoot(t, "for worlds")
 	if testing.Short() {
 		t.Skip("runs cases for some seconds")
 	}

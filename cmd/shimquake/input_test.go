@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,8 +40,7 @@ type answer struct {
 
 func shimquake(t *testing.T, as *syscall.Credential, args ...string) answer {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // a first build takes minutes, and a bisect has several
-	defer cancel()
+	ctx := must.Within(t, time.Hour) // a first build takes minutes, and a bisect has several
 	self, err := os.Executable()
 	must.Succeed(t, err)
 	if as != nil { // that user must be able to execute it
@@ -167,9 +165,7 @@ func TestADamagedSweepHasOneStatus(t *testing.T) {
 // A machine or a user that cannot run a case makes it invalid: status 3, and what to do.
 func TestNotRoot(t *testing.T) {
 	t.Parallel()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root, to become somebody else")
-	}
+	must.BeRoot(t, "to become somebody else")
 	nobody := &syscall.Credential{Uid: 65534, Gid: 65534}
 	for _, args := range [][]string{{"run", "shutdown-error-once"}, {"gc"}} {
 		a := shimquake(t, nobody, args...)
@@ -190,9 +186,7 @@ func TestNotRoot(t *testing.T) {
 // of payloads. The user has made no mistake.
 func TestAnInitThatEndsIsInvalid(t *testing.T) {
 	t.Parallel()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root, for worlds")
-	}
+	must.BeRoot(t, "for worlds")
 	subject := must.Get(containerd.Resolve(t.Context(), "", containerd.Options{Log: t.Output()}))(t)
 	for name, script := range map[string]string{
 		"boots":        `kill -QUIT 1`, // the Go runtime hears of it, and exits
@@ -214,9 +208,7 @@ func TestAnInitThatEndsIsInvalid(t *testing.T) {
 // The exit status of real runs: held, violated, and a fault that does not fire.
 func TestExitStatus(t *testing.T) {
 	t.Parallel()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root, for worlds")
-	}
+	must.BeRoot(t, "for worlds")
 	for _, test := range []struct {
 		name, text string
 		status     int

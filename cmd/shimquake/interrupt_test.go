@@ -68,8 +68,7 @@ func interruptBuild(t *testing.T, sig unix.Signal) int {
 		must.Succeed(t, child.WriteProgram(filepath.Join(dir, name), []byte(script)))
 	}
 	self := must.Get(os.Executable())(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := must.Within(t, time.Minute)
 	cmd := exec.CommandContext(ctx, self, "build", "--binaries", "bin:"+dir)
 	cmd.Env = append(os.Environ(), "SHIMQUAKE_TEST_MAIN=1")
 	must.Succeed(t, cmd.Start())
@@ -94,24 +93,19 @@ func TestABuildThatIsInterruptedIsInvalid(t *testing.T) {
 
 // The kernel ends what a killed build has started.
 func TestABuildThatIsKilledLeavesNoProcess(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root, for a PID namespace")
-	}
+	must.BeRoot(t, "for a PID namespace")
 	interruptBuild(t, unix.SIGKILL)
 }
 
 // The reader of the verdicts goes, as head -1 does, while another case still runs. The
 // command undoes that.
 func TestABrokenPipeCleansUp(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root, for worlds")
-	}
+	must.BeRoot(t, "for worlds")
 	dir, err := os.MkdirTemp("", "sq") //nolint:usetesting // t.TempDir's path is too long for a socket below it
 	must.Succeed(t, err)
 	defer func() { _ = os.RemoveAll(dir) }()
 	self := must.Get(os.Executable())(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute) // a first build takes minutes
-	defer cancel()
+	ctx := must.Within(t, 10*time.Minute) // a first build takes minutes
 	cmd := exec.CommandContext(ctx, self, "run", "--out", filepath.Join(dir, "out"), "plain-exec", "plain-exit")
 	cmd.Env = append(os.Environ(), "SHIMQUAKE_TEST_MAIN=1", "SHIMQUAKE_DIR="+dir)
 	reader, writer, err := os.Pipe()

@@ -46,9 +46,7 @@ func TestReproRefuses(t *testing.T) {
 // Without root, repro shows what it understood of a report, and which bugs fit.
 func TestReproReadOnly(t *testing.T) {
 	t.Parallel()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root, to become somebody else")
-	}
+	must.BeRoot(t, "to become somebody else")
 	nobody := &syscall.Credential{Uid: 65534, Gid: 65534}
 	report := must.Get(os.ReadFile(sampleReports + "orphans-in-ps.txt"))(t)
 	dir, err := os.MkdirTemp("", "sq") //nolint:usetesting // t.TempDir's parent is closed to other users

@@ -39,9 +39,7 @@ func TestScripts(t *testing.T) {
 // TestScriptsAsRoot runs cases, as the pages have them.
 func TestScriptsAsRoot(t *testing.T) {
 	t.Parallel()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root, for worlds")
-	}
+	must.BeRoot(t, "for worlds")
 	if testing.Short() {
 		t.Skip("runs cases for a minute")
 	}

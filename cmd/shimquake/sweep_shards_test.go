@@ -32,9 +32,7 @@ var smallPlan struct {
 
 func newSmall(t *testing.T) *small {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root, for worlds")
-	}
+	must.BeRoot(t, "for worlds")
 	s := &small{T: t, dir: t.TempDir()}
 	smallPlan.Do(func() {
 		smallPlan.made = shimquake(t, nil, "sweep", "--plan-only", "--who", "shim,daemon", "--actions", "error",

@@ -47,8 +47,7 @@ func TestMain(m *testing.M) {
 func serve(t *testing.T, n int, dir string, env ...string) ([]string, error) {
 	t.Helper()
 	self := must.Get(os.Executable())(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
+	ctx := must.Within(t, 20*time.Second)
 	cmd := exec.CommandContext(ctx, self)
 	cmd.Args = []string{"containerd-shim-test-v1"}
 	cmd.Dir = dir

@@ -148,8 +148,7 @@ func TestRequestTimesOut(t *testing.T) {
 	if ctx := Request(t.Context()); rootOf(ctx) != nil {
 		t.Error("a context that nobody ends by a timeout was made one")
 	}
-	timed, cancel := context.WithTimeout(t.Context(), time.Hour)
-	defer cancel()
+	timed := must.Within(t, time.Hour)
 	ctx := Request(timed)
 	type key struct{}
 	derived, cancel2 := context.WithCancel(context.WithValue(Request(ctx), key{}, 1))

@@ -41,27 +41,20 @@ func open(t *testing.T, pid int) *signal.Handle {
 	return h
 }
 
-func within(t *testing.T, d time.Duration) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 const forever = "echo up; while :; do read line </dev/zero; done" // busy: it never ends by itself
 
 func TestKillReturnsWhenTheProcessHasEnded(t *testing.T) {
 	cmd := child(t, "echo up; exec sleep 600")
 	h := open(t, cmd.Process.Pid)
 	before := time.Now()
-	at, err := h.Kill(within(t, 10*time.Second))
+	at, err := h.Kill(must.Within(t, 10*time.Second))
 	must.Succeed(t, err)
 	if at.Before(before) || at.After(time.Now()) {
 		t.Errorf("ended at %v, outside the call", at)
 	}
 	// The process is not reaped yet, but a zombie: a second kill must not count as a
 	// fault.
-	must.Is(t, must.ErrorOf(h.Kill(within(t, time.Second))), signal.ErrGone, "second Kill")
+	must.Is(t, must.ErrorOf(h.Kill(must.Within(t, time.Second))), signal.ErrGone, "second Kill")
 	err = cmd.Wait()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.Sys().(interface{ Signal() unix.Signal }).Signal() != unix.SIGKILL {
@@ -75,23 +68,23 @@ func TestStopAndCont(t *testing.T) {
 	if still, err := h.Stopped(); err != nil || still {
 		t.Fatalf("before: stopped %v, %v", still, err)
 	}
-	must.Succeed(t, h.Stop(within(t, 10*time.Second)))
+	must.Succeed(t, h.Stop(must.Within(t, 10*time.Second)))
 	if still, err := h.Stopped(); err != nil || !still {
 		t.Fatalf("after Stop: stopped %v, %v", still, err)
 	}
-	must.Succeed(t, h.Cont(within(t, 10*time.Second)))
+	must.Succeed(t, h.Cont(must.Within(t, 10*time.Second)))
 	if still, err := h.Stopped(); err != nil || still {
 		t.Fatalf("after Cont: stopped %v, %v", still, err)
 	}
-	must.Get(h.Kill(within(t, 10*time.Second)))(t)
-	must.Is(t, h.Stop(within(t, time.Second)), signal.ErrGone, "Stop of a zombie")
+	must.Get(h.Kill(must.Within(t, 10*time.Second)))(t)
+	must.Is(t, h.Stop(must.Within(t, time.Second)), signal.ErrGone, "Stop of a zombie")
 }
 
 func TestTermReachesTheProcess(t *testing.T) {
 	cmd := child(t, "trap 'exit 7' TERM; echo up; while :; do sleep 0.01; done")
 	h := open(t, cmd.Process.Pid)
 	must.Succeed(t, h.Term())
-	must.Get(h.Wait(within(t, 10*time.Second)))(t)
+	must.Get(h.Wait(must.Within(t, 10*time.Second)))(t)
 	_ = cmd.Wait()
 	must.Equal(t, cmd.ProcessState.ExitCode(), 7, "the trap's exit code")
 }
@@ -105,11 +98,11 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	// The end of one wait must not end another.
 	done := make(chan error, 1)
 	go func() {
-		_, err := h.Wait(within(t, 10*time.Second))
+		_, err := h.Wait(must.Within(t, 10*time.Second))
 		done <- err
 	}()
-	must.Is(t, must.ErrorOf(h.Wait(within(t, 20*time.Millisecond))), context.DeadlineExceeded, "Wait")
-	must.Get(h.Kill(within(t, 10*time.Second)))(t)
+	must.Is(t, must.ErrorOf(h.Wait(must.Within(t, 20*time.Millisecond))), context.DeadlineExceeded, "Wait")
+	must.Get(h.Kill(must.Within(t, 10*time.Second)))(t)
 	if err := <-done; err != nil {
 		t.Errorf("the other waiter: %v", err)
 	}

@@ -2,7 +2,6 @@ package slowsys
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -78,13 +77,6 @@ func (v *victim) took(t *testing.T) time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-func within(t *testing.T, d time.Duration) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), d)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 // create returns a function that creates the log with that name, or nil for no name.
 func create(name string) func() (io.WriteCloser, error) {
 	if name == "" {
@@ -95,21 +87,21 @@ func create(name string) func() (io.WriteCloser, error) {
 
 func attach(t *testing.T, v *victim, delay time.Duration, log string) *Injection {
 	t.Helper()
-	in, err := Attach(within(t, 10*time.Second), Params{
+	in, err := Attach(must.Within(t, 10*time.Second), Params{
 		PID: v.cmd.Process.Pid, Syscall: "umount2", Delay: delay, Log: create(log),
 	})
 	if errors.Is(err, ErrNoStrace) {
 		t.Skip(err)
 	}
 	must.Succeed(t, err)
-	t.Cleanup(func() { must.Succeed(t, in.Detach(within(t, 10*time.Second))) })
+	t.Cleanup(func() { must.Succeed(t, in.Detach(must.Within(t, 10*time.Second))) })
 	return in
 }
 
 // awaitDelay waits until a call is in its delay.
 func awaitDelay(t *testing.T, in *Injection) {
 	t.Helper()
-	err := poll.Until(within(t, 10*time.Second), time.Millisecond, func() (bool, error) {
+	err := poll.Until(must.Within(t, 10*time.Second), time.Millisecond, func() (bool, error) {
 		n, _ := in.Fired()
 		return n > 0, nil
 	})
@@ -140,7 +132,7 @@ func TestEveryThreadIsDelayedAndThenNoneIs(t *testing.T) {
 	if d := v.took(t); d < delay-time.Millisecond {
 		t.Errorf("umount2 of a new thread took %v, want at least %v", d, delay)
 	}
-	must.Succeed(t, in.Detach(within(t, 10*time.Second)))
+	must.Succeed(t, in.Detach(must.Within(t, 10*time.Second)))
 	n, longest := in.Fired()
 	if n != 3 || longest < delay-time.Millisecond || longest > 10*time.Second {
 		t.Errorf("fired %d times, the longest %v; want 3, at least %v", n, longest, delay)
@@ -164,7 +156,7 @@ func TestDetachInTheDelayLetsTheCallGoOn(t *testing.T) {
 	if n, longest := in.Fired(); n != 1 || longest != 0 {
 		t.Errorf("in its delay: fired %d times, %v; want 1, with no time yet", n, longest)
 	}
-	must.Succeed(t, in.Detach(within(t, 10*time.Second)))
+	must.Succeed(t, in.Detach(must.Within(t, 10*time.Second)))
 	if d := v.took(t); d > time.Minute {
 		t.Errorf("the call took %v", d)
 	}
@@ -253,9 +245,9 @@ func TestAttachRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := ok
 			tc.change(&p)
-			in, err := Attach(within(t, 10*time.Second), p)
+			in, err := Attach(must.Within(t, 10*time.Second), p)
 			if err == nil {
-				t.Fatal(errors.Join(errors.New("attached"), in.Detach(within(t, 10*time.Second))))
+				t.Fatal(errors.Join(errors.New("attached"), in.Detach(must.Within(t, 10*time.Second))))
 			}
 			if tc.is != nil && !errors.Is(err, tc.is) || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("got %q, want %v, saying %q", err, tc.is, tc.says)

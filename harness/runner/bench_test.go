@@ -78,9 +78,7 @@ func BenchmarkWorlds(b *testing.B) {
 	for _, worlds := range []int{1, 2, 4} {
 		b.Run(strconv.Itoa(worlds), func(b *testing.B) {
 			r := &Runner{Residues: catalogue.Residues(), Evidence: b.TempDir()}
-			if err := r.Prepare(b.Context(), ""); err != nil {
-				b.Skip(err)
-			}
+			must.SkipIf(b, r.Prepare(b.Context(), ""))
 			cases := benchCases()
 			var g errgroup.Group
 			g.SetLimit(worlds)

@@ -60,8 +60,7 @@ func TestTheEvidenceHasNothingOfTheHost(t *testing.T) {
 	const secret = "of the host"
 	host := filepath.Join(t.TempDir(), "host")
 	must.Succeed(t, os.WriteFile(host, []byte(secret), 0o600))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := must.Within(t, time.Minute)
 	r := &Runner{Residues: catalogue.Residues(), Evidence: t.TempDir(), KeepAll: true,
 		Sabotage: func(_ context.Context, s Scene) error {
 			in := func(name string) string { return filepath.Join(s.World.Dir(), name) }

@@ -38,9 +38,7 @@ import (
 // containerd, so that it runs wherever cases run.
 func withContainerd(t *testing.T) (*miniWorld, context.Context) {
 	t.Helper()
-	if err := errors.Join(world.Check(), world.Needs("devices")); err != nil {
-		t.Skip(err)
-	}
+	must.SkipIf(t, errors.Join(world.Check(), world.Needs("devices")))
 	subject, err := fixture.Resolve(t.Context(), "", fixture.Options{Log: t.Output()})
 	must.Succeed(t, err)
 	bin := subject.Bin

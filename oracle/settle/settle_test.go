@@ -75,8 +75,7 @@ func TestSettle(t *testing.T) {
 			w := newWorld(t)
 			before := w.take()
 			test.plant(w)
-			ctx, cancel := context.WithTimeout(t.Context(), test.deadline)
-			defer cancel()
+			ctx := must.Within(t, test.deadline)
 			begun := time.Now()
 			_, left, err := w.looker().settle(ctx, before, marker(t, test.c))
 			took := time.Since(begun)
@@ -187,8 +186,7 @@ func TestSettleCollects(t *testing.T) {
 				},
 				collect: func(context.Context) error { collected++; return test.fails },
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-			defer cancel()
+			ctx := must.Within(t, 50*time.Millisecond)
 			inv, left, err := look.settle(ctx, inventory.Inventory{}, unmarked)
 			if err != nil || len(left) != test.left || collected != test.collected ||
 				inv.Uncollected != nil != (test.fails != nil) {
@@ -215,8 +213,7 @@ func TestSettleLooksAgainAtHandles(t *testing.T) {
 		left  int // the leftovers, with the socket
 	}{{"gone in the next", 0, 1}, {"gone later", 2, 1}, {"it stays", 99, 2}} {
 		t.Run(test.name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-			defer cancel()
+			ctx := must.Within(t, 20*time.Millisecond)
 			again := 0
 			look := looker{take: func(_ context.Context, want ...finding.Class) (inventory.Inventory, error) {
 				if slices.Equal(want, []finding.Class{finding.ClassHandle}) {
@@ -249,8 +246,7 @@ func TestSettleDoesNotGuess(t *testing.T) {
 	silent := looker{take: func(context.Context, ...finding.Class) (inventory.Inventory, error) {
 		return inventory.Inventory{}, broken
 	}}
-	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
+	short := must.Within(t, 50*time.Millisecond)
 	if _, _, err := silent.settle(short, before, unmarked); !errors.Is(err, broken) {
 		t.Errorf("containerd does not answer: %v", err)
 	}

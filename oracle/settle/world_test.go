@@ -30,9 +30,7 @@ type miniWorld struct {
 // newWorld starts a world and ends it with the test. It needs root.
 func newWorld(t *testing.T) *miniWorld {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root, for namespaces of its own")
-	}
+	must.BeRoot(t, "for namespaces of its own")
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), roleVar+"=init")
 	cmd.Stderr = os.Stderr

@@ -23,17 +23,14 @@ import (
 // TestContainerd runs tasks on the fake shim under real containerds, which detect its
 // protocol by themselves.
 func TestContainerd(t *testing.T) {
-	if err := world.Check(); err != nil {
-		t.Skip(err)
-	}
+	must.SkipIf(t, world.Check())
 	all := containerd.ReleasesToTest()
 	if testing.Short() {
 		all = all[:1]
 	}
 	for _, release := range all {
 		t.Run(release, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute) // a first build takes minutes
-			defer cancel()
+			ctx := must.Within(t, 10*time.Minute) // a first build takes minutes
 			n := newNode(ctx, t, release)
 			t.Run("lifecycle", n.lifecycle)
 			t.Run("restart", n.restart)

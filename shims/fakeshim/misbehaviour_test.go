@@ -2,7 +2,6 @@ package fakeshim
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -98,8 +97,7 @@ func TestStartMisbehaves(t *testing.T) {
 	})
 	t.Run("hang", func(t *testing.T) {
 		h.bundle(t, "hang", "exit 0", says("start=hang"))
-		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		defer cancel()
+		ctx := must.Within(t, 300*time.Millisecond)
 		cmd, stderr := h.command(ctx, t, "hang", "start")
 		out, err := cmd.Output()
 		if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || ws.Signal() != syscall.SIGKILL || len(out) != 0 {
@@ -168,8 +166,7 @@ func TestCleanupAfterDeadShim(t *testing.T) {
 	h := newHost(t)
 	kill := func(t *testing.T, s *shim) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), soon)
-		defer cancel()
+		ctx := must.Within(t, soon)
 		must.Get(s.handle.Kill(ctx))(t)
 	}
 	t.Run("the task runs", func(t *testing.T) {
@@ -254,8 +251,7 @@ func TestFailpoints(t *testing.T) {
 	t.Run("hang", func(t *testing.T) {
 		s := h.run(t, "hangs", "exit 0", map[string]string{"shimquake.failpoint/rpc:shim:Task.State:entry": "hang"})
 		asked := time.Now()
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		defer cancel()
+		ctx := must.Within(t, 200*time.Millisecond)
 		_, err := s.State(ctx, &task.StateRequest{ID: "hangs"})
 		if took := time.Since(asked); err == nil || took < 200*time.Millisecond {
 			t.Errorf("State = %v after %s, want no answer before the deadline", err, took)

@@ -198,8 +198,7 @@ func (s *shim) begin(t *testing.T, h *host, id string) uint32 {
 // wait returns the exit status from Wait.
 func (s *shim) wait(t *testing.T, id, exec string) uint32 {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), soon)
-	defer cancel()
+	ctx := must.Within(t, soon)
 	resp := must.Get(s.Wait(ctx, &task.WaitRequest{ID: id, ExecID: exec}))(t)
 	return resp.ExitStatus
 }
@@ -207,8 +206,7 @@ func (s *shim) wait(t *testing.T, id, exec string) uint32 {
 // gone waits until the shim's process has ended.
 func (s *shim) gone(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), soon)
-	defer cancel()
+	ctx := must.Within(t, soon)
 	must.Succeed(t, must.ErrorOf(s.handle.Wait(ctx)), "the shim lives on")
 }
 

@@ -64,9 +64,7 @@ func TestWovenReleases(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds every release")
 	}
-	if err := errors.Join(world.Check(), world.Needs("devices")); err != nil {
-		t.Skip(err)
-	}
+	must.SkipIf(t, errors.Join(world.Check(), world.Needs("devices")))
 	releases := containerd.ReleasesToTest()
 	cache := must.Get(containerd.CacheDir())(t)
 	for _, release := range releases {
