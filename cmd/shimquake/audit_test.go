@@ -128,18 +128,3 @@ func TestWatchTellsNews(t *testing.T) {
 		must.Equal(t, strings.Count(text, want), times, want, "in", text)
 	}
 }
-
-// An impossible value of a flag is reported in one line, and nothing is scanned.
-func TestAuditRefuses(t *testing.T) {
-	t.Parallel()
-	for _, args := range [][]string{
-		{"--watch", "--every", "0s"}, {"--every", "-1s"}, {"--timeout", "-1s"}, {"--timeout", "0s"}, {"--settle", "0s"},
-		{"--pid", "-1"},
-	} {
-		a := shimquake(t, nil, append([]string{"audit"}, args...)...)
-		if a.status != statusUsage || a.out != "" || strings.Count(a.err, "\n") != 1 ||
-			!strings.Contains(a.err, args[len(args)-2]) {
-			t.Errorf("%q: status %d, %q, %q", args, a.status, a.out, a.err)
-		}
-	}
-}

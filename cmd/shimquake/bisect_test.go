@@ -1,7 +1,6 @@
 package main
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -34,33 +33,6 @@ func TestBisectFlags(t *testing.T) {
 			tt.change(&f)
 			must.Report(t, f.check(), tt.want)
 		})
-	}
-}
-
-// An error must not have a status that git bisect run takes for "bad".
-func TestBadInputOfBisect(t *testing.T) {
-	t.Parallel()
-	repository := t.TempDir()
-	for _, tt := range []struct {
-		args   string
-		status int
-		says   string
-	}{
-		{"umount-delayed", statusUsage, "needs --good and --bad"},
-		{"umount-delayd --good v1.7.35 --bad v1.7.2", statusUsage, `did you mean "umount-delayed"?`},
-		{"umount-delayed --good v1.7.35 --bad v1.7", statusUsage, "write a release as"},
-		{"umount-delayed --good v1.7.35 --bad src:.", statusUsage, "is not a release"},
-		{"umount-delayed --good a --bad b --source " + repository, statusUsage, "not a git checkout"},
-		{"umount-delayed --good v1.7.35 --bad v1.7.2 --by shin", statusUsage, `did you mean "shim"?`},
-		{"--here umount-delayd", gitAbort, `did you mean "umount-delayed"?`},
-		{"--here umount-delayed --good v1.7.2", gitAbort, "leave out --good"},
-		{"--here umount-delayed --run 3", gitAbort, "unknown flag: --run"},
-		{"--here", gitAbort, "usage: shimquake bisect"},
-	} {
-		got := shimquake(t, nil, append([]string{"bisect"}, strings.Fields(tt.args)...)...)
-		if got.status != tt.status || !strings.Contains(got.err, tt.says) {
-			t.Errorf("bisect %s: status %d, %q; want %d, %q", tt.args, got.status, got.err, tt.status, tt.says)
-		}
 	}
 }
 

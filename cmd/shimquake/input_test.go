@@ -80,54 +80,6 @@ func file(t *testing.T, text string) string {
 	return name
 }
 
-// A mistake of the user gives one line with the right word, and exit status 2. Nothing
-// runs.
-func TestBadInput(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		name string
-		args []string
-		says string
-	}{
-		{"a case", []string{"run", "shutdown-eror-once"}, `did you mean "shutdown-error-once"?`},
-		{"a case beside a good one", []string{"run", "shutdown-error-once", "xyzzy"}, `"xyzzy" is unknown`},
-		{"no case", []string{"run"}, "usage: shimquake run [CASE...]"},
-		{"no point", []string{"list", "points", "--match", "binary.Start"}, "--containerd " + containerd.DefaultRelease},
-		{"a file", []string{"run", "./none.yaml"}, "./none.yaml: open"},
-		{"a folder", []string{"run", "/tmp/"}, "directory"},
-		{"a key", []string{"run", file(t, "name: x\nworklaod: {}\n")},
-			`case.yaml:2:1: key "worklaod" is unknown, did you mean "workload"?`},
-		{"a point", []string{"run", file(t, "name: x\nplan:\n  - at: rpc:shim:Task.Shutdwon:entry\n    do: 1*crash\n")},
-			`case.yaml:3:9: point`},
-		{"broken YAML", []string{"run", file(t, "name: [x\n")}, "case.yaml:"},
-		{"an empty file", []string{"run", file(t, "")}, "case.yaml: the file is empty"},
-		{"a file of comments", []string{"run", file(t, "# x\n")}, "case.yaml: the file is empty"},
-		{"two cases", []string{"run", file(t, "name: x\n---\nname: y\n")}, "exactly one case, but this one has 2"},
-		{"binary", []string{"run", file(t, "\x00\x01\xff")}, "case.yaml:"},
-		{"a release", []string{"run", "--containerd", "v2.3.77", "shutdown-error-once"}, `did you mean "v2.3.7"?`},
-		{"no release", []string{"run", "--containerd", "latest", "shutdown-error-once"}, "bin:DIR"},
-		{"a scheme", []string{"run", "--containerd", "git:x", "shutdown-error-once"}, "bin:DIR or src:DIR"},
-		{"a folder of binaries", []string{"run", "--containerd", "bin:/none", "shutdown-error-once"}, "/none"},
-		{"an empty folder of binaries", []string{"run", "--containerd", "bin:" + t.TempDir(), "shutdown-error-once"},
-			"the folder needs containerd"},
-		{"a count", []string{"run", "--count", "0", "shutdown-error-once"}, "at least 1"},
-		{"a flag", []string{"run", "--cuont", "1", "shutdown-error-once"}, "--cuont"},
-		{"a command", []string{"rnu"}, `did you mean "run"?`},
-		{"what to list", []string{"list", "case"}, `did you mean "cases"?`},
-		{"what to build", []string{"build", "v9.9.9"}, "v9.9.9"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			a := shimquake(t, nil, test.args...)
-			if a.status != statusUsage || a.out != "" || !strings.Contains(a.err, test.says) {
-				t.Errorf("status %d, output %q, complaint %q; want 2, nothing, and %q", a.status, a.out, a.err, test.says)
-			}
-			if strings.Count(strings.TrimSpace(a.err), "\n") != 0 || !strings.HasPrefix(a.err, "shimquake: ") {
-				t.Errorf("complaint %q is not one line", a.err)
-			}
-		})
-	}
-}
-
 // A sweep with a damaged file is a wrong input, whichever command reads it.
 func TestADamagedSweepHasOneStatus(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -33,7 +34,26 @@ const (
 // TestScripts runs what needs neither root nor a containerd.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	testscript.Run(t, testscript.Params{Dir: scriptsDir, Setup: kept, RequireExplicitExec: true})
+	testscript.Run(t, testscript.Params{Dir: scriptsDir, Setup: kept, RequireExplicitExec: true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status, "usage": usage}})
+}
+
+// status runs a program that must end with an exit status.
+func status(ts *testscript.TestScript, _ bool, words []string) {
+	var exit *exec.ExitError
+	if err := ts.Exec(words[1], words[2:]...); !errors.As(err, &exit) || strconv.Itoa(exit.ExitCode()) != words[0] {
+		ts.Fatalf("%v, want status %s", err, words[0])
+	}
+}
+
+// usage runs a command that refuses its input: it prints nothing, and complains in one
+// line.
+func usage(ts *testscript.TestScript, neg bool, words []string) {
+	status(ts, neg, append([]string{strconv.Itoa(statusUsage)}, words...))
+	out, complaint := ts.ReadFile("stdout"), ts.ReadFile("stderr")
+	if out != "" || !strings.HasPrefix(complaint, "shimquake: ") || strings.Count(strings.TrimSpace(complaint), "\n") != 0 {
+		ts.Fatalf("it says %q, %q, want one complaint", out, complaint)
+	}
 }
 
 // TestScriptsAsRoot runs cases, as the pages have them.
