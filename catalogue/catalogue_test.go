@@ -5,15 +5,14 @@ import (
 	"testing"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/spelling"
 )
 
 func TestCasesSurviveTheirTextForm(t *testing.T) {
 	for _, c := range Cases() {
-		again, err := harness.ParseCase(c.Name, []byte(c.String()))
-		if err != nil || again.String() != c.String() {
-			t.Errorf("%s reads back as\n%s\n%v", c, again, err)
-		}
+		again := must.Get(harness.ParseCase(c.Name, []byte(c.String())))(t)
+		must.Equal(t, again.String(), c.String(), c, "reads back as")
 	}
 }
 

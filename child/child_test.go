@@ -65,13 +65,9 @@ func TestOutputLeavesNothing(t *testing.T) {
 			must.Succeed(t, unix.Mkfifo(fifo, 0o600))
 			fd := must.Get(unix.Open(fifo, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0))(t)
 			defer func() { _ = unix.Close(fd) }()
-			out, err := Output(t.Context(), 100, "sh", "-c", "exec 3>\"$0\"\n"+leave+"\necho text", fifo)
-			if err != nil || string(out) != "text\n" {
-				t.Errorf("%q, %v; want its output", out, err)
-			}
-			if n, err := unix.Read(fd, make([]byte, 1)); n != 0 || err != nil {
-				t.Errorf("the FIFO is still open: %d, %v", n, err)
-			}
+			out := must.Get(Output(t.Context(), 100, "sh", "-c", "exec 3>\"$0\"\n"+leave+"\necho text", fifo))(t)
+			must.Equal(t, string(out), "text\n")
+			must.Equal(t, must.Get(unix.Read(fd, make([]byte, 1)))(t), 0, "the FIFO is still open")
 		})
 	}
 }
@@ -94,17 +90,13 @@ func TestOutputIsInASessionOfItsOwn(t *testing.T) {
 	cmd := Command(t.Context(), self)
 	cmd.Env = append(os.Environ(), killsItsGroup+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // or it would be this test's
-	out, err := cmd.Output()
-	if err != nil || string(out) != "still there" {
-		t.Errorf("%q, %v; want the harness to keep running", out, err)
-	}
+	out := must.Get(cmd.Output())(t)
+	must.Equal(t, string(out), "still there")
 }
 
 // Two processes write without end.
 func TestOutputIsBounded(t *testing.T) {
-	if out, err := Output(t.Context(), 4, "echo", "abc"); string(out) != "abc\n" || err != nil {
-		t.Errorf("%q, %v; want all four bytes", out, err)
-	}
+	must.Equal(t, string(must.Get(Output(t.Context(), 4, "echo", "abc"))(t)), "abc\n")
 	ctx := must.Within(t, time.Minute)
 	if out, err := Output(ctx, 1<<20, "sh", "-c", "yes & exec yes"); !errors.Is(err, ErrOutput) {
 		t.Errorf("%d bytes, %v; want ErrOutput", len(out), err)

@@ -30,9 +30,8 @@ func TestCountsAreOfTheCase(t *testing.T) {
 	must.Equal(t, did, []string{"off", "off", "crash", "off"}, "did")
 	a.hit("rpc:shim:Task.Wait:entry", false)
 	c.await(t, func() bool { return len(c.Hits()) == 5 })
-	if c.Fired(0) != 1 || c.Fired(1) != 0 {
-		t.Errorf("fired %d and %d", c.Fired(0), c.Fired(1))
-	}
+	must.Equal(t, c.Fired(0), 1, "fired")
+	must.Equal(t, c.Fired(1), 0, "fired")
 	h := c.Hits()[2]
 	if h.PID != 1 || h.Who != "shim" || h.Did != term.Crash || h.Fault != 0 || h.ID != "c1" || h.Point != entry {
 		t.Errorf("hit %+v", h)
@@ -61,9 +60,8 @@ func TestPauseAndRelease(t *testing.T) {
 	p, _ := connect(t, path, 7, nil)
 	p.hit(entry, true)
 	held := <-paused
-	if held.Hit.PID != 7 || held.Fault.At.String() != entry {
-		t.Errorf("paused %+v", held)
-	}
+	must.Equal(t, held.Hit.PID, 7, "paused")
+	must.Equal(t, held.Fault.At.String(), entry, "paused")
 	// Another request of the process continues meanwhile, and is decided first.
 	if a := p.ask(entry); a.Do != "off" {
 		t.Errorf("the second hit is answered %q", a.Do)

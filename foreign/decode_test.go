@@ -32,9 +32,7 @@ func TestReaderHasALimit(t *testing.T) {
 	r := foreign.NewReader("the text", strings.NewReader("12345678"), 4)
 	for range 2 {
 		r.ResetLimit()
-		if n, err := io.ReadFull(r, make([]byte, 4)); n != 4 || err != nil {
-			t.Errorf("%d, %v", n, err)
-		}
+		must.Equal(t, must.Get(io.ReadFull(r, make([]byte, 4)))(t), 4)
 	}
 }
 
@@ -50,9 +48,8 @@ func TestReadLine(t *testing.T) {
 			break
 		}
 	}
-	if strings.Join(got, "") != text || len(got) != 4 {
-		t.Errorf("%d lines", len(got))
-	}
+	must.Equal(t, strings.Join(got, ""), text, "lines")
+	must.Len(t, got, 4, "lines")
 	var long *foreign.LimitError
 	if _, err := foreign.ReadLine(bufio.NewReader(strings.NewReader(text)), 10_000); !errors.As(err, &long) {
 		t.Error(err)

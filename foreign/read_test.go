@@ -29,9 +29,7 @@ func TestALargeFileIsNotRead(t *testing.T) {
 		!strings.Contains(err.Error(), "4 bytes") {
 		t.Errorf("5 bytes, at most 4: %v", err)
 	}
-	if text, err := d.Read("plain", 5); err != nil || string(text) != "plain" {
-		t.Errorf("5 bytes, at most 5: %q, %v", text, err)
-	}
+	must.Equal(t, string(must.Get(d.Read("plain", 5))(t)), "plain", "5 bytes, at most 5")
 	if text, cut, err := d.Tail("sparse", 16); err != nil || !bytes.Equal(text, make([]byte, 16)) || cut != 1<<40-16 {
 		t.Errorf("%q, %d, %v", text, cut, err)
 	}
@@ -68,9 +66,7 @@ func TestAFileThatGrowsIsNotReadPastTheLimit(t *testing.T) {
 func TestAFileOfProcIsRead(t *testing.T) {
 	d := must.Get(foreign.OpenDir("/proc/self"))(t)
 	defer d.Close() //nolint:errcheck // it is only read
-	if text, err := d.Read("status", 1<<20); err != nil || !strings.Contains(string(text), "Pid:") {
-		t.Errorf("%q, %v", text, err)
-	}
+	must.Contain(t, string(must.Get(d.Read("status", 1<<20))(t)), "Pid:")
 	var limit *foreign.LimitError
 	if _, err := d.Read("status", 10); !errors.As(err, &limit) {
 		t.Errorf("at most 10 bytes: %v", err)
@@ -164,18 +160,14 @@ func TestAHandleIsReopened(t *testing.T) {
 	defer h.Close() //nolint:errcheck // it is only read
 	must.Succeed(t, os.Remove(d.Path("plain")))
 	f := must.Get(foreign.Reopen(h, 5))(t)
-	if text, err := io.ReadAll(f); err != nil || string(text) != "plain" {
-		t.Errorf("%q, %v", text, err)
-	}
+	must.Equal(t, string(must.Get(io.ReadAll(f))(t)), "plain")
 	must.Succeed(t, f.Close())
 }
 
 // The files of a node, and what the operator named, may have several names.
 func TestATypedFileMayHaveSeveralNames(t *testing.T) {
 	d, _ := folder(t)
-	if text, err := foreign.ReadTyped(d.Path("twice"), 100); err != nil || string(text) != secret {
-		t.Errorf("typed: %q, %v", text, err)
-	}
+	must.Equal(t, string(must.Get(foreign.ReadTyped(d.Path("twice"), 100))(t)), secret, "typed")
 	h := must.Get(os.OpenFile(d.Path("twice"), unix.O_PATH, 0))(t)
 	f := must.Get(foreign.Reopen(h, 100))(t)
 	must.Succeed(t, errors.Join(f.Close(), h.Close()))

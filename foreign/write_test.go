@@ -27,9 +27,7 @@ func TestALinkIsReplacedAndNotFollowed(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if text, err := d.Read(name, 100); err != nil || string(text) != "mine" {
-			t.Errorf("%s: %q, %v", name, text, err)
-		}
+		must.Equal(t, string(must.Get(d.Read(name, 100))(t)), "mine", name)
 	}
 	for _, name := range append(outOf, "inner") {
 		must.Fail(t, d.Write(name, []byte("mine"), 0o600), name, "it was written")
@@ -44,9 +42,7 @@ func TestAStateIsReplaced(t *testing.T) {
 	d, outside := folder(t)
 	for _, name := range []string{"absolute link", "inner/file"} {
 		must.Succeed(t, d.WriteState(name, []byte("mine"), 0o600))
-		if text, err := d.Read(name, 100); err != nil || string(text) != "mine" {
-			t.Errorf("%s: %q, %v", name, text, err)
-		}
+		must.Equal(t, string(must.Get(d.Read(name, 100))(t)), "mine", name)
 	}
 	must.Equal(t, must.Read(t, outside), secret)
 	noneTemporary(t, d)
@@ -71,9 +67,7 @@ func TestAFileIsReplacedWholeOrNotAtAll(t *testing.T) {
 		return errors.Join(err, broken)
 	})
 	must.Is(t, err, broken, "a write that fails")
-	if text, err := d.Read("plain", 100); err != nil || string(text) != "plain" {
-		t.Errorf("%q, %v", text, err)
-	}
+	must.Equal(t, string(must.Get(d.Read("plain", 100))(t)), "plain")
 	noneTemporary(t, d)
 }
 
@@ -99,10 +93,9 @@ func TestAFileWithAnotherNameIsNotWrittenTo(t *testing.T) {
 		"a link that is there")
 	must.Is(t, must.ErrorOf(d.OpenFile("new", os.O_WRONLY, 0o600)), fs.ErrNotExist, "a file that is not there")
 	made := must.Get(d.OpenFile("new", os.O_RDWR|os.O_CREATE, 0o640))(t)
-	info, err := made.Stat()
-	if err != nil || info.Mode().Perm()&^0o640 != 0 || made.Name() != d.Path("new") {
-		t.Errorf("%v, %v", info, err)
-	}
+	info := must.Get(made.Stat())(t)
+	must.Equal(t, info.Mode().Perm()&^0o640, 0)
+	must.Equal(t, made.Name(), d.Path("new"))
 	must.Succeed(t, made.Close())
 }
 
@@ -120,9 +113,7 @@ func TestAFIFOIsOpenedWithoutItsOtherEnd(t *testing.T) {
 	w := must.Get(d.OpenFIFO("fifo", os.O_WRONLY))(t)
 	_, err = w.WriteString("piped")
 	must.Succeed(t, errors.Join(err, w.Close()))
-	if text, err := io.ReadAll(r); err != nil || string(text) != "piped" {
-		t.Errorf("%q, %v", text, err)
-	}
+	must.Equal(t, string(must.Get(io.ReadAll(r))(t)), "piped")
 	must.Succeed(t, r.Close())
 }
 
@@ -130,9 +121,7 @@ func TestAFileIsMadeEmpty(t *testing.T) {
 	d, _ := folder(t)
 	for _, name := range []string{"plain", "new"} {
 		must.Succeed(t, d.Touch(name, 0o600))
-		if text, err := d.Read(name, 100); err != nil || len(text) > 0 {
-			t.Errorf("%s: %q, %v", name, text, err)
-		}
+		must.Len(t, must.Get(d.Read(name, 100))(t), 0, name)
 	}
 	var kind *foreign.KindError
 	for _, name := range []string{"absolute link", "twice", "fifo"} {
@@ -162,9 +151,7 @@ func TestEntriesAreRenamedAndRemovedByTheirNames(t *testing.T) {
 		d.Rename("plain", "absolute link"), d.Remove("link out"), d.RemoveAll("parent"), d.RemoveAll("magic"),
 		d.MkdirAll("a/b", 0o700), d.RemoveAll("a"), d.RemoveAll("nothing"),
 	))
-	if text, err := d.Read("absolute link", 100); err != nil || string(text) != "plain" {
-		t.Errorf("%q, %v", text, err)
-	}
+	must.Equal(t, string(must.Get(d.Read("absolute link", 100))(t)), "plain")
 	for _, name := range []string{"link out", "parent", "magic", "a"} {
 		must.Is(t, must.ErrorOf(d.Describe(name)), fs.ErrNotExist, name)
 	}

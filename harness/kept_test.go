@@ -70,10 +70,8 @@ func aKept() Kept {
 func TestAHistoryComesBack(t *testing.T) {
 	k := aKept()
 	text := must.Get(k.Encode())(t)
-	back, err := DecodeKept("x", text)
-	if err != nil || !reflect.DeepEqual(back, k) {
-		t.Errorf("%+v\nwant\n%+v\n%v", back, k, err)
-	}
+	back := must.Get(DecodeKept("x", text))(t)
+	must.Equal(t, back, k)
 }
 
 func TestAHistoryThatIsNoneIsRefused(t *testing.T) {
@@ -118,10 +116,8 @@ func edited(t *testing.T, format int, history, verdict string) string {
 
 // A container's JSON has the keys of a case, and each value survives a round trip.
 func TestAContainerComesBack(t *testing.T) {
-	text, err := json.Marshal(Container{Exit: 7, IgnoresTerm: true})
-	if err != nil || string(text) != `{"exit":7,"ignoresTerm":true}` {
-		t.Errorf("%s, %v", text, err)
-	}
+	text := must.Get(json.Marshal(Container{Exit: 7, IgnoresTerm: true}))(t)
+	must.Equal(t, string(text), `{"exit":7,"ignoresTerm":true}`)
 	rapid.Check(t, func(t *rapid.T) {
 		c, back := rapid.Make[Container]().Draw(t, "container"), Container{}
 		text, err := json.Marshal(c)

@@ -1,5 +1,5 @@
-// Package must has the checks that tests share. Succeed, Get and the functions of files
-// end a test that cannot go on. The others note an error, whose message begins with
+// Package must has the checks that tests share. Succeed, Get, Len and the functions of
+// files end a test that cannot go on. The others note an error, whose message begins with
 // about, such as the name of a table's row. Only tests import it.
 package must
 
@@ -52,6 +52,14 @@ func Report(t T, err error, text string, about ...any) {
 		Equal(t, err, nil, about...)
 	} else {
 		FailWith(t, err, text, about...)
+	}
+}
+
+// Len ends the test if all does not have n entries.
+func Len[V any](t T, all []V, n int, about ...any) {
+	t.Helper()
+	if len(all) != n {
+		t.Fatal(fmt.Sprintf("%s%d entries, want %d: %+v", words(about), len(all), n, all))
 	}
 }
 
@@ -135,6 +143,9 @@ func Equal[V any](t T, got, want V, about ...any) {
 // differ returns the words for two different values. A text of several lines is shown as
 // it is.
 func differ(got, want any) string {
+	if b, ok := got.([]byte); ok {
+		got, want = string(b), string(want.([]byte))
+	}
 	text, ok := got.(string)
 	if ok && strings.Contains(text, "\n") {
 		return fmt.Sprintf("\n%s\nwant\n%s", text, want)

@@ -76,6 +76,7 @@ func TestWhatIsNoted(t *testing.T) {
 			must.Is(t, must.ErrorOf(0, wrong), fs.ErrExist)
 		},
 		"\"b\" is not in\na": func(t must.T) { must.Contain(t, "a", "b") },
+		`"a", want "b"`:      func(t must.T) { must.Equal(t, []byte("a"), []byte("b")) },
 		"1": func(t must.T) {
 			must.Fail(t, wrong)
 			must.FailWith(t, wrong, "wrong")
@@ -83,6 +84,7 @@ func TestWhatIsNoted(t *testing.T) {
 			must.Report(t, wrong, "wrong")
 			must.Is(t, wrong, fs.ErrNotExist)
 			must.Contain(t, "ab", "b")
+			must.Len(t, []int{1}, 1)
 		},
 		"pointers": func(t must.T) { must.Equal(t, &one, &same) },
 	} {

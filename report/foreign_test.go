@@ -42,9 +42,7 @@ func TestAReportOfALinkedFolderStaysInside(t *testing.T) {
 	v := leaked("x")
 	must.Fail(t, report.KeepWithout(dir, report.WithoutDir+"/w.json", v), "a run was kept through a linked folder")
 	must.Fail(t, must.ErrorOf(report.SweptWithout(dir)), "runs were read through a linked folder")
-	if all, err := os.ReadDir(outside); err != nil || len(all) > 0 {
-		t.Errorf("%v, %v", all, err)
-	}
+	must.Len(t, must.Get(os.ReadDir(outside))(t), 0)
 }
 
 // Only one report at a time can be written into a folder, because two would write into
@@ -55,9 +53,7 @@ func TestAReportHasOneWriter(t *testing.T) {
 	first := must.Get(report.Begin(dir, d))(t)
 	must.FailWith(t, must.ErrorOf(report.Begin(dir, d)), "--out", "the second")
 	must.Succeed(t, first.End())
-	if all, err := report.Findings(filepath.Join(dir, report.ResultsFile)); err != nil || len(all) > 0 {
-		t.Errorf("%v, %v", all, err)
-	}
+	must.Len(t, must.Get(report.Findings(filepath.Join(dir, report.ResultsFile)))(t), 0)
 	second, err := report.Begin(dir, d)
 	must.Succeed(t, err, "after the first")
 	must.Succeed(t, second.End())

@@ -67,8 +67,6 @@ func TestEvidenceBesideTheReport(t *testing.T) {
 	d := report.Data{Title: "x", Made: began, Evidence: filepath.Join(dir, "evidence"),
 		Cases: report.All([]report.Case{{ID: "case-1", Verdict: v}})}
 	must.Succeed(t, report.Write(filepath.Join(dir, "run"), d))
-	text, err := os.ReadFile(filepath.Join(dir, "run", report.ResultsFile))
-	if err != nil || !strings.Contains(string(text), `"evidence":"../evidence/x"`) {
-		t.Errorf("%v: %s", err, text)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(dir, "run", report.ResultsFile)))(t)
+	must.Contain(t, string(text), `"evidence":"../evidence/x"`)
 }

@@ -110,8 +110,7 @@ func TestBaseline(t *testing.T) {
 	} {
 		r := triage.NewReport(h, results, catalogue.Excuses(),
 			triage.Baseline("there", h.Plan, results, h.Plan, tt.other)...)
-		if len(r.New) != tt.fresh || len(r.Known) != 1-tt.fresh {
-			t.Errorf("%s: %s", name, r)
-		}
+		must.Len(t, r.New, tt.fresh, name)
+		must.Len(t, r.Known, 1-tt.fresh, name)
 	}
 }

@@ -43,12 +43,11 @@ func TestMinimiseLeavesWhatIsNeeded(t *testing.T) {
 	c := must.Get(faultsAt("task", "Create", "Start", "Kill", "Delete").Case(""))(t)
 	for _, needed := range [][]string{{"Delete"}, {"Create"}, {"Create", "Delete"}, {"Start", "Kill", "Delete"}} {
 		e := leaksAt(needed...)
-		got, err := minimise(c, func(c harness.Case) (bool, error) {
+		got := must.Get(minimise(c, func(c harness.Case) (bool, error) {
 			return e.Run(t.Context(), c).Outcome == harness.Violated, nil
-		})
-		if err != nil || len(got.Plan) != len(needed) || e.verdict(got, 1).Outcome != harness.Violated {
-			t.Errorf("%v: %s, %v", needed, got.Plan, err)
-		}
+		}))(t)
+		must.Len(t, got.Plan, len(needed), needed)
+		must.Equal(t, e.verdict(got, 1).Outcome, harness.Violated, needed)
 	}
 	must.Equal(t, len(c.Plan), 4, "the case itself was changed", c.Plan)
 	broken := errors.New("broken")
@@ -106,10 +105,9 @@ func TestAClusterIsShown(t *testing.T) {
 	if err != nil || len(c.Plan) != 1 || c.Workload.Restarts() || len(c.Workload.Containers) != 1 {
 		t.Errorf("%s%v", text, err)
 	}
-	rest, err := os.ReadDir(kept)
-	if err != nil || len(rest) != 0 || shown.Evidence != filepath.Join(out, "findings", rep.New[0].Name) {
-		t.Errorf("%d folders are left, %s: %v", len(rest), shown.Evidence, err)
-	}
+	rest := must.Get(os.ReadDir(kept))(t)
+	must.Len(t, rest, 0, "folders are left")
+	must.Equal(t, shown.Evidence, filepath.Join(out, "findings", rep.New[0].Name), "folders are left")
 	must.Get(os.Stat(shown.Evidence))(t)
 }
 

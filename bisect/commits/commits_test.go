@@ -89,10 +89,8 @@ func TestSelectTouchesNothingElse(t *testing.T) {
 	for _, i := range []int{3, 0, 1} {
 		must.Succeed(t, os.WriteFile(filepath.Join(c.Dir, "left"), nil, 0o600))
 		must.Succeed(t, c.Select(t.Context(), all[i].Hash))
-		text, err := os.ReadFile(filepath.Join(c.Dir, "file"))
-		if err != nil || string(text) != all[i].Subject {
-			t.Errorf("%s holds %q (%v)", all[i].Subject, text, err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join(c.Dir, "file")))(t)
+		must.Equal(t, string(text), all[i].Subject, "holds")
 		must.Fail(t, must.ErrorOf(os.Stat(filepath.Join(c.Dir, "left"))), "what a build had left is still there")
 	}
 	must.Succeed(t, c.Close())

@@ -27,9 +27,8 @@ func TestFilings(t *testing.T) {
 				}
 				return
 			}
-			if f.Bug.Releases.StateOf(containerd.DefaultRelease) != affected.Bad || f.Release() != containerd.DefaultRelease {
-				t.Errorf("%s does not have it", containerd.DefaultRelease)
-			}
+			must.Equal(t, f.Bug.Releases.StateOf(containerd.DefaultRelease), affected.Bad, "does not have it")
+			must.Equal(t, f.Release(), containerd.DefaultRelease, "does not have it")
 			_, r, err := filing.Of(f.Bug)
 			must.Succeed(t, err)
 			dir := must.Get(containerd.SourceDir(t.Context(), r.Release))(t)

@@ -34,10 +34,8 @@ func TestStale(t *testing.T) {
 	must.Succeed(t, os.WriteFile(filepath.Join(dir, "README.md"), []byte("a\n"+Begin+"\n"+End+"\nz\n"), 0o644))
 	expect := func(want ...string) {
 		t.Helper()
-		got, err := Stale(dir)
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("%v (%v), want %v", got, err, want)
-		}
+		got := must.Get(Stale(dir))(t)
+		must.Equal(t, got, want)
 	}
 	write := func() {
 		t.Helper()

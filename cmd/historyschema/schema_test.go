@@ -24,10 +24,8 @@ const file = "../../docs/history.schema.json"
 // TestSchemaIsFresh compares docs/history.schema.json with the types.
 func TestSchemaIsFresh(t *testing.T) {
 	want := must.Get(schema("../.."))(t)
-	have, err := os.ReadFile(file)
-	if err != nil || !bytes.Equal(have, want) {
-		t.Errorf("docs/history.schema.json is not what the types say (%v): run make docs", err)
-	}
+	have := must.Get(os.ReadFile(file))(t)
+	must.Equal(t, have, want, "docs/history.schema.json is not what the types say", "run make docs")
 	var s struct {
 		Defs map[string]struct{ Description string } `json:"$defs"`
 	}

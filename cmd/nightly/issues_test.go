@@ -113,9 +113,8 @@ func TestStatesHaveIssuesOfTheirOwn(t *testing.T) {
 	f := newFake(t)
 	f.must(t, reported(t, leaks(report.More, 1)...))
 	f.must(t, reported(t, leaks(report.Gone, 1)...))
-	if len(f.issues) != 2 || f.issues[1].Title != "gone: leak shim: 0" {
-		t.Errorf("%+v", f.issues)
-	}
+	must.Len(t, f.issues, 2)
+	must.Equal(t, f.issues[1].Title, "gone: leak shim: 0")
 }
 
 func TestOfTwoIssuesTheOpenOneCounts(t *testing.T) {
@@ -127,9 +126,8 @@ func TestOfTwoIssuesTheOpenOneCounts(t *testing.T) {
 	f.issues = append(f.issues, &twin)
 	f.issues[0].State, f.issues[0].StateReason = "closed", "completed"
 	f.must(t, "--run", "https://run/2", dir)
-	if f.issues[0].State != "closed" || !strings.Contains(twin.Body, "run/2") {
-		t.Errorf("%+v, %+v", f.issues[0], twin)
-	}
+	must.Equal(t, f.issues[0].State, "closed")
+	must.Contain(t, twin.Body, "run/2")
 }
 
 func TestWhatCannotBeReportedIsRed(t *testing.T) {

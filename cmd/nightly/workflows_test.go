@@ -90,9 +90,8 @@ var mayWrite = map[string][]string{
 // A job has only the write permissions that it needs.
 func TestLeastPrivilege(t *testing.T) {
 	for file, w := range workflows(t) {
-		if len(w.Permissions) != 1 || w.Permissions["contents"] != "read" {
-			t.Errorf("%s: %v", file, w.Permissions)
-		}
+		must.Equal(t, len(w.Permissions), 1, file)
+		must.Equal(t, w.Permissions["contents"], "read", file)
 		for name, j := range w.Jobs {
 			for what, may := range j.Permissions {
 				if may != "read" && !slices.Contains(mayWrite[file+" "+name], what) {

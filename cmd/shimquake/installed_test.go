@@ -146,9 +146,7 @@ func TestInstallAndUninstall(t *testing.T) {
 	dest, prefix = t.TempDir(), "/usr/local" // where nothing was, nothing is
 	script(program)
 	script("--remove")
-	if left, err := os.ReadDir(dest); err != nil || len(left) > 0 {
-		t.Errorf("left in an empty DESTDIR: %v %v", left, err)
-	}
+	must.Len(t, must.Get(os.ReadDir(dest))(t), 0, "left in an empty DESTDIR")
 }
 
 // tree are the files beneath a folder, sorted.

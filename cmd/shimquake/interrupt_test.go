@@ -46,9 +46,7 @@ func TestASecondSignalEndsIt(t *testing.T) {
 	} {
 		cmd, complaint := deaf(t)
 		must.Succeed(t, errors.Join(cmd.Process.Signal(twin), cmd.Process.Signal(sig)))
-		if line, err := complaint.ReadString('\n'); err != nil || !strings.Contains(line, "a second signal ends it") {
-			t.Errorf("after the first %v: %q, %v", sig, line, err)
-		}
+		must.Contain(t, must.Get(complaint.ReadString('\n'))(t), "a second signal ends it", "after the first", sig)
 		must.Succeed(t, cmd.Process.Signal(sig))
 		_ = cmd.Wait() // the test checks the exit status below
 		must.Equal(t, cmd.ProcessState.ExitCode(), 128+int(sig), "after the second", sig, "status")
@@ -114,10 +112,8 @@ func TestABrokenPipeCleansUp(t *testing.T) {
 	must.Succeed(t, errors.Join(reader.Close(), cmd.Start(), writer.Close()))
 	_ = cmd.Wait() // the test checks the exit status below
 	must.Equal(t, cmd.ProcessState.ExitCode(), 128+int(unix.SIGPIPE), "status")
-	left, err := filepath.Glob(filepath.Join(dir, "worlds", "w*"))
-	if err != nil || len(left) > 0 {
-		t.Errorf("worlds are left: %v, %v", left, err)
-	}
+	left := must.Get(filepath.Glob(filepath.Join(dir, "worlds", "w*")))(t)
+	must.Len(t, left, 0, "worlds are left")
 }
 
 // Bisect ends with 2 when its flags are wrong, and with 3 when it is interrupted.

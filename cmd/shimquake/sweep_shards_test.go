@@ -161,9 +161,8 @@ func TestASweepThatShowsNothing(t *testing.T) {
 	t.Parallel()
 	s := newSmall(t)
 	a := shimquake(t, nil, "sweep", "--plan", s.plan(), "--shard", "98/99", "--out", s.at("none"))
-	if a.status != statusUsage || !strings.Contains(a.err, "shard 98/99 has no case") {
-		t.Errorf("a shard of nothing: %d, %q", a.status, a.err)
-	}
+	must.Equal(t, a.status, statusUsage, "a shard of nothing")
+	must.Contain(t, a.err, "shard 98/99 has no case", "a shard of nothing")
 	p := must.Get(plan.Read(s.plan()))(t)
 	p.Specs = p.Specs[:2]
 	p.Specs[1].Faults[0].Nth = 999 // never hit so often

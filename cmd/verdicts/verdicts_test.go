@@ -154,10 +154,8 @@ func TestReadSeveralReports(t *testing.T) {
 			it("is gone", types.SpecStatePassed, ""),
 		}}},
 	))(t)
-	got, err := readReports(strings.NewReader(string(one) + "\n" + string(one)))
-	if err != nil || len(got.rows) != 2 {
-		t.Errorf("%d rows of two reports, %v", len(got.rows), err)
-	}
+	got := must.Get(readReports(strings.NewReader(string(one) + "\n" + string(one))))(t)
+	must.Len(t, got.rows, 2, "rows of two reports")
 	for _, text := range []string{"", string(one) + string(one[:20])} {
 		must.Fail(t, must.ErrorOf(readReports(strings.NewReader(text))), text)
 	}
@@ -332,9 +330,8 @@ func TestStrict(t *testing.T) {
 			out.Reset()
 			err = run(params{specs: path, strict: true}, nil, &out)
 			isRed := errors.Is(err, errFailed)
-			if isRed != (test.red != "") || !strings.Contains(out.String(), test.red) {
-				t.Errorf("strict: %v, want red %q in\n%s", err, test.red, out.String())
-			}
+			must.Equal(t, isRed, test.red != "", "strict")
+			must.Contain(t, out.String(), test.red, "strict")
 		})
 	}
 }

@@ -62,10 +62,8 @@ func TestAKilledOwnerLeavesNothing(t *testing.T) {
 	if !eventually(t, func() bool { return backingOf(dev) != backing }) {
 		t.Errorf("%s is still attached to %s", dev, backing)
 	}
-	left, err := filepath.Glob(filepath.Join(dir, diskPrefix+"*"))
-	if err != nil || len(left) > 0 {
-		t.Errorf("files left: %v, %v", left, err)
-	}
+	left := must.Get(filepath.Glob(filepath.Join(dir, diskPrefix+"*")))(t)
+	must.Len(t, left, 0, "files left")
 }
 
 func TestDisksAreMadeQuicklyAndSideBySide(t *testing.T) {
@@ -94,9 +92,7 @@ func TestDisksAreMadeQuicklyAndSideBySide(t *testing.T) {
 	wg.Wait()
 	t.Logf("%d disks in %v", n, time.Since(start))
 	must.Equal(t, len(byDev), n, "devices", byDev)
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("backing files keep their names: %v, %v", left, err)
-	}
+	must.Len(t, must.Get(os.ReadDir(dir))(t), 0, "backing files keep their names")
 }
 
 func TestNewDiskRefuses(t *testing.T) {
@@ -118,9 +114,7 @@ func TestADiskReservesItsSpace(t *testing.T) {
 	if !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), says) {
 		t.Errorf("%v; want %q", err, says)
 	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("the failure has left %v, %v", left, err)
-	}
+	must.Len(t, must.Get(os.ReadDir(dir))(t), 0, "the failure has left")
 	if d, err = NewDisk(t.Context(), dir, MinDiskMiB); err != nil {
 		t.Fatal(err)
 	}

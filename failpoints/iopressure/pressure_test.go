@@ -216,9 +216,8 @@ func TestUmountWaitsForTheNeighboursPagesUntilTheLimitIsLifted(t *testing.T) {
 		if off := slow - seen.Lasted; off < 0 || off > 10*interval {
 			t.Errorf("Watch saw %v of %v", seen.Lasted, slow)
 		}
-		if seen.Path != r.merge || seen.PID != os.Getpid() {
-			t.Errorf("Watch saw %+v, want umount2 of %s", seen, r.merge)
-		}
+		must.Equal(t, seen.Path, r.merge, "Watch saw")
+		must.Equal(t, seen.PID, os.Getpid(), "Watch saw")
 		if err := Undo(*throttle); err != nil {
 			t.Error(err)
 		}

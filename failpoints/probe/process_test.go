@@ -75,14 +75,10 @@ func listen(t *testing.T, onPause func(failpoints.Pause), plan ...failpoints.Fau
 func TestAControllerOverTwoProcesses(t *testing.T) {
 	c, env := listen(t, nil, failpoints.Fault{At: failpoints.MustPoint(deleteEntry), Do: term.Of(
 		term.Clause{Count: 2, Action: term.Off}, term.Clause{Count: 1, Action: term.Error, Arg: "third"})})
-	first, err := serve(t, 2, t.TempDir(), env)
-	if err != nil || !slices.Equal(first, []string{"<nil>", "<nil>"}) {
-		t.Errorf("the first process: %q, %v", first, err)
-	}
-	second, err := serve(t, 2, t.TempDir(), env)
-	if err != nil || !slices.Equal(second, []string{"third", "<nil>"}) {
-		t.Errorf("the second process: %q, %v", second, err)
-	}
+	first := must.Get(serve(t, 2, t.TempDir(), env))(t)
+	must.Equal(t, first, []string{"<nil>", "<nil>"}, "the first process")
+	second := must.Get(serve(t, 2, t.TempDir(), env))(t)
+	must.Equal(t, second, []string{"third", "<nil>"}, "the second process")
 	c.Flush(time.Minute) // the last messages of the second may be unread
 	if hits := c.Hits(); len(hits) != 8 || c.Fired(0) != 1 || hits[4].Did != term.Error || hits[4].ID != "c1" ||
 		hits[4].Who != "shim" {
@@ -99,9 +95,7 @@ func TestACrash(t *testing.T) {
 		t.Errorf("it ended with %v, want SIGKILL", err)
 	}
 	must.Equal(t, c.Fired(0), 1, "fired")
-	if out, err := serve(t, 1, t.TempDir(), env); err != nil || out[0] != "<nil>" {
-		t.Errorf("the next: %q, %v", out, err)
-	}
+	must.Equal(t, must.Get(serve(t, 1, t.TempDir(), env))(t)[0], "<nil>", "the next")
 }
 
 func TestAPause(t *testing.T) {
@@ -111,10 +105,8 @@ func TestAPause(t *testing.T) {
 		func(p failpoints.Pause) { held <- p.Hit; p.Release() },
 		failpoints.PauseAt(deleteEntry, failpoints.Steps("release")...),
 	)
-	out, err := serve(t, 1, t.TempDir(), env)
-	if err != nil || out[0] != "<nil>" {
-		t.Errorf("%q, %v", out, err)
-	}
+	out := must.Get(serve(t, 1, t.TempDir(), env))(t)
+	must.Equal(t, out[0], "<nil>")
 	if h := <-held; h.Point != deleteEntry || c.Fired(0) != 1 {
 		t.Errorf("held %+v, fired %d", h, c.Fired(0))
 	}
@@ -144,9 +136,7 @@ func TestAProfile(t *testing.T) {
 		profiles <- got
 		p.Release()
 	}, failpoints.PauseAt(deleteEntry, failpoints.Steps("release")...))
-	if out, err := serve(t, 1, t.TempDir(), env); err != nil || out[0] != "<nil>" {
-		t.Errorf("%q, %v", out, err)
-	}
+	must.Equal(t, must.Get(serve(t, 1, t.TempDir(), env))(t)[0], "<nil>")
 	got := <-profiles
 	if !got.ok || !strings.HasPrefix(got.text, "goroutine profile: ") || !strings.Contains(got.text, "probe.Serve") {
 		t.Errorf("%v, %q", got.ok, got.text)
@@ -168,9 +158,7 @@ func TestAControllerThatEnds(t *testing.T) {
 		t.Errorf("%q, %v", out, err)
 	}
 	// The controller ended before the process begins.
-	if out, err := serve(t, 1, t.TempDir(), probe.SocketEnv+"="+path); err != nil || out[0] != "<nil>" {
-		t.Errorf("%q, %v", out, err)
-	}
+	must.Equal(t, must.Get(serve(t, 1, t.TempDir(), probe.SocketEnv+"="+path))(t)[0], "<nil>")
 }
 
 func bundle(t *testing.T, config string) string {
@@ -200,10 +188,8 @@ func TestStandalone(t *testing.T) {
 			if test.dir != "" {
 				dir = bundle(t, test.dir)
 			}
-			out, err := serve(t, 3, dir, probe.FailpointsEnv+"="+test.env)
-			if err != nil || !slices.Equal(out, test.want) {
-				t.Errorf("%q, %v; want %q", out, err, test.want)
-			}
+			out := must.Get(serve(t, 3, dir, probe.FailpointsEnv+"="+test.env))(t)
+			must.Equal(t, out, test.want)
 		})
 	}
 }

@@ -27,9 +27,8 @@ func TestApplyEdits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := ApplyEdits([]byte(src), tt.edits)
-			if (err != nil) != (tt.want == "") || string(got) != tt.want {
-				t.Errorf("got %q, %v; want %q", got, err, tt.want)
-			}
+			must.Equal(t, err != nil, tt.want == "")
+			must.Equal(t, string(got), tt.want)
 		})
 	}
 }

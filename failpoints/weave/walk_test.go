@@ -61,10 +61,8 @@ func TestWeave(t *testing.T) {
 			if os.Getenv("UPDATE_GOLDEN") != "" {
 				must.Succeed(t, os.WriteFile(golden, []byte(got), 0o644))
 			}
-			want, err := os.ReadFile(golden)
-			if err != nil || got != string(want) {
-				t.Errorf("%s (%v), UPDATE_GOLDEN=1 rewrites it; got:\n%s", golden, err, got)
-			}
+			want := must.Get(os.ReadFile(golden))(t)
+			must.Equal(t, got, string(want), golden, "UPDATE_GOLDEN=1 rewrites it; got")
 			must.Equal(t, bytes.Count(out, []byte("\n")), bytes.Count(src, []byte("\n")), "lines have moved")
 		})
 	}

@@ -28,16 +28,12 @@ func TestInitPID(t *testing.T) {
 		t.Errorf("a pid that only containerd knows: %d, %v", pid, err)
 	}
 	inCgroup = []int{7}
-	if pid, err := s.InitPID(t.Context(), "sandbox"); pid != 7 || err != nil {
-		t.Errorf("a pid that is alone in its cgroup: %d, %v", pid, err)
-	}
+	must.Equal(t, must.Get(s.InitPID(t.Context(), "sandbox"))(t), 7, "a pid that is alone in its cgroup")
 	inCgroup = []int{7, 8}
 	must.Is(t, must.ErrorOf(s.InitPID(t.Context(), "sandbox")), down, "two pids in the cgroup")
 	var work sync.WaitGroup
 	work.Go(func() { s.NoteInit("task", "c0", 41) })
 	work.Go(func() { s.KnownPID("task") })
 	work.Wait()
-	if pid, err := s.InitPID(t.Context(), "task"); pid != 41 || err != nil {
-		t.Errorf("a pid that the client knows: %d, %v", pid, err)
-	}
+	must.Equal(t, must.Get(s.InitPID(t.Context(), "task"))(t), 41, "a pid that the client knows")
 }

@@ -95,9 +95,7 @@ func TestReplayScript(t *testing.T) {
 			script := must.Get(replayScript(program, name))(t)
 			c := exec.CommandContext(t.Context(), "sh", "-c", script)
 			c.Env = []string{"PATH=" + path, "HOME=/root"}
-			if out, err := c.CombinedOutput(); err != nil || string(out) != name {
-				t.Errorf("%s by %s: %q, %v", name, program, out, err)
-			}
+			must.Equal(t, string(must.Get(c.CombinedOutput())(t)), name, "by", program)
 		}
 	}
 	must.Fail(t, must.ErrorOf(replayScript("/x", "src:/a\x00b")), "a name that no shell can quote was accepted")
@@ -111,7 +109,5 @@ func TestEvidenceIsNotWrittenThroughALink(t *testing.T) {
 	if dir, err := x.evidenceDir(); err == nil {
 		t.Errorf("the evidence is kept in %s", dir.Name())
 	}
-	if all, err := os.ReadDir(victim); err != nil || len(all) > 0 {
-		t.Errorf("the folder behind the link has %v, %v", all, err)
-	}
+	must.Len(t, must.Get(os.ReadDir(victim))(t), 0, "the folder behind the link has")
 }

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/shimquake/shimquake/failpoints"
@@ -30,8 +29,7 @@ func TestHalfAFaultIsInvalid(t *testing.T) {
 			At: failpoints.MustPoint("rpc:shim:Task.Start:exit"), Do: parsed(t, "2*off->1*crash")}},
 	} {
 		v := runCase(t, harness.Case{Name: "half-a-fault", Plan: failpoints.Plan{tc.fault}})
-		if v.Outcome != harness.Invalid || !strings.Contains(v.ProblemsText(), tc.says) {
-			t.Errorf("%s: %v", tc.name, v)
-		}
+		must.Equal(t, v.Outcome, harness.Invalid, tc.name)
+		must.Contain(t, v.ProblemsText(), tc.says, tc.name)
 	}
 }

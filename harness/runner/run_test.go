@@ -32,9 +32,8 @@ func exits(codes ...int) []harness.Container {
 
 func TestPlainCaseHolds(t *testing.T) {
 	v := runCase(t, harness.Case{Name: "plain", Workload: harness.Workload{Containers: exits(7)}})
-	if v.Outcome != harness.Held || v.History.Reached != harness.Completed {
-		t.Error(v)
-	}
+	must.Equal(t, v.Outcome, harness.Held)
+	must.Equal(t, v.History.Reached, harness.Completed)
 	t.Log(v)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/fixtures/world"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 	"github.com/shimquake/shimquake/poll"
 )
 
@@ -44,9 +45,7 @@ func TestAStalledCaseRunsAgain(t *testing.T) {
 	if v.Outcome != harness.Held || runs != 2 || v.History.Again == "" {
 		t.Errorf("%d runs, the first %q: %v", runs, v.History.Again, v)
 	}
-	if left, err := os.ReadDir(r.Evidence); err != nil || len(left) > 0 {
-		t.Errorf("the evidence of the first run is left: %v, %v", left, err)
-	}
+	must.Len(t, must.Get(os.ReadDir(r.Evidence))(t), 0, "the evidence of the first run is left")
 }
 
 // throttle moves a process to a group with a hundredth of a processor.

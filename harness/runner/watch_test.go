@@ -88,16 +88,14 @@ func TestADiskThatIsFullForATime(t *testing.T) {
 		<-time.After(3 * clockTick) // the disk is full for some samples
 		return os.Remove(fill)
 	})
-	if v.Outcome != harness.Invalid || strings.Count(v.ProblemsText(), "the folder of worlds cannot be written to") != 1 {
-		t.Errorf("%v; want invalid, with the full disk once", v)
-	}
+	must.Equal(t, v.Outcome, harness.Invalid)
+	must.Equal(t, strings.Count(v.ProblemsText(), "the folder of worlds cannot be written to"), 1)
 }
 
 // Another program kills the init of a world.
 func TestAnInitThatIsKilledIsInvalid(t *testing.T) {
 	v := harmed(t, func(_ context.Context, s Scene) error { return unix.Kill(s.World.InitPID(), unix.SIGKILL) })
 	const says = "the world's init has ended during the case"
-	if v.Outcome != harness.Invalid || !strings.Contains(v.String(), says) {
-		t.Errorf("%v; want invalid, with %q", v, says)
-	}
+	must.Equal(t, v.Outcome, harness.Invalid)
+	must.Contain(t, v.String(), says)
 }

@@ -18,10 +18,8 @@ func TestParse(t *testing.T) {
 	if err != nil || !slices.Equal(s.Lines(), want) {
 		t.Fatalf("%v\n%q\nwant\n%q", err, s.Lines(), want)
 	}
-	again, err := Parse(Task, s.Lines(), []int{1, 0})
-	if err != nil || !slices.Equal(again.Lines(), want) {
-		t.Errorf("%v: its text form gives %q", err, again.Lines())
-	}
+	again := must.Get(Parse(Task, s.Lines(), []int{1, 0}))(t)
+	must.Equal(t, again.Lines(), want, "its text form gives")
 }
 
 func TestParseOfAPod(t *testing.T) {
@@ -119,9 +117,7 @@ func FuzzParse(f *testing.F) {
 		if len(s) > maxSteps {
 			return // with all repeats
 		}
-		again, err := Parse(Task, s.Lines(), []int{2, 0, 1})
-		if err != nil || !slices.Equal(again.Lines(), s.Lines()) {
-			t.Errorf("%q gives %q, %v", s.Lines(), again.Lines(), err)
-		}
+		again := must.Get(Parse(Task, s.Lines(), []int{2, 0, 1}))(t)
+		must.Equal(t, again.Lines(), s.Lines(), "gives")
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"runtime/pprof"
-	"slices"
 	"strings"
 	"testing"
 
@@ -41,9 +40,8 @@ func TestParseGoroutines(t *testing.T) {
 		{fact.AGoroutine, deletes, "main.main", 1, "v2/" + deletes + " < main.main"},
 		{fact.AGoroutine, "net/http.(*conn).serve", "net/http.(*conn).serve", 2, "net/http.(*conn).serve.gowrap3"},
 	}
-	if !slices.Equal(got.held, want) || got.nameless != 1 {
-		t.Errorf("%+v\nwant\n%+v", got, want)
-	}
+	must.Equal(t, got.held, want)
+	must.Equal(t, got.nameless, 1)
 	for _, bad := range []string{
 		"", "404 page not found", strings.Replace(profile, "total 7", "total x", 1),
 		strings.Replace(profile, "total 7", "total 8", 1), strings.Replace(profile, "\n2 @", "\nx @", 1),

@@ -26,8 +26,7 @@ func TestKernelThreadsAreKnownByTheirFlag(t *testing.T) {
 			must.Succeed(t, os.WriteFile(filepath.Join(at, name), []byte(text), 0o644))
 		}
 	}
-	got, err := processes(dir, func(int) bool { return false })
-	if err != nil || len(got) != 1 || got[0].PID != 21 {
-		t.Errorf("%+v, %v; want the ending process and not the kernel thread", got, err)
-	}
+	got := must.Get(processes(dir, func(int) bool { return false }))(t)
+	must.Len(t, got, 1)
+	must.Equal(t, got[0].PID, 21)
 }

@@ -210,10 +210,7 @@ func TestACleanLifeIsCleanAtOnce(t *testing.T) {
 		t.Errorf("settled after %s with %v", took, found)
 	}
 	truth := []exit.Truth{{Container: "c1", Status: 7, Source: "its script"}}
-	if wrong, err := exit.Wrong(truth, append(heard, exit.OfEvents(log.Events())...), nil); err != nil ||
-		len(wrong) != 0 {
-		t.Errorf("exit codes: %v, %v", wrong, err)
-	}
+	must.Len(t, must.Get(exit.Wrong(truth, append(heard, exit.OfEvents(log.Events())...), nil))(t), 0, "exit codes")
 	t.Logf("a life and its judgement took %s, the settling %s", time.Since(begun), took)
 }
 
@@ -247,9 +244,7 @@ func TestARunningContainerIsSeenWhole(t *testing.T) {
 			t.Errorf("no finding of class %s", want)
 		}
 	}
-	if found, err := compare.UnknownProcesses(inv); err != nil || len(found) != 0 {
-		t.Errorf("forgotten: %v, %v; containerd knows the task", found, err)
-	}
+	must.Len(t, must.Get(compare.UnknownProcesses(inv))(t), 0, "forgotten", "containerd knows the task")
 	// The same process would be a leak if containerd did not know it.
 	for reason, d := range map[string]*inventory.Daemon{
 		"neither a container nor a task": {}, "but no task": {Containers: []inventory.Ref{{Namespace: "default", ID: "c1"}}},

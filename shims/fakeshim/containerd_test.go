@@ -68,9 +68,8 @@ func (n *node) lifecycle(t *testing.T) {
 				t.Errorf("exit event %v", body)
 			}
 		case *api.TaskDelete:
-			if body.ExitStatus != 7 || body.Pid != j.Pid() {
-				t.Errorf("delete event %v", body)
-			}
+			must.Equal(t, body.ExitStatus, 7, "delete event")
+			must.Equal(t, body.Pid, j.Pid(), "delete event")
 		}
 	}
 }
@@ -195,8 +194,6 @@ func (n *node) wrongStatus(t *testing.T) {
 	if wait, deleted := n.ends(t, j); wait != 99 || deleted != 99 {
 		t.Errorf("Wait says %d, Delete %d; want 99", wait, deleted)
 	}
-	if truth, err := readTruth(j.truth); err != nil || truth.Status != 7 {
-		t.Errorf("truth %+v, %v; want 7", truth, err)
-	}
+	must.Equal(t, must.Get(readTruth(j.truth))(t).Status, 7, "truth")
 	n.noShim(t)
 }

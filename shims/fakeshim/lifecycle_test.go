@@ -110,15 +110,11 @@ func TestExec(t *testing.T) {
 	}
 	exec("e1", `["/bin/payload", "exit", "5"]`)
 	must.Equal(t, s.wait(t, "c1", "e1"), 5, "Wait for the exec says")
-	if resp, err := s.Delete(t.Context(), &task.DeleteRequest{ID: "c1", ExecID: "e1"}); err != nil ||
-		resp.ExitStatus != 5 {
-		t.Errorf("Delete of the exec = %v, %v", resp, err)
-	}
+	must.Equal(t, must.Get(s.Delete(t.Context(), &task.DeleteRequest{ID: "c1", ExecID: "e1"}))(t).ExitStatus, 5,
+		"Delete of the exec")
 	exec("e2", `["/bin/payload", "wait"]`)
-	pids, err := s.Pids(t.Context(), &task.PidsRequest{ID: "c1"})
-	if err != nil || len(pids.Processes) != 2 {
-		t.Errorf("Pids = %v, %v; want the task's and the exec's", pids, err)
-	}
+	pids := must.Get(s.Pids(t.Context(), &task.PidsRequest{ID: "c1"}))(t)
+	must.Len(t, pids.Processes, 2, "Pids")
 	// The end of the container ends its execs.
 	must.Get(s.Kill(t.Context(), &task.KillRequest{ID: "c1", Signal: uint32(syscall.SIGKILL)}))(t)
 	if init, exec := s.wait(t, "c1", ""), s.wait(t, "c1", "e2"); init != 137 || exec != 137 {
@@ -205,9 +201,7 @@ func TestPauseAndResume(t *testing.T) {
 	s.begin(t, h, "c1")
 	h.ready(t, "c1")
 	must.Get(s.Pause(t.Context(), &task.PauseRequest{ID: "c1"}))(t)
-	if got, err := s.State(t.Context(), &task.StateRequest{ID: "c1"}); err != nil || got.Status != types.Status_PAUSED {
-		t.Errorf("State = %v, %v", got, err)
-	}
+	must.Equal(t, must.Get(s.State(t.Context(), &task.StateRequest{ID: "c1"}))(t).Status, types.Status_PAUSED, "State")
 	must.Succeed(t, os.WriteFile(filepath.Join(h.dir, "c1", "go"), nil, 0o600))
 	must.Get(s.Resume(t.Context(), &task.ResumeRequest{ID: "c1"}))(t)
 	must.Equal(t, s.wait(t, "c1", ""), 4, "Wait says")

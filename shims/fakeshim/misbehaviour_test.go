@@ -74,9 +74,7 @@ func TestStartMisbehaves(t *testing.T) {
 		if err := cmd.Run(); cmd.ProcessState.ExitCode() != 1 || !strings.Contains(stderr.String(), "as asked") {
 			t.Errorf("%v, %s", err, stderr)
 		}
-		if entries, err := os.ReadDir(h.sockets); err != nil || len(entries) != 0 {
-			t.Errorf("it refused and made a socket: %v, %v", entries, err)
-		}
+		must.Len(t, must.Get(os.ReadDir(h.sockets))(t), 0, "it refused and made a socket")
 	})
 	t.Run("late", func(t *testing.T) {
 		h.bundle(t, "late", "exit 0", says("start=late(300ms)"))
@@ -120,13 +118,9 @@ func TestReportsLie(t *testing.T) {
 	s := h.run(t, "c1", "exit 7", says("wait=1,state=2,delete=3"))
 	s.begin(t, h, "c1")
 	must.Equal(t, s.wait(t, "c1", ""), 1, "Wait says")
-	if got, err := s.State(t.Context(), &task.StateRequest{ID: "c1"}); err != nil || got.ExitStatus != 2 {
-		t.Errorf("State = %v, %v; want 2", got, err)
-	}
+	must.Equal(t, must.Get(s.State(t.Context(), &task.StateRequest{ID: "c1"}))(t).ExitStatus, 2, "State")
 	truth, noted := h.exited(t, "c1")
-	if got, err := s.Delete(t.Context(), &task.DeleteRequest{ID: "c1"}); err != nil || got.ExitStatus != 3 {
-		t.Errorf("Delete = %v, %v; want 3", got, err)
-	}
+	must.Equal(t, must.Get(s.Delete(t.Context(), &task.DeleteRequest{ID: "c1"}))(t).ExitStatus, 3, "Delete")
 	if truth.Status != 7 || noted.Status != 7 {
 		t.Errorf("truth %d, noted %d; want 7: only reports are wrong", truth.Status, noted.Status)
 	}
@@ -177,10 +171,9 @@ func TestCleanupAfterDeadShim(t *testing.T) {
 		left, err := signal.OpenSame(init)
 		must.Succeed(t, err, "the task died with its shim")
 		defer func() { _ = left.Close() }()
-		resp, err := h.cleanup(t, "runs")
-		if err != nil || resp.ExitStatus != 137 || resp.Pid != pid {
-			t.Errorf("delete command: %v, %v; want 137 of pid %d", resp, err, pid)
-		}
+		resp := must.Get(h.cleanup(t, "runs"))(t)
+		must.Equal(t, resp.ExitStatus, 137, "delete command")
+		must.Equal(t, resp.Pid, pid, "delete command")
 		if over, err := left.HasEnded(); err != nil || !over {
 			t.Errorf("the task lives on: %v, %v", over, err)
 		}
@@ -192,18 +185,15 @@ func TestCleanupAfterDeadShim(t *testing.T) {
 		if resp, err := h.cleanup(t, "created"); err != nil || resp.ExitStatus != 137 || resp.Pid != pid {
 			t.Errorf("delete command: %v, %v; want 137 of pid %d", resp, err, pid)
 		}
-		if truth, err := os.ReadFile(filepath.Join(h.dir, "created", "truth")); err != nil || len(truth) != 0 {
-			t.Errorf("the payload ran although nobody started it: %q, %v", truth, err)
-		}
+		must.Len(t, must.Get(os.ReadFile(filepath.Join(h.dir, "created", "truth")))(t), 0,
+			"the payload ran although nobody started it")
 	})
 	t.Run("the task has exited", func(t *testing.T) {
 		s := h.run(t, "exited", "exit 7", nil)
 		s.begin(t, h, "exited")
 		s.wait(t, "exited", "")
 		kill(t, s)
-		if resp, err := h.cleanup(t, "exited"); err != nil || resp.ExitStatus != 7 {
-			t.Errorf("delete command: %v, %v; want the real 7", resp, err)
-		}
+		must.Equal(t, must.Get(h.cleanup(t, "exited"))(t).ExitStatus, 7, "delete command")
 	})
 	t.Run("nothing was created", func(t *testing.T) {
 		kill(t, h.run(t, "nothing", "exit 7", nil))
@@ -213,9 +203,7 @@ func TestCleanupAfterDeadShim(t *testing.T) {
 	})
 	t.Run("it is wrong and fails", func(t *testing.T) {
 		h.bundle(t, "wrong", "exit 7", says("cleanup-exit=99"))
-		if resp, err := h.cleanup(t, "wrong"); err != nil || resp.ExitStatus != 99 {
-			t.Errorf("delete command: %v, %v; want 99", resp, err)
-		}
+		must.Equal(t, must.Get(h.cleanup(t, "wrong"))(t).ExitStatus, 99, "delete command")
 		h.bundle(t, "fails", "exit 7", says("cleanup=fail"))
 		must.FailWith(t, must.ErrorOf(h.cleanup(t, "fails")), "as asked", "delete command")
 	})

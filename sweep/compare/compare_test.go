@@ -249,9 +249,8 @@ func TestDifference(t *testing.T) {
 				now.Functions[tt.changed] = "2"
 			}
 			d := DifferenceOf(was, now)
-			if !slices.Equal(d.Functions, tt.functions) || (len(d.Unwoven) > 0) != tt.everything {
-				t.Errorf("got %+v, want %q, %v", d, tt.functions, tt.everything)
-			}
+			must.Equal(t, d.Functions, tt.functions)
+			must.Equal(t, len(d.Unwoven) > 0, tt.everything)
 		})
 	}
 }

@@ -185,10 +185,8 @@ func TestRepeatEndsWhenItHasEnough(t *testing.T) {
 		return harness.Verdict{Outcome: harness.Violated}
 	}), 1)
 	violated := func(v harness.Verdict) bool { return v.Outcome == harness.Violated }
-	all, err := e.Repeat(t.Context(), harness.Case{}, 9, violated, nil)
-	if err != nil || len(all) != 1 {
-		t.Errorf("%d runs, %v", len(all), err)
-	}
+	all := must.Get(e.Repeat(t.Context(), harness.Case{}, 9, violated, nil))(t)
+	must.Len(t, all, 1, "runs")
 }
 
 // Cases that only wait yield their slot: with one slot, and a wait that ends when the

@@ -318,9 +318,8 @@ func TestEachBugOnItsOwnReleases(t *testing.T) {
 			}
 			return held
 		})})
-	if len(table.Cells) != 4 || table.Status() != 0 {
-		t.Errorf("%d cells, status %d", len(table.Cells), table.Status())
-	}
+	must.Equal(t, len(table.Cells), 4, "cells, status")
+	must.Equal(t, table.Status(), 0, "cells, status")
 	for _, want := range []string{
 		"b   v2.3.7  bad, shown   v2.4.0  ok, held",
 		"c   v2.3.7  bad, shown   v2.4.1  ok, held",

@@ -28,9 +28,8 @@ func TestSample(t *testing.T) {
 	for _, want := range []string{
 		"runtime.binary.Start of exec", "runtime.Bundle.Delete of exec", "runtime.Bundle.Delete of again",
 	} {
-		if got[want] != 1 || len(got) != 3 {
-			t.Errorf("%v, want one case at %s", got, want)
-		}
+		must.Equal(t, got[want], 1, want)
+		must.Equal(t, len(got), 3, want)
 	}
 	var many []candidate
 	for i := range 3 * sampled {
@@ -76,10 +75,8 @@ func TestFurther(t *testing.T) {
 			}
 		}
 	}
-	one, err := New(Options{Workloads: []string{"task"}}, traced()[:1])
-	if err != nil || len(further(one)) > 0 {
-		t.Errorf("a sweep of one workload has further cases: %v, %v", further(one), err)
-	}
+	one := must.Get(New(Options{Workloads: []string{"task"}}, traced()[:1]))(t)
+	must.Len(t, further(one), 0, "a sweep of one workload has further cases")
 }
 
 // A call that no client's request waits for is planned to fail twice.

@@ -56,9 +56,8 @@ func TestHoldPlain(t *testing.T) {
 				e.by[name] = *tt.verdict
 			}
 			unable, err := CheckPlain(t.Context(), engine.New(e, 1), tt.options, nil)
-			if (err != nil) != tt.fails || len(unable) != tt.unable {
-				t.Errorf("%v, %d that the machine cannot run", err, len(unable))
-			}
+			must.Equal(t, err != nil, tt.fails, "that the machine cannot run")
+			must.Len(t, unable, tt.unable, "that the machine cannot run")
 			var trace *TraceError
 			if tt.fails && tt.verdict != nil && (!errors.As(err, &trace) || trace.Workload != name) {
 				t.Errorf("%v: no TraceError of %s", err, name)

@@ -233,9 +233,8 @@ func TestExample(t *testing.T) {
 		t.Fatal(r)
 	}
 	got := r.New[0].Example(r.New[0].Left[0]).Facts
-	if got[fact.Reported] != "137" || got[fact.True] != "7" {
-		t.Errorf("%s: want 137 in place of 7", got)
-	}
+	must.Equal(t, got[fact.Reported], "137")
+	must.Equal(t, got[fact.True], "7")
 }
 
 func TestWhatCanBeExcused(t *testing.T) {

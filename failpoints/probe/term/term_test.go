@@ -28,10 +28,8 @@ func TestParseCanonical(t *testing.T) {
 			continue
 		}
 		must.Equal(t, got.String(), want, "Parse", in)
-		again, err := Parse(got.String())
-		if err != nil || again != got {
-			t.Errorf("Parse(%q) again = %q, %v", got, again, err)
-		}
+		again := must.Get(Parse(got.String()))(t)
+		must.Equal(t, again, got, "Parse", "again")
 	}
 }
 
@@ -43,9 +41,7 @@ func TestEveryActionHasASample(t *testing.T) {
 		}
 		for _, c := range a.Samples() {
 			for _, text := range []string{c.String(), "2*off->3*" + c.String()} {
-				if got, err := Parse(text); err != nil || got.At(3).Action != a {
-					t.Errorf("Parse(%q) = %s, %v", text, got, err)
-				}
+				must.Equal(t, must.Get(Parse(text))(t).At(3).Action, a, "Parse")
 			}
 		}
 	}

@@ -86,9 +86,8 @@ func TestPlay(t *testing.T) {
 
 func TestASkippedStepIsNoted(t *testing.T) {
 	_, notes := played(t, "create c1\npause c1", "create c1")
-	if len(notes) != 1 || notes[0] != "step 2, pause c1: skipped, because its create has failed" {
-		t.Errorf("the notes are %q", notes)
-	}
+	must.Len(t, notes, 1, "the notes are")
+	must.Equal(t, notes[0], "step 2, pause c1: skipped, because its create has failed", "the notes are")
 }
 
 // A start that is refused after one that has succeeded ends nothing.

@@ -50,16 +50,14 @@ func TestPath(t *testing.T) {
 func TestSpec(t *testing.T) {
 	t.Setenv("SHIMQUAKE_FAKESHIM", "events=twice,exit=9")
 	s := read(t, config)
-	m, err := s.Mode(s.Process)
-	if err != nil || m.Path != filepath.Join(s.bundle, "rootfs/data/f") || m.Trigger != "/host/truth/go" {
-		t.Errorf("Mode = %+v, %v", m, err)
-	}
+	m := must.Get(s.Mode(s.Process))(t)
+	must.Equal(t, m.Path, filepath.Join(s.bundle, "rootfs/data/f"), "Mode")
+	must.Equal(t, m.Trigger, "/host/truth/go", "Mode")
 	must.Equal(t, s.Truth(s.Process), "/host/truth/log", "Truth")
 	must.Equal(t, s.Group("c1"), "pod1", "Group")
-	b, err := s.Behaviour()
-	if err != nil || b.Events != "none" || b.Status("wait", 1) != 9 {
-		t.Errorf("Behaviour = %v, %v; want the annotation to win over the environment", b, err)
-	}
+	b := must.Get(s.Behaviour())(t)
+	must.Equal(t, b.Events, "none", "Behaviour")
+	must.Equal(t, b.Status("wait", 1), 9, "Behaviour")
 }
 
 func TestSpecErrors(t *testing.T) {
@@ -70,8 +68,6 @@ func TestSpecErrors(t *testing.T) {
 		t.Errorf("Mode = %v", err)
 	}
 	must.Fail(t, must.ErrorOf(s.Mode(&specs.Process{})), "a process without args has a mode")
-	if m, err := s.Mode(&specs.Process{Args: []string{"/pause"}}); err != nil || m.Kind != "pause" {
-		t.Errorf("Mode of /pause = %+v, %v", m, err)
-	}
+	must.Equal(t, must.Get(s.Mode(&specs.Process{Args: []string{"/pause"}}))(t).Kind, "pause", "Mode of /pause")
 	must.Equal(t, s.Group("c1"), "c1", "Group")
 }
