@@ -95,6 +95,24 @@ func BeRoot(t testing.TB, why string) {
 	}
 }
 
+// TakeLong skips the test in a short run.
+func TakeLong(t testing.TB, why string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip(why)
+	}
+}
+
+// ShortDir returns a temporary folder that every user may enter. Its path is short
+// enough for the sockets below it (108 bytes).
+func ShortDir(t testing.TB) string {
+	t.Helper()
+	dir := Get(os.MkdirTemp("", "sq"))(t)
+	t.Cleanup(func() { Succeed(t, os.RemoveAll(dir)) })
+	Succeed(t, os.Chmod(dir, 0o755))
+	return dir
+}
+
 // Within returns a context that ends after a time, and with the test.
 func Within(t testing.TB, d time.Duration) context.Context {
 	t.Helper()

@@ -15,9 +15,7 @@ import (
 // slot while it waits for leftovers. It gets a slot again although the other cases wait
 // for it.
 func TestCasesThatFailTogetherEnd(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs containerd")
-	}
+	must.TakeLong(t, "runs containerd")
 	const atOnce = 2
 	e := engine.New(prepared(t, ""), atOnce)
 	c := harness.Case{Name: "fails", Workload: harness.Workload{Settle: time.Second, // the shim ends by it

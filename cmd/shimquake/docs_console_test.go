@@ -20,9 +20,7 @@ import (
 func TestSessionsOfThePages(t *testing.T) {
 	t.Parallel()
 	must.BeRoot(t, "for worlds")
-	if testing.Short() {
-		t.Skip("runs cases for some seconds")
-	}
+	must.TakeLong(t, "runs cases for some seconds")
 	self := must.Get(os.Executable())(t)
 	n := 0
 	for _, p := range pages(t) {

@@ -62,9 +62,7 @@ func shimquake(t *testing.T, as *syscall.Credential, args ...string) answer {
 // reachable is a copy of a program that everybody may execute.
 func reachable(t *testing.T, program string) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "sq") //nolint:usetesting // t.TempDir's parent is closed to other users
-	must.Succeed(t, err)
-	t.Cleanup(func() { must.Succeed(t, os.RemoveAll(dir)) })
+	dir := must.ShortDir(t)
 	text := must.Get(os.ReadFile(program))(t)
 	to := filepath.Join(dir, "shimquake")
 	for _, err := range []error{os.Chmod(dir, 0o755), child.WriteProgram(to, text)} {

@@ -99,9 +99,7 @@ func TestABuildThatIsKilledLeavesNoProcess(t *testing.T) {
 // command undoes that.
 func TestABrokenPipeCleansUp(t *testing.T) {
 	must.BeRoot(t, "for worlds")
-	dir, err := os.MkdirTemp("", "sq") //nolint:usetesting // t.TempDir's path is too long for a socket below it
-	must.Succeed(t, err)
-	defer func() { _ = os.RemoveAll(dir) }()
+	dir := must.ShortDir(t)
 	self := must.Get(os.Executable())(t)
 	ctx := must.Within(t, 10*time.Minute) // a first build takes minutes
 	cmd := exec.CommandContext(ctx, self, "run", "--out", filepath.Join(dir, "out"), "plain-exec", "plain-exit")

@@ -19,9 +19,7 @@ func TestReproReadOnly(t *testing.T) {
 	must.BeRoot(t, "to become somebody else")
 	nobody := &syscall.Credential{Uid: 65534, Gid: 65534}
 	report := must.Get(os.ReadFile(sampleReports + "orphans-in-ps.txt"))(t)
-	dir, err := os.MkdirTemp("", "sq") //nolint:usetesting // t.TempDir's parent is closed to other users
-	must.Succeed(t, err)
-	t.Cleanup(func() { must.Succeed(t, os.RemoveAll(dir)) })
+	dir := must.ShortDir(t)
 	name := filepath.Join(dir, "r.txt")
 	for _, err := range []error{os.Chmod(dir, 0o755), os.WriteFile(name, report, 0o644)} {
 		must.Succeed(t, err)

@@ -60,9 +60,7 @@ func usage(ts *testscript.TestScript, neg bool, words []string) {
 func TestScriptsAsRoot(t *testing.T) {
 	t.Parallel()
 	must.BeRoot(t, "for worlds")
-	if testing.Short() {
-		t.Skip("runs cases for a minute")
-	}
+	must.TakeLong(t, "runs cases for a minute")
 	testscript.Run(t, testscript.Params{Dir: rootScripts, Setup: kept, RequireExplicitExec: true,
 		RequireUniqueNames: true, Cmds: map[string]func(*testscript.TestScript, bool, []string){"maybe": maybe}})
 }

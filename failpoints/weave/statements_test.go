@@ -110,9 +110,7 @@ func TestMoved(t *testing.T) {
 // TestCompiles weaves a program with every form of statement and call, and runs it.
 // Nothing is armed, so its output must not change.
 func TestCompiles(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles a program")
-	}
+	must.TakeLong(t, "compiles a program")
 	src := must.Get(os.ReadFile("testdata/program.go.txt"))(t)
 	workspace, module := t.TempDir(), t.TempDir()
 	const name = "example.com/mini"
@@ -169,9 +167,7 @@ var pointName = regexp.MustCompile(
 // TestStatementsOfEveryRelease weaves each release and checks the result without
 // compiling it.
 func TestStatementsOfEveryRelease(t *testing.T) {
-	if testing.Short() {
-		t.Skip("downloads and copies the source of each release")
-	}
+	must.TakeLong(t, "downloads and copies the source of each release")
 	for release, wrapper := range Wrappers(t) {
 		t.Run(release, func(t *testing.T) {
 			f := must.Get(readModFile(filepath.Join(wrapper, "go.mod")))(t)

@@ -37,9 +37,7 @@ func ttrpcVersions(t *testing.T) map[string]string {
 // TestEveryRelease weaves and compiles the ttrpc of every release, as a build of that
 // release would.
 func TestEveryRelease(t *testing.T) {
-	if testing.Short() {
-		t.Skip("downloads and compiles ttrpc with its dependencies, for each version")
-	}
+	must.TakeLong(t, "downloads and compiles ttrpc with its dependencies, for each version")
 	for version, wrapper := range ttrpcVersions(t) {
 		t.Run(version, func(t *testing.T) {
 			workspace := t.TempDir()

@@ -6,14 +6,13 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/must"
 )
 
 // TestBrief counts the uses of the id. The second use is complete after a fault that
 // containerd has survived, and has no task after a crash.
 func TestBrief(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs containerd")
-	}
+	must.TakeLong(t, "runs containerd")
 	for name, test := range map[string]struct {
 		brief          bool
 		fault          failpoints.Fault
@@ -24,11 +23,8 @@ func TestBrief(t *testing.T) {
 		"error":           {true, failpoints.Error("rpc:shim:Task.Shutdown:entry", 1, "x"), 2, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := Runner{Residues: catalogue.Residues(), Brief: test.brief}
-			v := r.Run(t.Context(), harness.Case{Name: "brief", Plan: failpoints.Plan{test.fault}})
-			if v.UnableHere() {
-				t.Skip(v.ProblemsText())
-			}
+			r := &Runner{Residues: catalogue.Residues(), Brief: test.brief}
+			v := ranBy(t.Context(), t, r, harness.Case{Name: "brief", Plan: failpoints.Plan{test.fault}})
 			if v.Outcome != harness.Held {
 				t.Fatal(v)
 			}

@@ -47,11 +47,7 @@ func TestContainerdThatDiesWhileAskedIsAskedAgain(t *testing.T) {
 func harmed(t *testing.T, harm func(context.Context, Scene) error) harness.Verdict {
 	t.Helper()
 	r := &Runner{Residues: catalogue.Residues(), Evidence: t.TempDir(), Sabotage: harm}
-	v := r.Run(t.Context(), harness.Case{Name: "by-itself"})
-	if v.UnableHere() {
-		t.Skip(v.ProblemsText())
-	}
-	return v
+	return ranBy(t.Context(), t, r, harness.Case{Name: "by-itself"})
 }
 
 func signalContainerd(ctx context.Context, s Scene, sig unix.Signal) error {

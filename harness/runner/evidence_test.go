@@ -22,9 +22,7 @@ import (
 // A finished run is judged once, and that verdict is returned and kept. The preliminary
 // verdict before has a verdict of its own, because the rest of the run depends on it.
 func TestARunIsJudgedOnce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs containerd")
-	}
+	must.TakeLong(t, "runs containerd")
 	for name, harm := range map[string]func(context.Context, Scene) error{
 		"held": nil,
 		"violated": func(ctx context.Context, s Scene) error {
@@ -34,10 +32,7 @@ func TestARunIsJudgedOnce(t *testing.T) {
 		times := 0
 		r := &Runner{Residues: catalogue.Residues(), Evidence: t.TempDir(), KeepAll: true, Sabotage: harm,
 			judged: func() { times++ }}
-		v := r.Run(t.Context(), harness.Case{Name: name})
-		if v.UnableHere() {
-			t.Skip(v.ProblemsText())
-		}
+		v := ranBy(t.Context(), t, r, harness.Case{Name: name})
 		text, err := os.ReadFile(filepath.Join(v.Evidence, harness.HistoryFile))
 		must.Succeed(t, err, v)
 		k := must.Get(harness.DecodeKept(name, text))(t)
@@ -54,9 +49,7 @@ func TestARunIsJudgedOnce(t *testing.T) {
 
 // A broken containerd may leave links and FIFOs in place of its logs.
 func TestTheEvidenceHasNothingOfTheHost(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs containerd")
-	}
+	must.TakeLong(t, "runs containerd")
 	const secret = "of the host"
 	host := filepath.Join(t.TempDir(), "host")
 	must.Succeed(t, os.WriteFile(host, []byte(secret), 0o600))
@@ -67,10 +60,7 @@ func TestTheEvidenceHasNothingOfTheHost(t *testing.T) {
 			return errors.Join(os.Symlink(host, in("host.log")), os.Symlink("/dev/zero", in("endless.log")),
 				unix.Mkfifo(in("waits.log"), 0o600))
 		}}
-	v := r.Run(ctx, harness.Case{Name: "hostile"})
-	if v.UnableHere() {
-		t.Skip(v.ProblemsText())
-	}
+	v := ranBy(ctx, t, r, harness.Case{Name: "hostile"})
 	for name, is := range map[string]string{
 		"host.log": "a symbolic link", "endless.log": "a symbolic link", "waits.log": "a FIFO",
 		"containerd.log": "containerd",

@@ -30,10 +30,7 @@ func TestALogWithoutEnd(t *testing.T) {
 			onDisk = sizeOf(t, s.World.Dir())
 			return err
 		}}
-	v := r.Run(t.Context(), harness.Case{Name: "flood"})
-	if v.UnableHere() {
-		t.Skip(v.ProblemsText())
-	}
+	v := ranBy(t.Context(), t, r, harness.Case{Name: "flood"})
 	if v.Outcome != harness.Invalid || !v.HasProblem(harness.ByLook) {
 		t.Errorf("%v: want invalid, because the end of the log is lost", v)
 	}

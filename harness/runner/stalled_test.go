@@ -38,10 +38,7 @@ func TestAStalledCaseRunsAgain(t *testing.T) {
 		}
 		return poll.Until(ctx, time.Second/10, func() (bool, error) { return s.World.StoodStill() > 4*time.Second, nil })
 	}
-	v := r.Run(t.Context(), harness.Case{Name: "stalled"})
-	if v.UnableHere() {
-		t.Skip(v.ProblemsText())
-	}
+	v := ranBy(t.Context(), t, r, harness.Case{Name: "stalled"})
 	if v.Outcome != harness.Held || runs != 2 || v.History.Again == "" {
 		t.Errorf("%d runs, the first %q: %v", runs, v.History.Again, v)
 	}

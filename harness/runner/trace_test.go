@@ -15,9 +15,7 @@ import (
 // TestTrace checks the paths of well-known points in a plain lifecycle and in one with a
 // restart.
 func TestTrace(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs containerd")
-	}
+	must.TakeLong(t, "runs containerd")
 	r := Runner{Residues: catalogue.Residues()}
 	for name, w := range map[string]harness.Workload{
 		"plain":   {},

@@ -35,11 +35,28 @@ func TestParseOfAPod(t *testing.T) {
 	must.Equal(t, must.ErrorOf(Parse(CRI, Pod, []int{0})), nil, "the lifecycle of a pod")
 }
 
+// at is the column and a part of an error.
+type at struct {
+	column int
+	says   string
+}
+
+// misread parses each text as the second line of a script, and compares its error.
+func misread(t *testing.T, by Client, first string, texts map[string]at) {
+	t.Helper()
+	for text, want := range texts {
+		t.Run(text[:min(len(text), 20)], func(t *testing.T) {
+			_, err := Parse(by, []string{first, text}, []int{1, 0})
+			var e *Error
+			if !errors.As(err, &e) || e.Line != 1 || e.Column != want.column || !strings.Contains(err.Error(), want.says) {
+				t.Errorf("got %+v, want column %d and %q", err, want.column, want.says)
+			}
+		})
+	}
+}
+
 func TestParseErrorsOfAPod(t *testing.T) {
-	for text, want := range map[string]struct {
-		column int
-		says   string
-	}{
+	misread(t, CRI, "run pod", map[string]at{
 		"kill c0 SIGKILL":             {0, "has no verb"},
 		"start c0/e0":                 {6, `"c0/e0"`},
 		"run c0":                      {4, `known: pod`},
@@ -54,22 +71,11 @@ func TestParseErrorsOfAPod(t *testing.T) {
 		"repeat 2 create c0; strt c0": {20, `"start"`},
 		"repeat 2 repeat 2 create c0": {9, `"repeat"`},
 		"repeat 2":                    {8, "empty"},
-	} {
-		t.Run(text, func(t *testing.T) {
-			_, err := Parse(CRI, []string{"run pod", text}, []int{1, 0})
-			var e *Error
-			if !errors.As(err, &e) || e.Line != 1 || e.Column != want.column || !strings.Contains(err.Error(), want.says) {
-				t.Errorf("got %+v, want column %d and %q", err, want.column, want.says)
-			}
-		})
-	}
+	})
 }
 
 func TestParseErrors(t *testing.T) {
-	for text, want := range map[string]struct {
-		column int
-		says   string
-	}{
+	misread(t, Task, "create c0", map[string]at{
 		"craete c0":                  {0, `"create"`},
 		"create c2":                  {7, `"c0"`},
 		"create c0/e0":               {7, `"c0"`},
@@ -89,15 +95,7 @@ func TestParseErrors(t *testing.T) {
 		"":                           {0, "empty"},
 		"wait \xff":                  {0, "UTF-8"},
 		strings.Repeat("x", 2_000):   {0, "bytes"},
-	} {
-		t.Run(text[:min(len(text), 20)], func(t *testing.T) {
-			_, err := Parse(Task, []string{"create c0", text}, []int{1, 0})
-			var e *Error
-			if !errors.As(err, &e) || e.Line != 1 || e.Column != want.column || !strings.Contains(err.Error(), want.says) {
-				t.Errorf("got %+v, want column %d and %q", err, want.column, want.says)
-			}
-		})
-	}
+	})
 }
 
 func TestALongScriptIsRefused(t *testing.T) {

@@ -49,12 +49,10 @@ func (n *node) lifecycle(t *testing.T) {
 	began := time.Now()
 	j := must.Get(n.create(t, "c1", "exit 7", ""))(t)
 	must.Succeed(t, j.Start(n.ctx))
-	if wait, deleted := n.ends(t, j); wait != 7 || deleted != 7 {
-		t.Errorf("Wait says %d, Delete %d; want 7", wait, deleted)
-	}
+	n.ends(t, j, 7)
 	t.Logf("container, task, exit 7 and delete took %v", time.Since(began))
-	if truth, err := readTruth(j.truth); err != nil || !truth.Exited || truth.Status != 7 {
-		t.Errorf("truth %+v, %v", truth, err)
+	if truth := truthOf(t, j.truth); !truth.Exited || truth.Status != 7 {
+		t.Errorf("truth %+v", truth)
 	}
 	n.noShim(t)
 	for _, want := range []string{"/tasks/create", "/tasks/start", "/tasks/exit", "/tasks/delete"} {
@@ -103,9 +101,7 @@ func (n *node) restart(t *testing.T) {
 	task := must.Get(container.Task(n.ctx, nil))(t)
 	j.Task, j.container = task, container
 	must.Succeed(t, j.Kill(n.ctx, syscall.SIGUSR1))
-	if wait, deleted := n.ends(t, j); wait != 5 || deleted != 5 {
-		t.Errorf("Wait says %d, Delete %d; want 5", wait, deleted)
-	}
+	n.ends(t, j, 5)
 	n.noShim(t)
 }
 
@@ -148,9 +144,7 @@ func (n *node) noExitEvent(t *testing.T) {
 	published, failed := n.client(t).EventService().Subscribe(ctx, `namespace==fakeshim,topic~="/tasks/.*"`)
 	j := must.Get(n.create(t, "c4", "exit 6", "events=no-exit"))(t)
 	must.Succeed(t, j.Start(n.ctx))
-	if wait, deleted := n.ends(t, j); wait != 6 || deleted != 6 {
-		t.Errorf("Wait says %d, Delete %d; want 6", wait, deleted)
-	}
+	n.ends(t, j, 6)
 	for _, want := range []string{"/tasks/create", "/tasks/start", "/tasks/delete"} {
 		if topic, _ := next(t, "c4", published, failed); topic != want {
 			t.Errorf("event %s, want %s", topic, want)
@@ -174,9 +168,7 @@ func (n *node) answers(t *testing.T) {
 	must.FailWith(t, err, "colour=red", "create")
 	j := must.Get(n.create(t, "old", "exit 3", "bootstrap=old"))(t)
 	must.Succeed(t, j.Start(n.ctx))
-	if wait, deleted := n.ends(t, j); wait != 3 || deleted != 3 {
-		t.Errorf("Wait says %d, Delete %d; want 3", wait, deleted)
-	}
+	n.ends(t, j, 3)
 	// A shim with such a response keeps running: no release can end it without its
 	// address.
 	left := n.processes(t)
@@ -191,9 +183,7 @@ func (n *node) answers(t *testing.T) {
 func (n *node) wrongStatus(t *testing.T) {
 	j := must.Get(n.create(t, "c7", "exit 7", "exit=99"))(t)
 	must.Succeed(t, j.Start(n.ctx))
-	if wait, deleted := n.ends(t, j); wait != 99 || deleted != 99 {
-		t.Errorf("Wait says %d, Delete %d; want 99", wait, deleted)
-	}
-	must.Equal(t, must.Get(readTruth(j.truth))(t).Status, 7, "truth")
+	n.ends(t, j, 99)
+	must.Equal(t, truthOf(t, j.truth).Status, 7, "truth")
 	n.noShim(t)
 }

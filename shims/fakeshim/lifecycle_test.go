@@ -128,62 +128,32 @@ func TestErrors(t *testing.T) {
 	s.begin(t, h, "c1")
 	h.bundle(t, "stranger", "sleep 5", nil)
 	ctx := t.Context()
-	for what, call := range map[string]struct {
-		do   func() error
-		want error
+	for _, call := range []struct {
+		what      string
+		err, want error
 	}{
-		"create twice": {func() error {
-			_, err := s.Create(ctx, &task.CreateTaskRequest{ID: "c1", Bundle: filepath.Join(h.dir, "c1")})
-			return err
-		}, errdefs.ErrAlreadyExists},
-		"create from other words": {func() error {
-			_, err := s.Create(ctx, &task.CreateTaskRequest{ID: "stranger", Bundle: filepath.Join(h.dir, "stranger")})
-			return err
-		}, errdefs.ErrInvalidArgument},
-		"start twice": {func() error { _, err := s.Start(ctx, &task.StartRequest{ID: "c1"}); return err },
+		{"create twice", must.ErrorOf(s.Create(ctx,
+			&task.CreateTaskRequest{ID: "c1", Bundle: filepath.Join(h.dir, "c1")})), errdefs.ErrAlreadyExists},
+		{"create from other words", must.ErrorOf(s.Create(ctx,
+			&task.CreateTaskRequest{ID: "stranger", Bundle: filepath.Join(h.dir, "stranger")})), errdefs.ErrInvalidArgument},
+		{"start twice", must.ErrorOf(s.Start(ctx, &task.StartRequest{ID: "c1"})), errdefs.ErrFailedPrecondition},
+		{"delete while it runs", must.ErrorOf(s.Delete(ctx, &task.DeleteRequest{ID: "c1"})),
 			errdefs.ErrFailedPrecondition},
-		"delete while it runs": {func() error { _, err := s.Delete(ctx, &task.DeleteRequest{ID: "c1"}); return err },
+		{"start an unknown container", must.ErrorOf(s.Start(ctx, &task.StartRequest{ID: "c2"})), errdefs.ErrNotFound},
+		{"wait for an unknown exec", must.ErrorOf(s.Wait(ctx, &task.WaitRequest{ID: "c1", ExecID: "e"})),
+			errdefs.ErrNotFound},
+		{"resume what is not paused", must.ErrorOf(s.Resume(ctx, &task.ResumeRequest{ID: "c1"})),
 			errdefs.ErrFailedPrecondition},
-		"start an unknown container": {func() error { _, err := s.Start(ctx, &task.StartRequest{ID: "c2"}); return err },
+		{"checkpoint", must.ErrorOf(s.Checkpoint(ctx, &task.CheckpointTaskRequest{ID: "c1"})), errdefs.ErrNotImplemented},
+		{"stats of an unknown", must.ErrorOf(s.Stats(ctx, &task.StatsRequest{ID: "c2"})), errdefs.ErrNotFound},
+		{"update of an unknown", must.ErrorOf(s.Update(ctx, &task.UpdateTaskRequest{ID: "c2"})), errdefs.ErrNotFound},
+		{"close input of an unknown", must.ErrorOf(s.CloseIO(ctx, &task.CloseIORequest{ID: "c2"})), errdefs.ErrNotFound},
+		{"resize terminal of an exec", must.ErrorOf(s.ResizePty(ctx, &task.ResizePtyRequest{ID: "c1", ExecID: "e"})),
 			errdefs.ErrNotFound},
-		"wait for an unknown exec": {func() error {
-			_, err := s.Wait(ctx, &task.WaitRequest{ID: "c1",
-				ExecID: "e"})
-			return err
-		}, errdefs.ErrNotFound},
-		"resume what is not paused": {func() error { _, err := s.Resume(ctx, &task.ResumeRequest{ID: "c1"}); return err },
-			errdefs.ErrFailedPrecondition},
-		"checkpoint": {func() error {
-			_, err := s.Checkpoint(ctx,
-				&task.CheckpointTaskRequest{ID: "c1"})
-			return err
-		}, errdefs.ErrNotImplemented},
-		"stats of an unknown": {func() error { _, err := s.Stats(ctx, &task.StatsRequest{ID: "c2"}); return err },
-			errdefs.ErrNotFound},
-		"update of an unknown": {func() error {
-			_, err := s.Update(ctx,
-				&task.UpdateTaskRequest{ID: "c2"})
-			return err
-		}, errdefs.ErrNotFound},
-		"close input of an unknown": {func() error {
-			_, err := s.CloseIO(ctx,
-				&task.CloseIORequest{ID: "c2"})
-			return err
-		}, errdefs.ErrNotFound},
-		"resize terminal of an exec": {func() error {
-			_, err := s.ResizePty(ctx, &task.ResizePtyRequest{ID: "c1",
-				ExecID: "e"})
-			return err
-		}, errdefs.ErrNotFound},
-		"signal to an unknown": {func() error {
-			_, err := s.Kill(ctx, &task.KillRequest{ID: "c2",
-				Signal: 9})
-			return err
-		}, errdefs.ErrNotFound},
-		"delete an unknown container": {func() error { _, err := s.Delete(ctx, &task.DeleteRequest{ID: "c2"}); return err },
-			errdefs.ErrNotFound},
+		{"signal to an unknown", must.ErrorOf(s.Kill(ctx, &task.KillRequest{ID: "c2", Signal: 9})), errdefs.ErrNotFound},
+		{"delete an unknown container", must.ErrorOf(s.Delete(ctx, &task.DeleteRequest{ID: "c2"})), errdefs.ErrNotFound},
 	} {
-		is(t, what, call.do(), call.want)
+		is(t, call.what, call.err, call.want)
 	}
 	// A wait ends with its context, and a signal to an ended process is NotFound.
 	short, cancel := context.WithCancel(ctx)

@@ -21,6 +21,7 @@ import (
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/fixtures/world"
 	"github.com/shimquake/shimquake/must"
+	"github.com/shimquake/shimquake/poll"
 )
 
 // node is a world with a containerd that has the fake shim in its PATH.
@@ -120,39 +121,28 @@ func (n *node) create(t *testing.T, id, words, behaviour string) (*job, error) {
 	return &job{task, container, truth}, err
 }
 
-// ends waits for the exit and deletes the task; it returns the statuses of Wait and of
-// Delete.
-func (n *node) ends(t *testing.T, j *job) (wait, deleted uint32) {
+// ends waits for the exit, deletes the task, and compares the statuses of both.
+func (n *node) ends(t *testing.T, j *job, want uint32) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(n.ctx, soon)
 	defer cancel()
 	exit := must.Get(j.Wait(ctx))(t)
 	status := <-exit
-	if status.Error() != nil {
-		t.Fatal(status.Error())
-	}
-	gone := must.Get(j.Delete(ctx))(t)
-	return status.ExitCode(), gone.ExitCode()
+	must.Succeed(t, status.Error())
+	must.Equal(t, status.ExitCode(), want, "Wait says")
+	must.Equal(t, must.Get(j.Delete(ctx))(t).ExitCode(), want, "Delete says")
 }
 
 // noShim checks that no process of the fake shim is left in the world: neither shims nor
 // tasks.
 func (n *node) noShim(t *testing.T) {
 	t.Helper()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(soon)
-	for {
-		left := n.processes(t)
-		if len(left) == 0 {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("left in the world: %q", left)
-		}
-	}
+	var left []string
+	err := poll.Until(must.Within(t, soon), 2*time.Millisecond, func() (bool, error) {
+		left = n.processes(t)
+		return len(left) == 0, nil
+	})
+	must.Succeed(t, err, "left in the world", left)
 }
 
 // processes returns the command lines of the world's processes besides init and

@@ -22,6 +22,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints/signal"
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/must"
+	"github.com/shimquake/shimquake/poll"
 	"github.com/shimquake/shimquake/shims/fakeshim/process"
 	"github.com/shimquake/shimquake/shims/fakeshim/record"
 )
@@ -47,14 +48,8 @@ func newHost(t *testing.T) *host {
 	if err != nil {
 		t.Skipf("no cache folder: %v", err)
 	}
-	h := &host{dir: t.TempDir()}
-	if h.binary, err = Build(t.Context(), filepath.Join(cache, "shimquake", "programs")); err != nil {
-		t.Fatal(err)
-	}
-	if h.sockets, err = os.MkdirTemp("", "fs"); err != nil { //nolint:usetesting // t.TempDir is too long for a socket
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { must.Succeed(t, os.RemoveAll(h.sockets)) })
+	binary := must.Get(Build(t.Context(), filepath.Join(cache, "shimquake", "programs")))(t)
+	h := &host{binary: binary, dir: t.TempDir(), sockets: must.ShortDir(t)}
 	return h
 }
 
@@ -91,19 +86,8 @@ func (h *host) command(ctx context.Context, t *testing.T, id, action string) (*e
 	t.Helper()
 	params := &bootstrap.BootstrapParams{InstanceID: id, Namespace: namespace, SocketDir: &h.sockets}
 	stdin := must.Get(proto.Marshal(params))(t)
-	cmd := exec.CommandContext(
-		ctx,
-		h.binary,
-		"-namespace",
-		namespace,
-		"-address",
-		"/none.sock",
-		"-publish-binary",
-		"/none",
-		"-id",
-		id,
-		action,
-	)
+	cmd := exec.CommandContext(ctx, h.binary, "-namespace", namespace, "-address", "/none.sock",
+		"-publish-binary", "/none", "-id", id, action)
 	cmd.Dir = filepath.Join(h.dir, id)
 	cmd.Env = append(os.Environ(), "TTRPC_ADDRESS=/none.sock.ttrpc")
 	cmd.Stdin = bytes.NewReader(stdin)
@@ -220,7 +204,7 @@ func is(t *testing.T, what string, err, want error) {
 // container.
 func (h *host) exited(t *testing.T, id string) (payload.Truth, process.Exit) {
 	t.Helper()
-	truth := must.Get(readTruth(filepath.Join(h.dir, id, "truth")))(t)
+	truth := truthOf(t, filepath.Join(h.dir, id, "truth"))
 	exit := must.Get(record.ReadExit(filepath.Join(h.dir, id)))(t)
 	return truth, exit
 }
@@ -228,27 +212,14 @@ func (h *host) exited(t *testing.T, id string) (payload.Truth, process.Exit) {
 // ready waits until the payload of a container handles signals.
 func (h *host) ready(t *testing.T, id string) {
 	t.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(soon)
-	for {
-		truth := must.Get(readTruth(filepath.Join(h.dir, id, "truth")))(t)
-		if !truth.ReadyAt.IsZero() {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("%s is not ready: %+v", id, truth)
-		}
-	}
+	err := poll.Until(must.Within(t, soon), time.Millisecond, func() (bool, error) {
+		return !truthOf(t, filepath.Join(h.dir, id, "truth")).ReadyAt.IsZero(), nil
+	})
+	must.Succeed(t, err, id, "is not ready")
 }
 
-// readTruth reads a payload's record of its own run.
-func readTruth(path string) (payload.Truth, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return payload.Truth{}, err
-	}
-	return payload.ParseTruth(string(text))
+// truthOf returns a payload's record of its own run.
+func truthOf(t *testing.T, path string) payload.Truth {
+	t.Helper()
+	return must.Get(payload.ParseTruth(must.Read(t, path)))(t)
 }

@@ -61,9 +61,7 @@ func TestMethodsAreThoseOfTheAPI(t *testing.T) {
 // TestWovenReleases runs a container on each release. It breaks a call in its shim, a
 // call in its daemon, and the connection between them.
 func TestWovenReleases(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds every release")
-	}
+	must.TakeLong(t, "builds every release")
 	must.SkipIf(t, errors.Join(world.Check(), world.Needs("devices")))
 	releases := containerd.ReleasesToTest()
 	cache := must.Get(containerd.CacheDir())(t)
@@ -89,18 +87,18 @@ func testWoven(t *testing.T, s *containerd.Subject, cache string) {
 	first := create(ctx, t, c, "c1", "exit", "7")
 	exits, err := first.Wait(ctx)
 	must.Succeed(t, err)
-	wantError(t, "start", first.Start(ctx), "broken in the shim")
+	must.FailWith(t, first.Start(ctx), "broken in the shim", "start")
 	must.Succeed(t, first.Start(ctx), "start again")
 	if status := <-exits; status.ExitCode() != 7 || status.Error() != nil {
 		t.Errorf("wait: %+v, want exit status 7", status)
 	}
 	_, err = first.Delete(ctx)
-	wantError(t, "delete", err, "broken in the daemon")
+	must.FailWith(t, err, "broken in the daemon", "delete")
 
 	second := create(ctx, t, c, "c2", "wait")
 	must.Succeed(t, second.Start(ctx))
 	_, err = second.Pids(ctx)
-	wantError(t, "pids over a connection that the shim closes", err, "closed")
+	must.FailWith(t, err, "closed", "pids over a connection that the shim closes")
 
 	for i, f := range plan {
 		must.Equal(t, controller.Fired(i), 1, "firings of", f)
@@ -174,9 +172,4 @@ func create(ctx context.Context, t *testing.T, c *client.Client, id string, args
 	made := must.Get(container.NewTask(ctx, cio.NullIO))(t)
 	t.Cleanup(func() { _ = made.Kill(context.WithoutCancel(ctx), unix.SIGKILL) }) // or the end of the world
 	return made
-}
-
-func wantError(t *testing.T, what string, err error, text string) {
-	t.Helper()
-	must.FailWith(t, err, text, what)
 }

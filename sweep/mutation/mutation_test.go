@@ -96,9 +96,7 @@ func TestScopes(t *testing.T) {
 // Every mutation fits the release and compiles. Otherwise the compiler would find it
 // instead of the sweep.
 func TestMutations(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles what the packages of containerd that mutations change are made of")
-	}
+	must.TakeLong(t, "compiles what the packages of containerd that mutations change are made of")
 	all := mutations(t)
 	dir := must.Get(release(t.Context()))(t)
 	check := loadChecker(t, dir, all)
