@@ -11,31 +11,6 @@ import (
 	"github.com/shimquake/shimquake/oracle/rate"
 )
 
-func TestBisectFlags(t *testing.T) {
-	good := bisectFlags{good: "v1.7.35", bad: "v1.7.2", confidence: 0.99, runs: 8, parallel: 2}
-	for name, tt := range map[string]struct {
-		change func(*bisectFlags)
-		want   string
-	}{
-		"as it should be":    {func(*bisectFlags) {}, ""},
-		"no end":             {func(f *bisectFlags) { f.bad = "" }, "needs --good and --bad"},
-		"here":               {func(f *bisectFlags) { f.here = true }, "--here tries one checkout"},
-		"here alone":         {func(f *bisectFlags) { f.here, f.good, f.bad = true, "", "" }, ""},
-		"pre of commits":     {func(f *bisectFlags) { f.pre, f.source = true, "." }, "--pre is for releases"},
-		"certainty":          {func(f *bisectFlags) { f.confidence = 1 }, "--confidence 1:"},
-		"a percentage":       {func(f *bisectFlags) { f.confidence = 99 }, "--confidence 99:"},
-		"worse than a guess": {func(f *bisectFlags) { f.confidence = 0.5 }, "--confidence 0.5:"},
-		"no run":             {func(f *bisectFlags) { f.runs = 0 }, "at least 1"},
-		"no world":           {func(f *bisectFlags) { f.parallel = 0 }, "at least 1"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := good
-			tt.change(&f)
-			must.Report(t, f.check(), tt.want)
-		})
-	}
-}
-
 func violated(texts ...string) harness.Verdict {
 	v := harness.Verdict{Outcome: harness.Violated, Version: "v1.7.2"}
 	for _, m := range finding.MustMatches(texts...) {

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"fmt"
+	"slices"
+
 	"encoding/json"
 	"errors"
 	"os"
@@ -9,6 +13,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"golang.org/x/tools/txtar"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/onsi/ginkgo/v2/types"
 
@@ -16,64 +22,14 @@ import (
 )
 
 func TestReadEvents(t *testing.T) {
-	tests := map[string]struct {
-		events string
-		want   []row
-	}{
-		"a plain test": {
-			`{"Action":"run","Package":"p","Test":"TestA"}
-			 {"Action":"pass","Package":"p","Test":"TestA","Elapsed":0.5}
-			 {"Action":"pass","Package":"p","Elapsed":0.6}`,
-			[]row{{suite: "p", name: "TestA", verdict: passed, seconds: 0.5}},
-		},
-		"the rows of a table count, the table does not": {
-			`{"Action":"run","Package":"p","Test":"TestA"}
-			 {"Action":"run","Package":"p","Test":"TestA/x"}
-			 {"Action":"pass","Package":"p","Test":"TestA/x"}
-			 {"Action":"run","Package":"p","Test":"TestA/y"}
-			 {"Action":"output","Package":"p","Test":"TestA/y","Output":"    --- FAIL: TestA/y (0.00s)\n"}
-			 {"Action":"output","Package":"p","Test":"TestA/y","Output":"        a_test.go:3: got 1\n"}
-			 {"Action":"fail","Package":"p","Test":"TestA/y"}
-			 {"Action":"fail","Package":"p","Test":"TestA"}
-			 {"Action":"fail","Package":"p"}`,
-			[]row{
-				{suite: "p", name: "TestA/x", verdict: passed},
-				{suite: "p", name: "TestA/y", verdict: failed, reason: "a_test.go:3: got 1"},
-			},
-		},
-		"a table that fails by itself": {
-			`{"Action":"run","Package":"p","Test":"TestA"}
-			 {"Action":"run","Package":"p","Test":"TestA/x"}
-			 {"Action":"pass","Package":"p","Test":"TestA/x"}
-			 {"Action":"fail","Package":"p","Test":"TestA"}
-			 {"Action":"fail","Package":"p"}`,
-			[]row{
-				{suite: "p", name: "TestA/x", verdict: passed},
-				{suite: "p", name: "TestA", verdict: failed, reason: "see the output above"},
-			},
-		},
-		"a package that does not build": {
-			`{"ImportPath":"p","Action":"build-output","Output":"p/a.go:1: undefined: x\n"}
-			 {"ImportPath":"p","Action":"build-fail"}
-			 {"Action":"fail","Package":"p","FailedBuild":"p"}`,
-			[]row{{suite: "p", name: "the package builds and runs", verdict: failed, reason: "see the output above"}},
-		},
-		"a skipped test says why": {
-			`{"Action":"run","Package":"p","Test":"TestA"}
-			 {"Action":"output","Package":"p","Test":"TestA","Output":"    a_test.go:9: needs root\n"}
-			 {"Action":"skip","Package":"p","Test":"TestA"}`,
-			[]row{{suite: "p", name: "TestA", verdict: skipped, reason: "a_test.go:9: needs root"}},
-		},
-		"a package without tests": {`{"Action":"skip","Package":"p"}`, nil},
-		"a line that is no event": {"go: downloading something\n", nil},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			got := must.Get(readEvents(strings.NewReader(test.events)))(t)
-			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(row{})); diff != "" {
-				t.Error(diff)
-			}
-		})
+	all := must.Get(txtar.ParseFile("testdata/events.txtar"))(t)
+	for pair := range slices.Chunk(all.Files, 2) {
+		var got strings.Builder
+		for _, r := range must.Get(readEvents(bytes.NewReader(pair[0].Data)))(t) {
+			line := fmt.Sprintf("%s | %s | %s | %v | %s", r.suite, r.name, r.verdict, r.seconds, r.reason)
+			fmt.Fprintln(&got, strings.TrimSuffix(line, " | "))
+		}
+		must.Equal(t, got.String(), string(pair[1].Data), pair[0].Name)
 	}
 }
 
