@@ -16,11 +16,16 @@ import (
 // ended, or containerd did not respond before ctx ended.
 func Take(ctx context.Context, s Scene, only ...finding.Class) (Inventory, error) {
 	var want parts
+	if len(only) > 0 {
+		want = parts{}
+	}
 	for _, c := range only {
-		if want == nil {
-			want = parts{}
-		}
 		want[c] = true
+		if c == finding.ClassFile { // the files of these classes are no findings of their own
+			for _, covers := range finding.ClassesThat(func(k finding.Kind) bool { return k.Covers }) {
+				want[covers] = true
+			}
+		}
 	}
 	return take(ctx, s.withDefaults(), want)
 }
@@ -31,7 +36,7 @@ func take(ctx context.Context, s Scene, want parts) (Inventory, error) {
 	inv := Inventory{Taken: time.Now(), Places: s.places()}
 	var err error
 	if s.Client != nil && want.has(finding.ClassContainer, finding.ClassTask, finding.ClassLease, finding.ClassSnapshot,
-		finding.ClassSandbox, finding.ClassMetadata) {
+		finding.ClassSandbox, finding.ClassMetadata, finding.ClassCgroup) { // a namespace has a cgroup, which may stay
 		if inv.Daemon, err = askDaemon(ctx, s, want); err != nil {
 			return inv, fmt.Errorf("ask containerd: %w", err)
 		}

@@ -122,7 +122,7 @@ func removeGroups(t *testing.T, dir string) {
 			t.Errorf("remove %s: %v", dir, err)
 			return
 		}
-		_ = wait(context.Background(), firstPause)
+		_ = sleep(context.Background(), firstPause)
 	}
 }
 
@@ -230,11 +230,7 @@ func TestARunningContainerIsSeenWhole(t *testing.T) {
 		!slices.Equal(got[0].Snapshots, []inventory.Snapshot{kept}) {
 		t.Errorf("leases that expire: %v, want %s, which keeps %v", got, short.ID, kept)
 	}
-	var classes []finding.Class
-	for _, f := range compare.Leaks(before, inv) {
-		classes = append(classes, f.Class)
-		t.Log(f)
-	}
+	classes := classesOf(compare.Leaks(before, inv))
 	for _, want := range []finding.Class{
 		finding.ClassShim, finding.ClassProcess, finding.ClassSocket, finding.ClassBundle, finding.ClassMount,
 		finding.ClassCgroup, finding.ClassRuncState, finding.ClassSnapshot,
@@ -242,6 +238,16 @@ func TestARunningContainerIsSeenWhole(t *testing.T) {
 	} {
 		if !slices.Contains(classes, want) {
 			t.Errorf("no finding of class %s", want)
+		}
+	}
+	// An inventory of one class finds what a complete one finds of this class.
+	before.Daemon = &inventory.Daemon{} // as if the namespace was new, too
+	for _, class := range finding.LeakClasses {
+		part, err := inventory.Take(ctx, w.scene, class)
+		w.must(err)
+		of := func(inv inventory.Inventory) int { return count(classesOf(compare.Leaks(before, inv)), class) }
+		if got, want := of(part), of(inv); got != want {
+			t.Errorf("an inventory of %s has %d of these findings, a complete one %d", class, got, want)
 		}
 	}
 	must.Len(t, must.Get(compare.UnknownProcesses(inv))(t), 0, "forgotten", "containerd knows the task")
@@ -258,6 +264,15 @@ func TestARunningContainerIsSeenWhole(t *testing.T) {
 	}
 	inv.Daemon = nil
 	must.Is(t, must.ErrorOf(compare.UnknownProcesses(inv)), inventory.ErrNoDaemon, "without containerd")
+}
+
+func count(all []finding.Class, one finding.Class) (n int) {
+	for _, c := range all {
+		if c == one {
+			n++
+		}
+	}
+	return n
 }
 
 func TestAKilledShimLeavesItsSocketOnly(t *testing.T) {

@@ -16,12 +16,12 @@ import (
 	"github.com/shimquake/shimquake/oracle/residue"
 )
 
-// looker takes inventories of a world (a throw-away node) without a containerd. Wait
+// waiter takes inventories of a world (a throw-away node) without a containerd. Wait
 // does the same with a containerd.
-func (w *miniWorld) looker() looker {
-	return looker{take: func(ctx context.Context, only ...finding.Class) (inventory.Inventory, error) {
+func (w *miniWorld) waiter(before inventory.Inventory, mark Marker) waiter {
+	return waiter{before, mark, func(ctx context.Context, only ...finding.Class) (inventory.Inventory, error) {
 		return inventory.Take(ctx, w.scene, only...)
-	}}
+	}, nil}
 }
 
 // marker marks the residues of the catalogue.
@@ -77,7 +77,7 @@ func TestSettle(t *testing.T) {
 			test.plant(w)
 			ctx := must.Within(t, test.deadline)
 			begun := time.Now()
-			_, left, err := w.looker().settle(ctx, before, marker(t, test.c))
+			_, left, err := w.waiter(before, marker(t, test.c)).wait(ctx)
 			took := time.Since(begun)
 			must.Succeed(t, err)
 			if known := len(left) - len(finding.Violations(left)); len(left) != test.left || known != test.known ||
@@ -103,57 +103,54 @@ func dieSoon(w *miniWorld, name string) {
 // If nothing is left, settle takes one inventory.
 func TestSettleLooksOnce(t *testing.T) {
 	looks := 0
-	clean := looker{take: func(context.Context, ...finding.Class) (inventory.Inventory, error) {
+	clean := waiter{mark: unmarked, take: func(context.Context, ...finding.Class) (inventory.Inventory, error) {
 		looks++
 		return inventory.Inventory{}, nil
 	}}
-	if _, left, err := clean.settle(t.Context(), inventory.Inventory{}, unmarked); err != nil || len(left) != 0 ||
+	if _, left, err := clean.wait(t.Context()); err != nil || len(left) != 0 ||
 		looks != 1 {
 		t.Errorf("%d looks, %v, %v", looks, left, err)
 	}
 }
 
-// While only known residues are left, only their classes are read. The last inventory
-// finds new leaks.
+// While only known residues are left, each inventory is complete, so it finds new leaks.
 func TestSettleLooksAtResidues(t *testing.T) {
 	remains := inventory.Inventory{Sockets: []inventory.Socket{{Path: "/run/containerd/s/ab"}}}
 	beside := remains
 	beside.Processes = []inventory.Process{{PID: 7, Comm: "sleep", State: "S"}}
 	for _, test := range []struct {
 		name        string
-		last        inventory.Inventory
-		full, some  int
+		last        inventory.Inventory // the third and later ones
+		looks       int
 		left, known int
 	}{
-		{"it stays", remains, 2, 1, 1, 1},
-		{"it goes", inventory.Inventory{}, 2, 1, 0, 0},
-		{"a process has come", beside, 2, 1, 2, 1},
+		{"it stays", remains, 3, 1, 1},
+		{"it goes", inventory.Inventory{}, 3, 0, 0},
+		{"a process has come", beside, 4, 2, 1}, // until the deadline
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			ctx, cancel := context.WithCancel(t.Context())
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 			defer cancel()
-			full, some := 0, 0
-			look := looker{take: func(_ context.Context, want ...finding.Class) (inventory.Inventory, error) {
-				if want != nil {
-					some++
-					return remains, nil
+			killed := residue.Circumstances{Releases: []string{"v2.4.2"}, Happened: []string{residue.ShimKilled}}
+			looks, parts := 0, 0
+			w := waiter{mark: marker(t, killed), take: func(_ context.Context, only ...finding.Class) (
+				inventory.Inventory, error) {
+				looks++
+				if len(only) > 0 {
+					parts++
 				}
-				if full++; full == 1 {
+				if looks < 3 {
 					return remains, nil
-				}
-				if full == 3 { // Wait continues until the deadline
-					cancel()
 				}
 				return test.last, nil
 			}}
-			killed := residue.Circumstances{Releases: []string{"v2.4.2"}, Happened: []string{residue.ShimKilled}}
-			_, left, _ := look.settle(ctx, inventory.Inventory{}, marker(t, killed))
+			_, left, err := w.wait(ctx)
 			known := len(left) - len(finding.Violations(left))
-			if full < test.full || some < test.some || len(left) != test.left || known != test.known {
-				t.Errorf("%d looks at all and %d at a part left %v", full, some, left)
+			if err != nil || len(left) != test.left || known != test.known || looks < test.looks {
+				t.Errorf("%d looks left %v, %v", looks, left, err)
 			}
-			if test.known == test.left && (full != test.full || some != test.some) {
-				t.Errorf("%d looks at all and %d at a part, want %d and %d", full, some, test.full, test.some)
+			if test.known == test.left && (looks != test.looks || parts > 0) {
+				t.Errorf("%d looks, %d of them at a part; want %d at all", looks, parts, test.looks)
 			}
 		})
 	}
@@ -177,7 +174,8 @@ func TestSettleCollects(t *testing.T) {
 		{"one that fails", 0, context.DeadlineExceeded, 1, 2}} {
 		t.Run(test.name, func(t *testing.T) {
 			collected := 0
-			look := looker{
+			w := waiter{
+				mark: unmarked,
 				take: func(context.Context, ...finding.Class) (inventory.Inventory, error) {
 					if test.heals > 0 && collected >= test.heals {
 						return inventory.Inventory{}, nil
@@ -187,7 +185,7 @@ func TestSettleCollects(t *testing.T) {
 				collect: func(context.Context) error { collected++; return test.fails },
 			}
 			ctx := must.Within(t, 50*time.Millisecond)
-			inv, left, err := look.settle(ctx, inventory.Inventory{}, unmarked)
+			inv, left, err := w.wait(ctx)
 			if err != nil || len(left) != test.left || collected != test.collected ||
 				inv.Uncollected != nil != (test.fails != nil) {
 				t.Errorf("%d collections left %v, %v, %v", collected, left, inv.Uncollected, err)
@@ -215,7 +213,8 @@ func TestSettleLooksAgainAtHandles(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			ctx := must.Within(t, 20*time.Millisecond)
 			again := 0
-			look := looker{take: func(_ context.Context, want ...finding.Class) (inventory.Inventory, error) {
+			w := waiter{before: before, mark: unmarked, take: func(_ context.Context, want ...finding.Class) (
+				inventory.Inventory, error) {
 				if slices.Equal(want, []finding.Class{finding.ClassHandle}) {
 					if again++; again > test.stays {
 						return with(1), nil
@@ -223,7 +222,7 @@ func TestSettleLooksAgainAtHandles(t *testing.T) {
 				}
 				return with(2), nil
 			}}
-			if _, left, err := look.settle(ctx, before, unmarked); err != nil || len(left) != test.left {
+			if _, left, err := w.wait(ctx); err != nil || len(left) != test.left {
 				t.Errorf("%d looks again left %v, %v", again, left, err)
 			}
 		})
@@ -236,18 +235,19 @@ func TestSettleDoesNotGuess(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	w.start(order{Argv: []string{"sleep", "1000"}})
-	if _, _, err := w.looker().settle(ctx, before, unmarked); !errors.Is(err, context.Canceled) {
+	if _, _, err := w.waiter(before, unmarked).wait(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 	if _, _, err := Wait(t.Context(), w.scene, before, unmarked); !errors.Is(err, inventory.ErrNoDaemon) {
 		t.Errorf("without containerd: %v", err)
 	}
 	broken := errors.New("it does not answer")
-	silent := looker{take: func(context.Context, ...finding.Class) (inventory.Inventory, error) {
+	silent := waiter{before: before, mark: unmarked, take: func(context.Context, ...finding.Class) (
+		inventory.Inventory, error) {
 		return inventory.Inventory{}, broken
 	}}
 	short := must.Within(t, 50*time.Millisecond)
-	if _, _, err := silent.settle(short, before, unmarked); !errors.Is(err, broken) {
+	if _, _, err := silent.wait(short); !errors.Is(err, broken) {
 		t.Errorf("containerd does not answer: %v", err)
 	}
 }
