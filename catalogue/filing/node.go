@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/shims/runcshim"
 )
 
 // busybox is the image that the steps use.
@@ -58,10 +59,8 @@ func patch(f Filing, r Recorded) string {
 		strings.TrimSpace(f.Patch) + "\n```"
 }
 
-const shimProgram = "containerd-shim-runc-v2"
-
 // ofShim are the folders with code that only the shim and its helpers run.
-var ofShim = []string{"cmd/containerd-shim-runc-v2/", "pkg/shim/", "pkg/sys/reaper/"}
+var ofShim = []string{"cmd/" + runcshim.Binary + "/", "pkg/shim/", "pkg/sys/reaper/"}
 
 // programs returns the binaries that a patch changes.
 func programs(patch string) (names []string) {
@@ -73,7 +72,7 @@ func programs(patch string) (names []string) {
 		name := "containerd"
 		for _, folder := range ofShim {
 			if strings.HasPrefix(file, folder) {
-				name = shimProgram
+				name = runcshim.Binary
 			}
 		}
 		names = append(names, name)

@@ -9,6 +9,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/must"
+	"github.com/shimquake/shimquake/shims/runcshim"
 )
 
 func TestPlainWords(t *testing.T) {
@@ -35,10 +36,11 @@ func TestPlainWords(t *testing.T) {
 
 func TestPrograms(t *testing.T) {
 	for patch, want := range map[string][]string{
-		"+++ b/cmd/containerd-shim-runc-v2/task/service.go\n":                                  {shimProgram},
-		"+++ b/pkg/shim/shim.go\n":                                                             {shimProgram},
-		"+++ b/core/runtime/v2/shim.go\n":                                                      {"containerd"},
-		"+++ b/cmd/containerd-shim-runc-v2/process/exec.go\n+++ b/core/runtime/v2/bundle.go\n": {"containerd", shimProgram},
+		"+++ b/cmd/containerd-shim-runc-v2/task/service.go\n": {runcshim.Binary},
+		"+++ b/pkg/shim/shim.go\n":                            {runcshim.Binary},
+		"+++ b/core/runtime/v2/shim.go\n":                     {"containerd"},
+		"+++ b/cmd/containerd-shim-runc-v2/process/exec.go\n+++ b/core/runtime/v2/bundle.go\n": {
+			"containerd", runcshim.Binary},
 	} {
 		must.Equal(t, programs(patch), want, patch)
 	}

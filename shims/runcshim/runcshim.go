@@ -6,11 +6,14 @@
 // in other ways.
 package runcshim
 
-// Runtime is the shim's name for clients. containerd derives the binary's name from it:
-// containerd-shim-runc-v2.
-const Runtime = "io.containerd.runc.v2"
+const (
+	// Runtime is the shim's name for clients and in CRI's configuration.
+	Runtime = "io.containerd.runc.v2"
+	// Binary is the name of its file, which containerd derives from Runtime.
+	Binary = "containerd-shim-runc-v2"
+)
 
 // GroupAnnotation is the OCI annotation for a shared shim. Containers with the same value
 // have one shim, like the containers of a pod (cmd/containerd-shim-runc-v2/manager in
 // containerd).
-const GroupAnnotation = "io.containerd.runc.v2.group"
+const GroupAnnotation = Runtime + ".group"
