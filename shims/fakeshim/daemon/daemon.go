@@ -51,8 +51,8 @@ func Run(p Params) error {
 
 	over := make(chan struct{})
 	end := sync.OnceFunc(func() { close(over) })
-	listener := &tracked{Listener: inherited, conns: map[*conn]bool{}, wrote: end}
-	server, err := ttrpc.NewServer(ttrpc.WithUnaryServerInterceptor(serve(listener)))
+	l := &listener{Listener: inherited, conns: map[*conn]bool{}, end: end}
+	server, err := ttrpc.NewServer(ttrpc.WithUnaryServerInterceptor(serve(l)))
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func Run(p Params) error {
 		Publish:   publisher.Publish,
 		Log:       logger.Printf,
 		Stop: func() {
-			listener.endAfterReply()
+			l.endAfterReply()
 			time.AfterFunc(replyTimeout, end)
 		},
 	}).Register(server)
@@ -71,7 +71,7 @@ func Run(p Params) error {
 	signal.Ignore(syscall.SIGPIPE) // the reader of the log ends with containerd
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(context.Background(), listener) }()
+	go func() { failed <- server.Serve(context.Background(), l) }()
 	for served := true; served; {
 		select {
 		case <-over:
@@ -97,7 +97,7 @@ func Run(p Params) error {
 }
 
 // serve runs every method between the entry and exit points of the probe.
-func serve(l *tracked) ttrpc.UnaryServerInterceptor {
+func serve(l *listener) ttrpc.UnaryServerInterceptor {
 	return func(ctx context.Context, decode ttrpc.Unmarshaler, info *ttrpc.UnaryServerInfo, method ttrpc.Method) (any,
 		error) {
 		return probe.Serve(

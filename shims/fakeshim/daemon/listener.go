@@ -6,52 +6,53 @@ import (
 	"sync/atomic"
 )
 
-// tracked is a listener that knows its connections. It can close them all, and end the
-// shim once a reply has been written.
-type tracked struct {
+// listener is the shim's listener. It can close all its connections, and end the shim
+// after a reply.
+type listener struct {
 	net.Listener
-	wrote  func() // called after a write, once endAfterReply has been called
+	end    func() // ends the shim
 	ending atomic.Bool
 
 	mu    sync.Mutex
 	conns map[*conn]bool
 }
 
-func (t *tracked) Accept() (net.Conn, error) {
-	accepted, err := t.Listener.Accept()
+func (l *listener) Accept() (net.Conn, error) {
+	accepted, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{Conn: accepted, of: t}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.conns[c] = true
+	c := &conn{Conn: accepted, of: l}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.conns[c] = true
 	return c, nil
 }
 
 // closeConns closes every connection; the listener stays.
-func (t *tracked) closeConns() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for c := range t.conns {
+func (l *listener) closeConns() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.conns {
 		_ = c.Conn.Close()
 	}
 }
 
-func (t *tracked) endAfterReply() { t.ending.Store(true) }
+// endAfterReply lets the next reply end the shim.
+func (l *listener) endAfterReply() { l.ending.Store(true) }
 
-// conn is a connection of a tracked listener. ttrpc writes a reply of less than 4 KiB at
-// once.
+// conn is a connection of the shim. Each Write is a whole reply: ttrpc writes a reply of
+// less than 4 KiB at once.
 type conn struct {
 	net.Conn
-	of *tracked
+	of *listener
 }
 
 func (c *conn) Write(p []byte) (int, error) {
-	ending := c.of.ending.Load() // before the write: an earlier reply does not count
+	ending := c.of.ending.Load() // before the write, because p may be the reply to an earlier call
 	n, err := c.Conn.Write(p)
 	if ending {
-		c.of.wrote()
+		c.of.end()
 	}
 	return n, err
 }
