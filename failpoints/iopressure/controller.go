@@ -65,75 +65,77 @@ func detect() (hierarchy, error) {
 	})
 }
 
-// choose returns the hierarchy to use. controllers reads cgroup.controllers or
-// cgroup.subtree_control of a v2 mount.
+// choose returns the hierarchy to use, on a hybrid host the v1 one. controllers reads
+// cgroup.controllers or cgroup.subtree_control of a v2 mount.
 func choose(mounts []*mountinfo.Info, controllers func(file string) ([]string, error)) (hierarchy, error) {
-	var why []string
-	v1 := slices.ContainsFunc(mounts, func(m *mountinfo.Info) bool { return m.FSType == "cgroup" })
-	for _, m := range mounts {
-		if m.FSType != "cgroup" || !slices.Contains(strings.Split(m.VFSOptions, ","), "blkio") {
-			continue
-		}
-		switch {
-		case m.Root != "/":
-			why = append(why, fmt.Sprintf("%s shows only the group %s, and on v1 the root group alone is charged with"+
-				" writeback on v1: run on the host, not in a container", m.Mountpoint, m.Root))
-		case filepath.Base(m.Mountpoint) != "blkio":
-			// The cgroups library and runc expect this name.
-			why = append(why, fmt.Sprintf("%s is the v1 controller under an unusual name: mount it as %s",
-				m.Mountpoint, filepath.Join(filepath.Dir(m.Mountpoint), "blkio")))
-		default:
-			return hierarchy{V1, m.Mountpoint}, nil
+	var reasons []string
+	for _, mode := range []Mode{V1, V2} {
+		for _, m := range mounts {
+			if modeOf(m) != mode {
+				continue
+			}
+			reason := lackV1(m)
+			if mode == V2 {
+				reason = lackV2(m.Mountpoint, controllers)
+			}
+			if reason == "" {
+				return hierarchy{mode, m.Mountpoint}, nil
+			}
+			reasons = append(reasons, reason)
 		}
 	}
-	for _, m := range mounts {
-		if m.FSType != "cgroup2" {
-			continue
-		}
-		if v1 && m.Mountpoint != "/sys/fs/cgroup" && len(why) == 0 {
-			why = append(why, "cgroup v1 is mounted without blkio: mount -t cgroup -o blkio cgroup /sys/fs/cgroup/blkio")
-		}
-		reason, err := lack(m.Mountpoint, controllers)
-		switch {
-		case err != nil:
-			why = append(why, fmt.Sprintf("%s: %v", m.Mountpoint, err))
-		case reason != "":
-			why = append(why, reason)
-		default:
-			return hierarchy{V2, m.Mountpoint}, nil
-		}
-	}
-	if len(why) == 0 {
-		why = []string{"neither a v1 blkio hierarchy nor cgroup2 is mounted:" +
+	if len(reasons) == 0 {
+		reasons = []string{"neither a v1 blkio hierarchy nor cgroup2 is mounted:" +
 			" mount -t cgroup2 none /sys/fs/cgroup, or run on the host"}
 	}
-	return hierarchy{}, fmt.Errorf("%w: %s", ErrNoController, strings.Join(why, "; "))
+	return hierarchy{}, fmt.Errorf("%w: %s", ErrNoController, strings.Join(reasons, "; "))
 }
 
-// lack returns why the groups below a v2 mount cannot be limited, and what to do; "" if
+// modeOf returns the mode of a mount that may throttle block IO, or "".
+func modeOf(m *mountinfo.Info) Mode {
+	switch {
+	case m.FSType == "cgroup2":
+		return V2
+	case m.FSType == "cgroup" && slices.Contains(strings.Split(m.VFSOptions, ","), "blkio"):
+		return V1
+	}
+	return ""
+}
+
+// lackV1 returns why a v1 mount cannot limit writes, and what to do; "" if it can.
+func lackV1(m *mountinfo.Info) string {
+	switch {
+	case m.Root != "/": // writeback is charged to the root group
+		return fmt.Sprintf("%s shows only the group %s, and v1 limits writeback only in the root group: "+
+			"run on the host, not in a container", m.Mountpoint, m.Root)
+	case filepath.Base(m.Mountpoint) != "blkio": // runc expects this name
+		return fmt.Sprintf("%s is the v1 controller under an unusual name: mount it as %s",
+			m.Mountpoint, filepath.Join(filepath.Dir(m.Mountpoint), "blkio"))
+	}
+	return ""
+}
+
+// lackV2 returns why the groups below a v2 mount cannot be limited, and what to do; "" if
 // they can be.
-func lack(dir string, controllers func(file string) ([]string, error)) (string, error) {
+func lackV2(dir string, controllers func(file string) ([]string, error)) string {
 	for _, way := range []struct{ file, what, todo string }{
-		{"cgroup.controllers", "lacks", "boot with systemd.unified_cgroup_hierarchy=1 and without cgroup_disable"},
+		{"cgroup.controllers", "lacks", "boot with systemd.unified_cgroup_hierarchy=1 and without cgroup_disable, " +
+			"or mount -t cgroup -o blkio cgroup /sys/fs/cgroup/blkio"},
 		{"cgroup.subtree_control", "does not enable", "echo '+io +memory' > " + filepath.Join(dir,
 			"cgroup.subtree_control")},
 	} {
 		file := filepath.Join(dir, way.file)
 		have, err := controllers(file)
 		if err != nil {
-			return "", err
+			return err.Error()
 		}
-		var missing []string
-		for _, c := range []string{"io", "memory"} { // the memory controller attributes dirty pages
-			if !slices.Contains(have, c) {
-				missing = append(missing, c)
-			}
-		}
+		missing := slices.DeleteFunc([]string{"io", "memory"}, // the memory controller attributes dirty pages
+			func(c string) bool { return slices.Contains(have, c) })
 		if len(missing) > 0 {
-			return fmt.Sprintf("%s %s %s: %s", file, way.what, strings.Join(missing, " and "), way.todo), nil
+			return fmt.Sprintf("%s %s %s: %s", file, way.what, strings.Join(missing, " and "), way.todo)
 		}
 	}
-	return "", nil
+	return ""
 }
 
 // missingFile explains why a limit file does not exist.

@@ -102,10 +102,6 @@ func liftOldLimit(dev string) error {
 	if err != nil || h.mode != V1 {
 		return nil // no controller: no limits
 	}
-	d, err := parseDev(dev)
-	if err != nil {
-		return err
-	}
 	r := Record{Mode: V1, Dev: dev}
 	switch bps, err := r.inForce(); {
 	case errors.Is(err, ErrNoController), err == nil && bps == 0:
@@ -113,7 +109,7 @@ func liftOldLimit(dev string) error {
 	case err != nil:
 		return err
 	}
-	return r.write(d, 0)
+	return r.write(0)
 }
 
 // isDisk reports whether a file is the backing file of a Disk.

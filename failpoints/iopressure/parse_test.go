@@ -37,7 +37,7 @@ func TestChoose(t *testing.T) {
 		"v2, io not enabled": {[]*mountinfo.Info{v2}, "cpu io memory pids / memory pids", "",
 			"echo '+io +memory' > /sys/fs/cgroup/cgroup.subtree_control"},
 		"v2 that is unreadable": {[]*mountinfo.Info{v2}, "!", "", "unreadable"},
-		"v1 without blkio":      {[]*mountinfo.Info{pids, beside}, "hugetlb", "", "without blkio: mount -t cgroup -o blkio"},
+		"v1 without blkio":      {[]*mountinfo.Info{pids, beside}, "hugetlb", "", "mount -t cgroup -o blkio"},
 		"nothing":               {nil, "", "", "neither"},
 		"in a container":        {[]*mountinfo.Info{inner}, "", "", "run on the host"},
 		"an unusual name":       {[]*mountinfo.Info{both}, "", "", "mount it as /cg/blkio"},
@@ -80,6 +80,17 @@ func TestLimitOf(t *testing.T) {
 	} {
 		if got, err := limitOf("7:1", tc.text); got != tc.want || (err == nil) != tc.ok {
 			t.Errorf("%s: got %d, %v; want %d", name, got, err, tc.want)
+		}
+	}
+}
+
+func TestLimitOfALine(t *testing.T) {
+	for _, mode := range []Mode{V1, V2} {
+		for _, bps := range []int64{0, minBPS, 4 << 20} {
+			r := Record{Mode: mode, Dev: "7:1"}
+			if got, err := limitOf(r.Dev, r.line(bps)); got != bps || err != nil {
+				t.Errorf("%s: %q is a limit of %d, %v", mode, r.line(bps), got, err)
+			}
 		}
 	}
 }

@@ -51,7 +51,7 @@ func Undo(r Record) error {
 	if cur := backingOf(r.Dev); cur != r.Backing && isDisk(cur) {
 		return nil
 	}
-	err = r.write(dev, 0)
+	err = r.write(0)
 	if errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENXIO) || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

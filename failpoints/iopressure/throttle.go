@@ -4,14 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
-
-	"github.com/containerd/cgroups/v3/cgroup1"
-	"github.com/containerd/cgroups/v3/cgroup2"
-	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
 // minBPS is the smallest limit that io.max accepts on every kernel: every kernel refuses
@@ -43,8 +39,7 @@ func Limit(ctx context.Context, t Target) (*Record, error) {
 		return nil, fmt.Errorf("throttle %s: %w", t.Dev, context.Cause(ctx))
 	}
 	rec := Record{Dev: t.Dev, BPS: t.BPS}
-	dev, err := parseDev(t.Dev)
-	if err != nil {
+	if _, err := parseDev(t.Dev); err != nil {
 		return nil, err
 	}
 	if t.BPS < minBPS {
@@ -71,7 +66,7 @@ func Limit(ctx context.Context, t Target) (*Record, error) {
 			return nil, fmt.Errorf("throttle %s: store the record first: %w", t.Dev, err)
 		}
 	}
-	if err := rec.write(dev, t.BPS); err != nil {
+	if err := rec.write(t.BPS); err != nil {
 		return nil, fmt.Errorf("throttle %s to %d bytes/s: %w", t.Dev, t.BPS, err)
 	}
 	// Read the limit back: if the kernel had not taken the limit, the verdict "held"
@@ -99,33 +94,29 @@ func limitable(root, dir string) (string, error) {
 	return dir, nil
 }
 
-// write sets the limit; bps 0 means none. On V1 it uses the blkio controller of the
-// cgroups library alone. A whole cgroup1.Cgroup would write to the root groups of all
-// other controllers, too.
-func (r Record) write(dev device, bps int64) error {
-	file, err := r.file()
+// write sets the limit; bps 0 means none.
+func (r Record) write(bps int64) error {
+	name, err := r.file()
 	if err != nil {
 		return err
 	}
-	group := filepath.Dir(file)
-	if r.Mode == V1 {
-		td := specs.LinuxThrottleDevice{Rate: uint64(bps)} // 0 lifts
-		td.Major, td.Minor = dev.major, dev.minor
-		blkio := cgroup1.NewBlkio(filepath.Dir(group))
-		return blkio.Update("/", &specs.LinuxResources{
-			BlockIO: &specs.LinuxBlockIO{ThrottleWriteBpsDevice: []specs.LinuxThrottleDevice{td}},
-		})
-	}
-	rate := uint64(bps)
-	if bps == 0 {
-		rate = math.MaxUint64 // "max" to the kernel (tg_set_limit)
-	}
-	// Load joins the two paths; a Record need not know the mount point of the hierarchy.
-	m, err := cgroup2.Load("/"+filepath.Base(group), cgroup2.WithMountpoint(filepath.Dir(group)))
+	file, err := os.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	return m.Update(&cgroup2.Resources{IO: &cgroup2.IO{
-		Max: []cgroup2.Entry{{Type: cgroup2.WriteBPS, Major: dev.major, Minor: dev.minor, Rate: rate}},
-	}})
+	_, err = file.WriteString(r.line(bps))
+	return errors.Join(err, file.Close())
+}
+
+// line returns what sets the limit in file. limitOf reads such lines.
+func (r Record) line(bps int64) string {
+	limit := strconv.FormatInt(bps, 10)
+	switch {
+	case r.Mode == V1: // 0 lifts
+	case bps == 0:
+		limit = "wbps=max"
+	default:
+		limit = "wbps=" + limit
+	}
+	return r.Dev + " " + limit
 }
