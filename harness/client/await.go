@@ -115,7 +115,7 @@ func (s *Session) RecordBelongings(of ...string) {
 		s.Record.Failed("oracle", "cannot list the files of running containers", err)
 		return
 	}
-	s.Record.Has(b)
+	s.Record.Set(func(h *harness.History) { h.Belongings = append(h.Belongings, b) })
 }
 
 // NoteGone notes which containers have no process left before the client removes them.

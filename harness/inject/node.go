@@ -110,8 +110,8 @@ func (in *Injector) askShims(ctx context.Context) (string, error) {
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
-		in.record.IgnoredSIGTERM(harness.IgnoredSIGTERM{
-			PID: p.PID, ID: p.Shim.ID, Namespace: p.Shim.Namespace, For: termTimeout})
+		ignored := harness.IgnoredSIGTERM{PID: p.PID, ID: p.Shim.ID, Namespace: p.Shim.Namespace, For: termTimeout}
+		in.record.Set(func(h *harness.History) { h.IgnoredSIGTERM = append(h.IgnoredSIGTERM, ignored) })
 	}
 	return fmt.Sprintf("SIGTERM sent to %d shims, %d ended within %s", len(asked), ended, termTimeout), nil
 }

@@ -60,18 +60,21 @@ func (s *sent) Undo() error { return nil }
 func (in *Injector) act(ctx context.Context, verb, who, container string) (pid int, text string, err error) {
 	if who == "containerd" {
 		pid = in.Daemon.PID()
-		if verb == "stop" {
-			in.record.Stopped(true) // before the signal, so that no call fails earlier
-		}
-		do, ok := map[string]func(context.Context) error{
-			"kill": in.Daemon.Kill, "stop": in.Daemon.Freeze, "cont": in.Daemon.Thaw,
-		}[verb]
-		if !ok {
+		switch verb {
+		case "kill":
+			err = in.Daemon.Kill(ctx)
+		case "stop": // recorded before the signal, so that no call fails earlier
+			in.record.Set(func(h *harness.History) { h.Stops = append(h.Stops, harness.Stop{From: time.Now()}) })
+			err = in.Daemon.Freeze(ctx)
+		case "cont":
+			err = in.Daemon.Thaw(ctx)
+			in.record.Set(func(h *harness.History) {
+				if n := len(h.Stops); n > 0 {
+					h.Stops[n-1].To = time.Now()
+				}
+			})
+		default:
 			return 0, "", unknownVerb(verb)
-		}
-		err = do(ctx)
-		if verb == "cont" {
-			in.record.Stopped(false)
 		}
 		return pid, fmt.Sprintf("containerd, pid %d in its world: %s done", pid, verb), err
 	}
