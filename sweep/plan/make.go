@@ -112,22 +112,14 @@ func (o Options) markEffects(ctx context.Context, traces []Traces) error {
 	if o.Narrowed() != "" {
 		return nil
 	}
-	s, err := containerd.Resolve(ctx, o.Containerd, containerd.Options{})
+	all, err := statements(ctx, o.Containerd)
 	if err != nil {
 		return err
-	}
-	all, err := s.Statements()
-	if err != nil {
-		return err
-	}
-	effects := map[failpoints.Point]weave.Effect{}
-	for _, st := range all {
-		effects[containerd.StatementPoint(st)] = st.Effect
 	}
 	for _, t := range traces {
 		for _, run := range t.Runs {
 			for i := range run {
-				run[i].Effect = effects[run[i].Point]
+				run[i].Effect = all[run[i].Point].Effect
 			}
 		}
 	}
@@ -149,26 +141,32 @@ func (p Plan) Complete(ctx context.Context) (Plan, error) {
 
 // locate notes the source lines of the plan's statements.
 func (p *Plan) locate(ctx context.Context) error {
-	s, err := containerd.Resolve(ctx, p.Containerd, containerd.Options{})
+	all, err := statements(ctx, p.Containerd)
 	if err != nil {
 		return err
-	}
-	all, err := s.Statements()
-	if err != nil {
-		return err
-	}
-	places := make(map[failpoints.Point]Place, len(all))
-	for _, st := range all {
-		places[containerd.StatementPoint(st)] = Place{st.File, st.Line}
 	}
 	p.Places = map[failpoints.Point]Place{}
 	for _, spec := range p.Specs {
 		at := spec.Last().Point
-		if place, ok := places[at]; ok {
-			p.Places[at] = place
+		if st, ok := all[at]; ok {
+			p.Places[at] = Place{st.File, st.Line}
 		}
 	}
 	return nil
+}
+
+// statements returns the statements of a containerd by their points.
+func statements(ctx context.Context, spec string) (map[failpoints.Point]weave.Statement, error) {
+	s, err := containerd.Resolve(ctx, spec, containerd.Options{})
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.Statements()
+	by := make(map[failpoints.Point]weave.Statement, len(all))
+	for _, st := range all {
+		by[containerd.StatementPoint(st)] = st
+	}
+	return by, err
 }
 
 // Identify returns the version of a containerd, and the digest of its containerd and shim
