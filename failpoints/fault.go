@@ -88,6 +88,24 @@ func (f Fault) Check() error {
 	return nil
 }
 
+// decidedTogether rejects a term whose clauses are decided at different hits of a
+// statement. These are the hits of the statement, of its call, and of contexts that can
+// be ended. One count for different kinds of hits would mean nothing.
+func decidedTogether(f Fault) error {
+	var first term.Action
+	for _, c := range f.Do.Clauses() {
+		if c.Action == term.Off {
+			continue
+		}
+		if first != "" && first.Moment() != c.Action.Moment() {
+			return fmt.Errorf("%s: %s and %s are decided at different moments of a statement: make two faults of them",
+				f.At, first, c.Action)
+		}
+		first = c.Action
+	}
+	return nil
+}
+
 // MustPoint parses a name in source code. It panics if ParsePoint returns an error.
 func MustPoint(s string) Point {
 	p, err := ParsePoint(s)

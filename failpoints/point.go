@@ -8,6 +8,7 @@ package failpoints
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,24 +80,46 @@ var Methods = []string{
 // Syscalls are the system calls that slowsys delays.
 var Syscalls = []string{"umount2", "mount", "unlinkat", "rmdir", "fsync"}
 
-// rule lists the allowed parts of the points of a kind. Package term has the actions.
+// rule says which points a kind has. Package term has the actions.
 type rule struct {
-	kind             Kind
-	who, what, where []string // nil: only a build knows the values
+	kind    Kind
+	example string
+	parts   []part // who, what, where
 	// begins returns the state of the workload at which a fault begins; nil: a probe
 	// decides.
 	begins func(Point) string
 }
 
+// part is a part of a point's name: one of some names, or a text that only a build knows.
+type part struct {
+	names []string
+	form  *regexp.Regexp
+	is    string
+	want  string // the form in words
+}
+
+func oneOf(names ...string) part { return part{names: names} }
+
 var rules = []rule{
-	{kind: RPC, who: []string{"containerd", "shim"}, what: Methods, where: []string{"entry", "exit"}},
-	{kind: Proc, who: []string{"containerd", "shim", "sandbox", "task", "node"}, what: States, begins: Point.what},
-	{kind: Sys, who: []string{"shim"}, what: Syscalls, where: States, begins: func(p Point) string { return p.Where }},
-	{kind: IO, who: []string{"root"}, what: States, begins: Point.what},
-	{kind: Stmt, who: []string{"containerd", "shim"}},
+	{RPC, "rpc:containerd:Task.State:entry",
+		[]part{oneOf("containerd", "shim"), oneOf(Methods...), oneOf("entry", "exit")}, nil},
+	{Proc, "proc:containerd:created",
+		[]part{oneOf("containerd", "shim", "sandbox", "task", "node"), oneOf(States...)}, Point.what},
+	{Sys, "sys:shim:umount2:created", []part{oneOf("shim"), oneOf(Syscalls...), oneOf(States...)}, Point.where},
+	{IO, "io:root:created", []part{oneOf("root"), oneOf(States...)}, Point.what},
+	{Stmt, "stmt:shim:runc-task.service.Delete:if-err-nil", []part{
+		oneOf("containerd", "shim"),
+		// The short name of the package, and the function with the receiver's type.
+		{nil, regexp.MustCompile(`^[a-z][a-z0-9-]*(\.[A-Za-z0-9_]+){1,2}$`), "function",
+			"PACKAGE.FUNCTION or PACKAGE.TYPE.METHOD"},
+		// The text, shortened. The second statement with the same text gets a number.
+		{nil, regexp.MustCompile(`^[A-Za-z0-9_.-]+(#[1-9][0-9]*)?$`), "statement", "letters, digits, dots and dashes"},
+	}, nil},
 }
 
 func (p Point) what() string { return p.What }
+
+func (p Point) where() string { return p.Where }
 
 // Service returns the service of a method: Task, Sandbox or Events; "" for other points.
 func (p Point) Service() string {
@@ -120,53 +143,40 @@ func ruleOf(k Kind) rule {
 func (k Kind) Actions() []term.Action { return term.Actions(string(k)) }
 
 // Probed reports whether probes in the processes report the hits of the kind's points.
-func (k Kind) Probed() bool { return ruleOf(k).who != nil && ruleOf(k).begins == nil }
+func (k Kind) Probed() bool { return ruleOf(k).parts != nil && ruleOf(k).begins == nil }
 
 // ParsePoint parses a point's name. Its error names the unknown part and the nearest
 // known name.
 func ParsePoint(s string) (Point, error) {
-	parts := strings.Split(s, ":")
-	r := ruleOf(Kind(parts[0]))
-	if r.who == nil {
+	words := strings.Split(s, ":")
+	r := ruleOf(Kind(words[0]))
+	if r.parts == nil {
 		var kinds []string
 		for _, known := range rules {
 			kinds = append(kinds, string(known.kind))
 		}
 		slices.Sort(kinds)
-		return Point{}, spelling.Unknown("point "+quote(s)+": kind", parts[0], kinds)
+		return Point{}, spelling.Unknown("point "+quote(s)+": kind", words[0], kinds)
 	}
-	if r.what == nil {
-		return parseStmt(s, parts)
+	if words = words[1:]; len(words) != len(r.parts) {
+		return Point{}, fmt.Errorf("point %s: a point of the kind %s has %d parts joined by colons, for example %s",
+			quote(s), r.kind, 1+len(r.parts), r.example)
 	}
-	want := [][]string{r.who, r.what}
-	if r.where != nil {
-		want = append(want, r.where)
-	}
-	if len(parts) != 1+len(want) {
-		return Point{}, fmt.Errorf(
-			"point %s: an %s point has %d parts joined by colons, for example %s",
-			quote(s),
-			parts[0],
-			1+len(want),
-			r.example(),
-		)
-	}
-	p := Point{Kind: r.kind}
-	for i, field := range []*string{&p.Who, &p.What, &p.Where}[:len(want)] {
-		if !slices.Contains(want[i], parts[i+1]) {
-			return Point{}, spelling.Unknown("point "+quote(s)+": "+[]string{"process", "name", "side"}[i], parts[i+1], want[i])
+	for i, part := range r.parts {
+		is := []string{"process", "name", "side"}[i]
+		switch {
+		case part.form == nil && !slices.Contains(part.names, words[i]):
+			return Point{}, spelling.Unknown("point "+quote(s)+": "+is, words[i], part.names)
+		case part.form != nil && !part.form.MatchString(words[i]):
+			return Point{}, fmt.Errorf("point %s: %s %s: want %s, for example %s", quote(s), part.is, quote(words[i]),
+				part.want, r.example)
 		}
-		*field = parts[i+1]
+	}
+	p := Point{Kind: r.kind, Who: words[0], What: words[1]}
+	if len(words) > 2 {
+		p.Where = words[2]
 	}
 	return p, nil
-}
-
-func (r rule) example() Point {
-	p := Point{Kind: r.kind, Who: r.who[0], What: r.what[0]}
-	if r.where != nil {
-		p.Where = r.where[0]
-	}
-	return p
 }
 
 // State returns the state of the workload at which a fault at the point begins. It
@@ -183,13 +193,14 @@ func (p Point) State() string {
 func Points() []Point {
 	var all []Point
 	for _, r := range rules {
-		for _, who := range r.who {
-			for _, what := range r.what {
-				if r.where == nil {
-					all = append(all, Point{Kind: r.kind, Who: who, What: what})
-				}
-				for _, where := range r.where {
-					all = append(all, Point{Kind: r.kind, Who: who, What: what, Where: where})
+		where := []string{""}
+		if len(r.parts) > 2 {
+			where = r.parts[2].names
+		}
+		for _, who := range r.parts[0].names {
+			for _, what := range r.parts[1].names {
+				for _, where := range where {
+					all = append(all, Point{r.kind, who, what, where})
 				}
 			}
 		}

@@ -62,7 +62,11 @@ func TestPoints(t *testing.T) {
 	all := Points()
 	want := 0
 	for _, r := range rules {
-		want += len(r.who) * len(r.what) * max(len(r.where), 1)
+		n := 1
+		for _, part := range r.parts {
+			n *= len(part.names)
+		}
+		want += n
 		if len(r.kind.Actions()) == 0 {
 			t.Errorf("no action can happen at points of the kind %s", r.kind)
 		}
