@@ -84,7 +84,7 @@ var Syscalls = []string{"umount2", "mount", "unlinkat", "rmdir", "fsync"}
 type rule struct {
 	kind    Kind
 	example string
-	parts   []part // who, what, where
+	parts   []part // in the order of the fields of Point
 	// begins returns the state of the workload at which a fault begins; nil: a probe
 	// decides.
 	begins func(Point) string
