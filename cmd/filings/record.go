@@ -141,7 +141,7 @@ func read(ctx context.Context, r *filing.Recorded, evidence, without string, f f
 }
 
 // criSection begins the part of a configuration that is CRI's.
-const criSection = `[plugins."io.containerd.cri.`
+const criSection = "[plugins.'io.containerd.cri."
 
 // plainCase is a case without a fault, for an API.
 func plainCase(api harness.API) harness.Case {
