@@ -34,12 +34,6 @@ func (h *Handle) Cont(ctx context.Context) error {
 	return h.await(ctx, "continue", threads.running)
 }
 
-// Stopped reports whether every thread of the process is stopped now.
-func (h *Handle) Stopped() (bool, error) {
-	n, err := h.count()
-	return err == nil && n.still(), err
-}
-
 func (h *Handle) await(ctx context.Context, what string, reached func(threads) bool) error {
 	tick := time.Tick(pollInterval)
 	for {
@@ -94,7 +88,7 @@ func (h *Handle) count() (threads, error) {
 	}
 	// Checked last: the process is still there, so /proc/PID was its own and no
 	// successor's.
-	over, endErr := h.HasEnded()
+	over, endErr := h.hasEnded(0)
 	if over {
 		return threads{}, ErrGone
 	}

@@ -4,7 +4,7 @@
 // A Handle holds its process by a pidfd (pidfd_open(2), Linux 5.3), so its signals never
 // reach another process. The start time shows whether the pid was reused before the pidfd
 // was opened. The kernel makes a pidfd readable when the whole process has ended, before
-// its parent reaps it. That proves the exit, and its time is the time of the exit.
+// its parent reaps it: that proves the exit.
 package signal
 
 import (
@@ -12,28 +12,21 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// Handle holds one process. Its methods may be called from several goroutines.
+// Handle holds one process. Several goroutines may use it until it is closed.
 type Handle struct {
 	id Identity
-	mu sync.Mutex // guards fd against Close
-	fd int        // -1 when closed
+	fd int // -1 when closed
 }
 
 // OpenSame holds the process that the caller identified earlier. It returns ErrGone if
 // that process has been reaped, even if its pid is in use again.
 func OpenSame(id Identity) (*Handle, error) {
 	fd, err := unix.PidfdOpen(id.PID, 0)
-	if err == nil {
-		// With O_NONBLOCK, a wait for the pidfd takes no thread of its own. PIDFD_NONBLOCK
-		// came with Linux 5.10 only.
-		err = unix.SetNonblock(fd, true)
-	}
 	if errors.Is(err, unix.ESRCH) {
 		return nil, fmt.Errorf("open %v: %w", id, ErrGone)
 	}
@@ -57,11 +50,6 @@ func OpenSame(id Identity) (*Handle, error) {
 // Signal sends sig to the process. It returns ErrGone if the process has been reaped; a
 // signal to a zombie succeeds and has no effect.
 func (h *Handle) Signal(sig unix.Signal) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.fd < 0 {
-		return fmt.Errorf("signal %v: %w", h.id, os.ErrClosed)
-	}
 	err := unix.PidfdSendSignal(h.fd, sig, nil, 0)
 	if errors.Is(err, unix.ESRCH) {
 		return fmt.Errorf("send %v to %v: %w", sig, h.id, ErrGone)
@@ -75,28 +63,52 @@ func (h *Handle) Signal(sig unix.Signal) error {
 // Term sends SIGTERM; use Wait to see whether the process ends.
 func (h *Handle) Term() error { return h.Signal(unix.SIGTERM) }
 
-// Kill sends SIGKILL, waits until the process has ended and returns that time. A thread
-// in an uninterruptible system call (a slow umount2) ends only when the call returns, so
-// ctx limits how long Kill waits. Kill returns ErrGone if the process was a zombie or had
+// Kill sends SIGKILL, and waits until the process has ended. A thread in an
+// uninterruptible system call (a slow umount2) ends only when the call returns, so ctx
+// limits how long Kill waits. Kill returns ErrGone if the process was a zombie or had
 // gone already: the fault did not fire.
-func (h *Handle) Kill(ctx context.Context) (time.Time, error) {
-	over, err := h.HasEnded()
+func (h *Handle) Kill(ctx context.Context) error {
+	over, err := h.hasEnded(0)
 	if err != nil {
-		return time.Time{}, err
+		return err
 	}
 	if over {
-		return time.Time{}, fmt.Errorf("kill %v: it had ended before: %w", h.id, ErrGone)
+		return fmt.Errorf("kill %v: it had ended before: %w", h.id, ErrGone)
 	}
 	if err := h.Signal(unix.SIGKILL); err != nil {
-		return time.Time{}, err
+		return err
 	}
 	return h.Wait(ctx)
 }
 
+// Wait returns when every thread of the process has ended, or with the cause of ctx, at
+// most waitSlice later. Wait reaps nothing: the zombie stays for its parent.
+func (h *Handle) Wait(ctx context.Context) error {
+	for {
+		if over, err := h.hasEnded(waitSlice); over || err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("wait for %v, which has not ended: %w", h.id, context.Cause(ctx))
+		}
+	}
+}
+
+// waitSlice is the longest time of one poll(2), which does not see the end of a context.
+const waitSlice = 20 * time.Millisecond
+
+// hasEnded polls the pidfd for its one event, the end of the process.
+func (h *Handle) hasEnded(within time.Duration) (bool, error) {
+	fds := []unix.PollFd{{Fd: int32(h.fd), Events: unix.POLLIN}}
+	n, err := unix.Poll(fds, int(within.Milliseconds()))
+	if err != nil && !errors.Is(err, unix.EINTR) {
+		return false, fmt.Errorf("look at %v: %w", h.id, os.NewSyscallError("poll", err))
+	}
+	return n > 0, nil
+}
+
 // Close closes the pidfd and leaves the process alone. A second Close does nothing.
 func (h *Handle) Close() error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	if h.fd < 0 {
 		return nil
 	}

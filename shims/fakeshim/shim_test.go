@@ -142,7 +142,7 @@ func (h *host) dial(t *testing.T, id, socket string) *shim {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), soon)
 		defer cancel()
-		if _, err := s.handle.Kill(ctx); err != nil && !errors.Is(err, signal.ErrGone) {
+		if err := s.handle.Kill(ctx); err != nil && !errors.Is(err, signal.ErrGone) {
 			t.Error(err)
 		}
 		_ = s.client.Close()
@@ -155,7 +155,7 @@ func (h *host) dial(t *testing.T, id, socket string) *shim {
 		for _, bundle := range bundles {
 			if init, err := record.ReadInit(bundle); err == nil {
 				if p, err := signal.OpenSame(init); err == nil {
-					_, _ = p.Kill(ctx)
+					_ = p.Kill(ctx)
 					_ = p.Close()
 				}
 			}
@@ -190,8 +190,7 @@ func (s *shim) wait(t *testing.T, id, exec string) uint32 {
 // gone waits until the shim's process has ended.
 func (s *shim) gone(t *testing.T) {
 	t.Helper()
-	ctx := must.Within(t, soon)
-	must.Succeed(t, must.ErrorOf(s.handle.Wait(ctx)), "the shim lives on")
+	must.Succeed(t, s.handle.Wait(must.Within(t, soon)), "the shim lives on")
 }
 
 // is checks the kind of a ttrpc error.

@@ -80,8 +80,7 @@ func finish(bundle string) (process.Exit, error) {
 func kill(ctx context.Context, id signal.Identity) error {
 	h, err := signal.OpenSame(id)
 	if err == nil {
-		_, err = h.Kill(ctx)
-		err = errors.Join(err, h.Close())
+		err = errors.Join(h.Kill(ctx), h.Close())
 	}
 	if errors.Is(err, signal.ErrGone) {
 		return nil
