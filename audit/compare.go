@@ -8,6 +8,7 @@ import (
 
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/inventory"
+	"github.com/shimquake/shimquake/oracle/wording"
 )
 
 // Compare returns the objects of a Node whose owner is missing, as suspects. It does no
@@ -39,7 +40,7 @@ func Compare(n *Node) []Suspect {
 				if v.Untrusted != 0 {
 					s.Sure = Likely
 				}
-				s.Do = k.do(*s)
+				s.Do = wording.Advice(s.Finding())
 				out = append(out, *s)
 			}
 		}

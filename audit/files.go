@@ -88,6 +88,40 @@ func (w *viewing) real(name string) string {
 	return f.Name()
 }
 
+// bundles lists the bundles and the work directories.
+func (w *viewing) bundles() error {
+	for _, dir := range w.dirs {
+		err := scan.EachBundle(w.tree, dir.state, dir.root, func(b scan.Bundle) {
+			changed, isThere := w.changed(b.Path, Key{b.Namespace, b.ID})
+			if isThere && scan.IsName(b.Namespace) && scan.IsName(b.ID) {
+				w.Bundles = append(w.Bundles, Bundle{b, changed})
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runcRoots are the default folders for runc's state of shims and of docker.
+var runcRoots = []string{"/run/containerd/runc", "/run/docker/runtime-runc"}
+
+// runcStates lists runc's states.
+func (w *viewing) runcStates() error {
+	for _, root := range runcRoots {
+		err := scan.EachRuncState(w.tree, root, func(r scan.RuncState) {
+			if s, isThere := w.state(r); isThere && scan.IsName(r.Namespace) && scan.IsName(r.ID) {
+				w.RuncStates = append(w.RuncStates, s)
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // sockets lists the files of shims' sockets, and the abstract sockets of containerd
 // before 1.4. A silent one that is removed meanwhile is left out.
 func (w *viewing) sockets() error {

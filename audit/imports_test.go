@@ -22,8 +22,8 @@ func TestImports(t *testing.T) {
 		}
 	}
 	slices.Sort(have)
-	if want := []string{"audit", "foreign", "oracle/callerr", "oracle/fact", "oracle/finding", "oracle/inventory",
-		"oracle/scan", "poll", "quote", "spelling"}; !slices.Equal(have, want) {
+	if want := []string{"audit", "foreign", "oracle/callerr", "oracle/event", "oracle/exit", "oracle/fact",
+		"oracle/finding", "oracle/inventory", "oracle/scan", "oracle/wording", "poll", "quote", "spelling"}; !slices.Equal(have, want) {
 		t.Errorf("linked with %q, want %q", have, want)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/scan"
+	"github.com/shimquake/shimquake/oracle/wording"
 )
 
 // A user can cause a flood of notes. The notes about containerds stay.
@@ -46,10 +47,11 @@ func TestRepeated(t *testing.T) {
 // A task without a shim has no process whose stack could be read.
 func TestAdviceWithoutAProcess(t *testing.T) {
 	s := Suspect{Kind: finding.ClassTask, Facts: fact.Facts{fact.Task: fact.TaskUnknown, fact.Shim: fact.None}}
-	if do := lostTaskKind.do(s); strings.Contains(do, "/proc/0") {
+	if do := wording.Advice(s.Finding()); do == "" || strings.Contains(do, "/proc/0") {
 		t.Error(do)
 	}
-	if s.PID = 7; !strings.Contains(lostTaskKind.do(s), "/proc/7/stack") {
-		t.Error(lostTaskKind.do(s))
+	s.PID, s.Facts[fact.Shim] = 7, ""
+	if do := wording.Advice(s.Finding()); !strings.Contains(do, "/proc/7/stack") {
+		t.Error(do)
 	}
 }

@@ -11,25 +11,28 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// kind has the functions that find the suspects of a class. Each kind has its own file.
+// kind has the functions for the suspects of a class.
 type kind struct {
 	class finding.Class
 	// read reads the kind's objects on the disk into the view. It is nil if another kind or
 	// the view reads them.
 	read func(*viewing) error
 	find func(*comparison)
-	// do returns a line of advice for the operator. The audit itself changes nothing.
-	do func(Suspect) string
 }
 
 // kinds has all kinds, in the order of reports. If several objects of a container are
 // suspects, the object with the first kind is the head, and With lists the others.
 var kinds = []kind{
-	shimKind, forgottenKind, lostTaskKind, inCRIKind, directoryKind, runcStateKind, groupKind, mountedKind, listenerKind,
+	{finding.ClassShim, nil, (*comparison).shims},
+	{finding.ClassProcess, nil, (*comparison).forgotten},
+	{finding.ClassTask, nil, (*comparison).tasks},
+	{finding.ClassContainer, nil, (*comparison).inCRI},
+	{finding.ClassBundle, (*viewing).bundles, (*comparison).bundles},
+	{finding.ClassRuncState, (*viewing).runcStates, (*comparison).runcStates},
+	{finding.ClassCgroup, nil, (*comparison).cgroups},
+	{finding.ClassMount, (*viewing).mounts, (*comparison).mounts}, // reads the cgroups, too
+	{finding.ClassSocket, (*viewing).sockets, (*comparison).sockets},
 }
-
-// always returns the same advice for all suspects of a kind.
-func always(advice string) func(Suspect) string { return func(Suspect) string { return advice } }
 
 // Kinds returns the classes of all kinds.
 func Kinds() (classes []finding.Class) {

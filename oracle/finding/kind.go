@@ -2,6 +2,7 @@ package finding
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,8 +22,9 @@ type Kind struct {
 	// stands for any invariant or class. The value * stands for any known value, and no
 	// value for an unknown one: "hierarchies=* lease=".
 	Of string
-	// Noun names the findings of a match, Subject one finding, and Why is its reason.
-	Noun, Subject, Why string
+	// Noun names the findings of a match, Subject one finding, and Why is its reason. Do is
+	// advice for the operator of a live node.
+	Noun, Subject, Why, Do string
 
 	// Needs are the facts without which a match would excuse findings of other causes.
 	Needs []fact.Key
@@ -103,6 +105,7 @@ func (p Pattern) Matches(f Finding) bool {
 
 var fields = map[string]func(Finding) string{
 	"ID": func(f Finding) string { return f.Subject.ID }, "Path": func(f Finding) string { return f.Subject.Path },
+	"Dir":       func(f Finding) string { return path.Dir(f.Subject.Path) },
 	"Namespace": func(f Finding) string { return f.Subject.Namespace },
 	"Name":      func(f Finding) string { return f.Subject.Name },
 	"PID":       func(f Finding) string { return strconv.Itoa(f.Subject.PID) },

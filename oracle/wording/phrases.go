@@ -64,8 +64,9 @@ var phrases = map[string][]phrase{
 	"holder": when("holder=shim", "held by shim process {PID} of {Namespace}/{ID}"),
 	"neighbour": when("served-by=neighbour",
 		"it belongs to its group, but the shim of another container of the group served it"),
-	"names": when("bundle=names-it", "bundle {Namespace}/{ID} names it", "bundle=none-left", "no bundle is left"),
-	"procs": when("procs=some", "it has {count} processes", "groups=nested", "it has child cgroups", "", "empty"),
+	"runc-root": when("Namespace=*", "/run/containerd/runc/{Namespace}", "", "/run/containerd/runc"),
+	"names":     when("bundle=names-it", "bundle {Namespace}/{ID} names it", "bundle=none-left", "no bundle is left"),
+	"procs":     when("procs=some", "it has {count} processes", "groups=nested", "it has child cgroups", "", "empty"),
 	"create": when(
 		"* cgroup create=cut-off", ", and the creation of its container was not finished",
 		"event * create=not-asked", "no shim was asked to create it"),

@@ -43,6 +43,11 @@ func Reason(f finding.Finding) string {
 	return fill(f, why)
 }
 
+// Advice returns what an operator can do about the object of a finding.
+func Advice(f finding.Finding) string {
+	return fill(f, text(f, func(k finding.Kind) string { return k.Do }))
+}
+
 // Match names the findings of a match for a person: "a leaked shim". It returns "" for a
 // kind of finding without a name.
 func Match(m finding.Match) string {

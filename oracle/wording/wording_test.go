@@ -30,7 +30,7 @@ func TestEveryWhatHasWords(t *testing.T) {
 func TestEveryPlaceholderIsKnown(t *testing.T) {
 	var texts []string
 	for _, k := range finding.Kinds() {
-		texts = append(texts, k.Noun, k.Subject, k.Why)
+		texts = append(texts, k.Noun, k.Subject, k.Why, k.Do)
 	}
 	for _, rows := range phrases {
 		for _, p := range rows {

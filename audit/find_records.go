@@ -8,25 +8,7 @@ import (
 	"strings"
 
 	"github.com/shimquake/shimquake/oracle/fact"
-	"github.com/shimquake/shimquake/oracle/finding"
 )
-
-// lostTaskKind is a task with a wrong status.
-var lostTaskKind = kind{
-	class: finding.ClassTask,
-	find:  (*comparison).tasks,
-	do: func(s Suspect) string {
-		switch {
-		case s.Facts[fact.State] == fact.AStopped:
-			return fmt.Sprintf("find out which process sent SIGSTOP to the shim, then kill -CONT %d", s.PID)
-		case s.Facts[fact.Task] == fact.TaskUnknown && s.PID != 0:
-			return fmt.Sprintf("read /proc/%d/stack and the shim's log in containerd's journal; do not restart containerd now:"+
-				" it would treat a shim that does not respond as dead", s.PID)
-		}
-		return fmt.Sprintf("ctr -n %s task delete --force %s, or remove the pod: containerd then cleans up",
-			s.Namespace, s.ID)
-	},
-}
 
 // sorted returns the sorted keys of a map, so that the rows of a report have a fixed
 // order.
@@ -36,7 +18,7 @@ func sorted[T any](m map[Key]T) []Key {
 	})
 }
 
-// tasks returns the tasks with a wrong status. Such a task is running without a process,
+// tasks reports the tasks with a wrong status. Such a task is running without a process,
 // or it has no shim, or its shim does not respond.
 func (c *comparison) tasks() {
 	if c.Blind {
@@ -44,8 +26,8 @@ func (c *comparison) tasks() {
 	}
 	for _, k := range sorted(c.Known.Tasks) {
 		t := c.Known.Tasks[k]
-		shim, fs := c.server(k, t), fact.Facts{fact.Task: c.task(k)}
-		isKnown := fs[fact.Task] != fact.TaskUnknown
+		shim, fs := c.server(k, t), fact.Facts{fact.Task: t.Status}
+		isKnown := t.Status != fact.TaskUnknown
 		switch {
 		case shim == nil && (c.remote(k) || isKnown): // the status is newer than the list of processes
 		case shim == nil:
@@ -71,4 +53,29 @@ func (c *comparison) tasks() {
 func (c *comparison) remote(k Key) bool {
 	b := c.bundleOf[k]
 	return b != nil && strings.Contains(b.Address, "://") && !strings.HasPrefix(b.Address, "unix://")
+}
+
+// inCRI reports the containers that CRI does not list, or that CRI reports as running
+// without a task.
+func (c *comparison) inCRI() {
+	if !c.Complete || !slices.ContainsFunc(c.Daemons, func(d Daemon) bool { return d.CRI }) {
+		return
+	}
+	for _, k := range sorted(c.Known.Containers) {
+		kind := c.Known.Containers[k].Kind
+		_, pod := c.Known.Pods[k.ID]
+		_, container := c.Known.CRIContainers[k.ID]
+		if kind == "" || pod || container {
+			continue
+		}
+		s := c.suspect(k, fact.Facts{fact.Task: c.task(k), fact.Listed: fact.NotByCRI})
+		s.Changed, s.Missing = c.Known.Containers[k].Created, []string{"CRI's record of the " + kind}
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.Known.CRIContainers)) {
+		k := Key{"k8s.io", id}
+		if c.task(k) == fact.None && c.Known.CRIContainers[id] == "CONTAINER_RUNNING" {
+			s := c.suspect(k, fact.Facts{fact.Task: fact.None})
+			s.Missing = []string{"task: CRI reports it as running"}
+		}
+	}
 }
