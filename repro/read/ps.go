@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/shimquake/shimquake/oracle/scan"
 )
 
 // process is a row of ps.
@@ -117,8 +119,6 @@ func (r *reader) noRow(l line) bool {
 var (
 	shimProgram = regexp.MustCompile(`(?:^|[\s/\\_|-])(containerd-shim(?:-[\w-]+)?|docker-containerd-shim)\b`)
 	ownShim     = regexp.MustCompile(`containerd-shim(-runc-v[12])?(\s|$)`)
-	shimID      = regexp.MustCompile(`\s-id[ =](\S+)`)
-	shimNS      = regexp.MustCompile(`\s-namespace[ =](\S+)`)
 	// Rows of ps -ef, ps aux, ps axo pid,ppid,...,args and pgrep -a.
 	psForms = []*regexp.Regexp{
 		regexp.MustCompile(`^[\w.+-]+\s+(?P<pid>\d+)\s+(?P<ppid>\d+)\s+\d+\s+\S+\s+\S+\s+[\d:-]+\s+(?P<args>.*)$`),
@@ -132,7 +132,8 @@ var (
 // process notes a row of ps. It needs no header.
 func (r *reader) process(l line) bool {
 	inTable := r.table != nil && r.table.kind == "ps"
-	isShim := shimProgram.MatchString(l.text)
+	shim := shimProgram.FindStringSubmatchIndex(l.text)
+	isShim := shim != nil
 	if isShim && strings.Contains(l.text, "grep ") {
 		return true
 	}
@@ -152,15 +153,12 @@ func (r *reader) process(l line) bool {
 	if !isShim {
 		return true
 	}
-	if m := shimID.FindStringSubmatch(" " + p.args); m != nil {
-		p.id = strings.TrimSuffix(m[1], "...")
-	}
-	if m := shimNS.FindStringSubmatch(" " + p.args); m != nil {
-		p.namespace = m[1]
-	}
+	command := l.text[shim[2]:] // the column of the arguments may be another one
+	args, _ := scan.ParseShimArgs(strings.Fields(command))
+	p.namespace, p.id = args.Namespace, strings.TrimSuffix(args.ID, "...")
 	r.ofNamespace(p.namespace)
-	if !ownShim.MatchString(p.args) {
-		r.see(Observation{What: ForeignShim, ID: p.id, PID: p.pid, Text: shimProgram.FindStringSubmatch(" " + p.args)[1]}, l)
+	if !ownShim.MatchString(command) {
+		r.see(Observation{What: ForeignShim, ID: p.id, PID: p.pid, Text: l.text[shim[2]:shim[3]]}, l)
 	}
 	if len(r.shims) < maxProcesses && !slices.ContainsFunc(r.shims, func(o process) bool { return o.pid == p.pid }) {
 		r.shims = append(r.shims, p)

@@ -46,7 +46,9 @@ func TestText(t *testing.T) {
 		"a shim that crictl pods lacks": {psA + "# crictl pods\nPOD ID CREATED STATE NAME\n0011223344556 2d " +
 			"Ready x\n", []Kind{ShimWithoutPod}, []Kind{OrphanShim}},
 		"a shim that is not asked about": {psA, []Kind{ShimNotAsked}, nil},
-		"colours":                        {"\x1b[1;31m" + psA + "\x1b[0m" + noTasks, []Kind{OrphanShim}, nil},
+		"a ps whose last column is another one": {
+			"# ps -eo pid,ppid,comm,stat\nPID PPID COMMAND STAT\n5 1 containerd-shim S\n", nil, nil},
+		"colours": {"\x1b[1;31m" + psA + "\x1b[0m" + noTasks, []Kind{OrphanShim}, nil},
 		"a quoted mail with fences": {"> ```\n> " + strings.ReplaceAll(psA+noTasks, "\n", "\n> ") + "```",
 			[]Kind{OrphanShim}, nil},
 		"a shim broken at its arguments": {strings.ReplaceAll(psA, " -id", "\n-id") + noTasks, []Kind{OrphanShim}, nil},
