@@ -107,7 +107,7 @@ func (l left) best(all []read.Observation, w read.Kind) (best read.Observation, 
 		if o.What != w {
 			continue
 		}
-		if y, i := l.why(o); why == "" || points[y] > points[why] {
+		if y, i := l.why(o); why == "" || whys[y].points > whys[why].points {
 			best, why, is = o, y, i
 		}
 	}

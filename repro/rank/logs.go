@@ -41,7 +41,7 @@ func (l logs) weigh(o read.Observation) (key string, weight int) {
 		}
 	}
 	if p := l.pattern(o); p != "" {
-		return p, points[AtPlace] // a pattern is written by hand, and counts like a place
+		return p, whys[AtPlace].points // a pattern is written by hand, and counts like a place
 	}
 	return key, int(math.Round(maxOfALine * best * l.share(o)))
 }
@@ -69,8 +69,8 @@ func (f *Fit) messages(r read.Report, l logs) (said bool) {
 		key, weight := l.weigh(o)
 		at := l.madeIn(o)
 		reason := Reason{Why: Logs, Is: key, Points: weight}
-		if at != "" && points[AtPlace] >= weight {
-			reason = Reason{Why: AtPlace, Is: at, Points: points[AtPlace]}
+		if at != "" && whys[AtPlace].points >= weight {
+			reason = Reason{Why: AtPlace, Is: at, Points: whys[AtPlace].points}
 		}
 		if reason.Points > 0 && !done[reason.Is] {
 			done[reason.Is] = true

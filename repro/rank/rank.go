@@ -4,7 +4,7 @@ package rank
 
 import (
 	"cmp"
-	"maps"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +12,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/oracle/affected"
 	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/quote"
 	"github.com/shimquake/shimquake/repro/read"
 )
 
@@ -41,49 +42,44 @@ type Reason struct {
 // Why is a kind of reason.
 type Why string
 
-// The reasons. "It" is the bug.
-const (
-	// Named: the report names its issue.
-	Named Why = "issue-named"
-	// Explains: it leaves a symptom.
-	Explains Why = "explains"
-	// Brings: a symptom is a consequence of the objects that it leaves.
-	Brings Why = "brings"
-	// MayLeave: it sometimes leaves a symptom, in addition to others.
-	MayLeave Why = "may-leave"
-	// Logs: it logs a message. The rarer the message, the more it counts.
-	Logs Why = "logs"
-	// Needs: the report mentions a condition that it needs.
-	Needs Why = "needs"
-	// Nearly: the report mentions a condition similar to one that it needs.
-	Nearly Why = "nearly-needs"
-	// AtPlace: the report names a function of its window.
-	AtPlace Why = "place"
-	// Unexplained: it does not leave a symptom.
-	Unexplained Why = "does-not-explain"
-	// Unneeded: the report mentions a condition that it does not need.
-	Unneeded Why = "does-not-need"
-	// Unreported: it needs a condition that the report does not mention.
-	Unreported Why = "not-reported"
-	// Otherwise: a process died that it does not need to die, and it needs a condition that
-	// the report does not mention.
-	Otherwise Why = "set-off-by-other"
-	// Conflicts: it leaves the same kind of object in another state.
-	Conflicts Why = "conflicts"
-	// OtherOne: the reported release does not have it.
-	OtherOne Why = "not-this-release"
-	// NotLooked: it is untested on the reported release.
-	NotLooked Why = "not-looked-at"
-	// OtherClient: it needs another client than the reported one.
-	OtherClient Why = "other-client"
-	// Unconfirmed: only an injected error shows it.
-	Unconfirmed Why = "unconfirmed"
-	// Harmless: it is a known residue, and no violation.
-	Harmless Why = "residue"
-)
+// whys has the points of the kinds of reasons, and the words for people, with the sign
+// and the place of the evidence.
+var whys = map[Why]struct {
+	points int
+	words  string
+}{}
 
-// Whys returns all reasons.
-func Whys() []Why { return append(slices.Sorted(maps.Keys(points)), Logs) }
+func reason(name Why, points int, words string) Why {
+	whys[name] = struct {
+		points int
+		words  string
+	}{points, words}
+	return name
+}
+
+// The kinds of reasons.
+var (
+	Named    = reason("issue-named", 8, "+ the report names it: %s")
+	Explains = reason("explains", 4, "+ matches the symptom: %s")
+	Brings   = reason("brings", 1, "+ matches a consequence: %s")
+	MayLeave = reason("may-leave", 1, "+ matches an occasional symptom: %s")
+	// The rarer a message, the more it counts.
+	Logs        = reason("logs", 0, "+ matches the log: %s")
+	Needs       = reason("needs", 3, "+ matches the trigger: %s")
+	Nearly      = reason("nearly-needs", 1, "+ similar to the trigger: %s")
+	AtPlace     = reason("place", 3, "+ matches the function: %s")
+	Unexplained = reason("does-not-explain", -3, "- does not explain the symptom: %s")
+	Unneeded    = reason("does-not-need", -2, "- does not need the condition: %s")
+	Unreported  = reason("not-reported", -1, "- needs a condition that the report does not mention: %s")
+	// A process died that the bug does not need to die, and a needed condition is missing.
+	Otherwise   = reason("set-off-by-other", -2, "- has another trigger, and does not need: %s")
+	Conflicts   = reason("conflicts", -5, "- leaves the object in another state: %s")
+	OtherOne    = reason("not-this-release", -100, "- that release is not affected (%s)")
+	NotLooked   = reason("not-looked-at", -2, "- untested on that release (%s)")
+	OtherClient = reason("other-client", -3, "- needs kubelet as the client, not %s")
+	Unconfirmed = reason("unconfirmed", -2, "- is unconfirmed: only an injected error shows it%s")
+	Harmless    = reason("residue", -3, "- is harmless%s")
+)
 
 // half is the limit for a message: a bug explains it only if it logs a larger part of it.
 const half = 0.5
@@ -91,13 +87,6 @@ const half = 0.5
 // bar is the lowest score of a bug that fits. It is the score of one symptom minus one
 // unreported condition.
 const bar = 3
-
-var points = map[Why]int{
-	Named: 8, Explains: 4, Brings: 1, MayLeave: 1, Needs: 3, Nearly: 1, AtPlace: 3,
-	Unexplained: -3, Unneeded: -2, Unreported: -1, Otherwise: -2, Conflicts: -5,
-	OtherOne: -100, OtherClient: -3,
-	NotLooked: -2, Unconfirmed: -2, Harmless: -3,
-}
 
 // excluding are the reasons that exclude a bug.
 var excluding = []Why{Conflicts, OtherOne}
@@ -203,7 +192,7 @@ func (f Fit) Sure() bool {
 }
 
 func (f *Fit) add(why Why, what read.Kind, lines []int, is string) {
-	f.reason(Reason{Why: why, What: what, Lines: lines, Is: is, Points: points[why]})
+	f.reason(Reason{Why: why, What: what, Lines: lines, Is: is, Points: whys[why].points})
 }
 
 func (f *Fit) reason(r Reason) {
@@ -215,7 +204,7 @@ func (f *Fit) reason(r Reason) {
 func (f *Fit) symptoms(r read.Report, b catalogue.Bug, l logs) (explained, total int) {
 	all, explained, total := leftBy(b, l).explain(r)
 	for _, x := range all {
-		x.Points = points[x.Why]
+		x.Points = whys[x.Why].points
 		if x.Why != Brings {
 			x.Points += exact(b, x.of)
 		}
@@ -284,6 +273,22 @@ func isIn(b catalogue.Bug, function string) bool {
 
 // LastPart returns a function's name without its package and type.
 func LastPart(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+
+// String returns the reason for people, with its sign and its lines.
+func (r Reason) String() string {
+	what := r.What.Words()
+	switch {
+	case r.What == "":
+		what = r.Is
+	case r.Is != "":
+		what = strings.TrimPrefix(what+" ["+quote.Cut(r.Is, 70)+"]", " ")
+	}
+	text := fmt.Sprintf(whys[r.Why].words, what)
+	if lines := r.LinesText(); lines != "" {
+		text += " (" + lines + ")"
+	}
+	return text
+}
 
 // LinesText returns the lines of the reason for people: "lines 3, 7".
 func (r Reason) LinesText() string {

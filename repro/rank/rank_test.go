@@ -3,6 +3,7 @@ package rank
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/shimquake/shimquake/catalogue"
@@ -80,6 +81,16 @@ func TestReasons(t *testing.T) {
 		i := slices.IndexFunc(f.Reasons, func(r Reason) bool { return r.Why == c.why })
 		if i < 0 || f.Clears != c.clears {
 			t.Errorf("%s: fits %v, want %v, and %s among %+v", name, f.Clears, c.clears, c.why, f.Reasons)
+		}
+	}
+}
+
+func TestEveryReasonHasWords(t *testing.T) {
+	for w, row := range whys {
+		text := (Reason{Why: w, Is: "EVIDENCE"}).String()
+		if row.points < 0 != strings.HasPrefix(text, "- ") || row.points >= 0 != strings.HasPrefix(text, "+ ") ||
+			!strings.Contains(text, "EVIDENCE") {
+			t.Errorf("%s, %d points: %s", w, row.points, text)
 		}
 	}
 }
