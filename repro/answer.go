@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/oracle/affected"
 	"github.com/shimquake/shimquake/quote"
 	"github.com/shimquake/shimquake/repro/rank"
 	"github.com/shimquake/shimquake/repro/read"
@@ -257,7 +258,7 @@ func (a *Answer) sure() bool {
 func (a *Answer) tryFixed(ctx context.Context, o Options) {
 	t := a.Trials[a.Best]
 	b := a.bugs[t.Bug]
-	fixed := firstFixed(b.Releases, a.Release)
+	fixed := b.Releases.FirstFixed(a.Release)
 	if fixed == "" || o.FixedRuns == 0 {
 		return
 	}
@@ -287,7 +288,7 @@ func (a *Answer) guess() string {
 
 // guessText returns how the release was chosen, or "" if the report or the user names it.
 func (a Answer) guessText() string {
-	can := func(r string) bool { return branch(r) == branch(a.Release) }
+	can := func(r string) bool { return affected.BranchOf(r) == affected.BranchOf(a.Release) }
 	switch {
 	case !a.Guessed || a.Release == "":
 		return ""
@@ -302,7 +303,7 @@ func (a Answer) guessText() string {
 // looks only at the branches of those releases.
 func lastBad(b catalogue.Bug, of []string) string {
 	for _, name := range slices.Backward(b.Releases.Branches()) {
-		in := of == nil || slices.ContainsFunc(of, func(r string) bool { return branch(r) == name })
+		in := of == nil || slices.ContainsFunc(of, func(r string) bool { return affected.BranchOf(r) == name })
 		if last := b.Releases[name].Last(); in && last != "" {
 			return last
 		}

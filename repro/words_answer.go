@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/oracle/affected"
 	"github.com/shimquake/shimquake/quote"
 	"github.com/shimquake/shimquake/report"
 	"github.com/shimquake/shimquake/repro/rank"
@@ -219,12 +220,12 @@ func threads(b catalogue.Bug) string {
 }
 
 func (a Answer) fixText(b catalogue.Bug) string {
-	fixed := firstFixed(b.Releases, a.Release)
+	fixed := b.Releases.FirstFixed(a.Release)
 	if fixed == "" {
 		return "no release yet"
 	}
 	text := fixed
-	if own, other := branch(a.Release), branch(fixed); own != other {
+	if own, other := affected.BranchOf(a.Release), affected.BranchOf(fixed); own != other {
 		text += ", and no release of " + own
 	}
 	switch {

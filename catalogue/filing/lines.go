@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/shimquake/shimquake/repro/statement"
+	"github.com/shimquake/shimquake/failpoints/weave"
 )
 
 // Lines returns the numbers and the texts of the quoted lines in the source of a release.
@@ -51,7 +51,7 @@ func linesOf(file string, text []byte, function string) (first, last int, err er
 		return 0, 0, err
 	}
 	for _, d := range tree.Decls {
-		if f, ok := d.(*ast.FuncDecl); ok && statement.NameOf(f) == function {
+		if f, ok := d.(*ast.FuncDecl); ok && weave.FunctionName(f) == function {
 			return set.Position(f.Pos()).Line, set.Position(f.End()).Line, nil
 		}
 	}

@@ -90,7 +90,7 @@ func addFunctions(sums map[string]hash.Hash, folder, name string, src []byte) er
 		if len(decls) > 0 && fset.Position(decls[0].Pos()).Offset <= file.Offset(pos) {
 			switch d := decls[0].(type) {
 			case *ast.FuncDecl:
-				key += functionName(d)
+				key += FunctionName(d)
 			case *ast.GenDecl:
 				if d.Tok == token.CONST && !areIndependent(d) {
 					break // "FOLDER."

@@ -35,9 +35,9 @@ func Slug(line string) string {
 	return strings.TrimSuffix(b.String()[:min(b.Len(), slugLength)], "-")
 }
 
-// functionName returns FUNC of a point's name: Func or Recv.Func, without star and type
+// FunctionName returns FUNC of a point's name: Func or Recv.Func, without star and type
 // parameters.
-func functionName(fn *ast.FuncDecl) string {
+func FunctionName(fn *ast.FuncDecl) string {
 	if fn.Recv == nil || len(fn.Recv.List) == 0 {
 		return fn.Name.Name
 	}

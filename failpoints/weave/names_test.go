@@ -55,6 +55,6 @@ func TestFunctionName(t *testing.T) {
 		"func f[K any](k K) {}":   "f",
 	} {
 		file := must.Get(parser.ParseFile(token.NewFileSet(), "x.go", "package x\n"+decl, 0))(t)
-		must.Equal(t, functionName(file.Decls[0].(*ast.FuncDecl)), want, decl)
+		must.Equal(t, FunctionName(file.Decls[0].(*ast.FuncDecl)), want, decl)
 	}
 }

@@ -240,9 +240,9 @@ func (p Package) choose(files []*File) (map[*File][]*ast.FuncDecl, error) {
 			if !ok || slices.Contains(p.Leave, fn.Name.Name) {
 				continue
 			}
-			also := slices.Contains(p.Also, functionName(fn))
+			also := slices.Contains(p.Also, FunctionName(fn))
 			if also {
-				met[functionName(fn)] = true
+				met[FunctionName(fn)] = true
 			}
 			if whole || also {
 				funcs[f] = append(funcs[f], fn)

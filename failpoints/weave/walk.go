@@ -32,7 +32,7 @@ func (p *walker) weave(fn *ast.FuncDecl) {
 	if fn.Body == nil || len(fn.Body.List) == 0 {
 		return
 	}
-	p.function = functionName(fn)
+	p.function = FunctionName(fn)
 	s := scope{returnsError: returnsError(fn.Type), returns: p.effects.returns(fn.Body, !fn.Name.IsExported())}
 	s.ctx, _ = p.takesContext(fn.Type)
 	if fn.Recv == nil && fn.Name.Name == "init" {

@@ -117,12 +117,17 @@ func (r Releases) MayApply(release string) bool { return r.StateOf(release) != F
 // Unreached reports whether the branch of a release does not have the code of the bug, or
 // no known case reaches that code. A fault of the bug's case need not fire there.
 func (r Releases) Unreached(release string) bool {
+	b := r[BranchOf(release)]
+	return !b.Has() && (b.Absent != "" || b.Unknown != "")
+}
+
+// BranchOf returns the branch of a release ("1.7"), or "" if the text is no release.
+func BranchOf(release string) string {
 	v, err := version(release)
 	if err != nil {
-		return false
+		return ""
 	}
-	b := r[branchOf(v)]
-	return !b.Has() && (b.Absent != "" || b.Unknown != "")
+	return branchOf(v)
 }
 
 func branchOf(v *semver.Version) string { return fmt.Sprintf("%d.%d", v.Major(), v.Minor()) }
@@ -172,6 +177,23 @@ func (r Releases) Ends() (all []string) {
 func (r Releases) Open() bool {
 	all := r.Branches()
 	return len(all) > 0 && r[all[len(all)-1]].Open()
+}
+
+// FirstFixed returns the first release without the bug, of the branch of a release or of
+// a later branch. It returns "" if none is known.
+func (r Releases) FirstFixed(release string) string {
+	own := BranchOf(release)
+	for _, name := range r.Branches() {
+		b := r[name]
+		switch {
+		case own == "" || after(own, name):
+		case b.Fixed != "":
+			return b.Fixed
+		case !b.Has() && b.Held != "":
+			return b.Held
+		}
+	}
+	return ""
 }
 
 // String formats the releases for a person: "1.6 to v1.6.23, 1.7 to v1.7.3, 2.4 from

@@ -174,3 +174,17 @@ func FuzzCheck(f *testing.F) {
 		}
 	})
 }
+
+func TestFirstFixedIsOfTheOwnBranchOrTheNext(t *testing.T) {
+	rs := Releases{
+		"1.6": {Bad: "v1.6.23", Fixed: "v1.6.24"}, "1.7": {Bad: "v1.7.35"}, "2.0": {Bad: "v2.0.14"},
+		"2.1": {Held: "v2.1.9"}, "2.4": {Bad: "v2.4.2"},
+	}
+	for release, want := range map[string]string{
+		"v1.6.8": "v1.6.24", "v1.7.2": "v2.1.9", "v2.4.1": "", "v2.5.0": "", "src:x": "", "": "",
+	} {
+		if got := rs.FirstFixed(release); got != want {
+			t.Errorf("%q: fixed in %q, want %q", release, got, want)
+		}
+	}
+}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/shimquake/shimquake/failpoints/weave"
 )
 
 // skipped are folders whose code does not run in containerd on a node.
@@ -62,7 +64,7 @@ func foreign(name string) bool {
 func inDecl(file string, decl ast.Decl) (all []Statement) {
 	of, makesText := "", false
 	if f, ok := decl.(*ast.FuncDecl); ok {
-		of, makesText = NameOf(f), f.Recv != nil && f.Name.Name == "Error" // the text of an error's type
+		of, makesText = weave.FunctionName(f), f.Recv != nil && f.Name.Name == "Error" // the text of an error's type
 	}
 	ast.Inspect(decl, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {
@@ -78,26 +80,6 @@ func inDecl(file string, decl ast.Decl) (all []Statement) {
 		return true
 	})
 	return all
-}
-
-// NameOf returns a function's name with the type of its receiver.
-func NameOf(f *ast.FuncDecl) string {
-	if f.Recv == nil || len(f.Recv.List) == 0 {
-		return f.Name.Name
-	}
-	t := f.Recv.List[0].Type
-	for {
-		switch of := t.(type) {
-		case *ast.StarExpr:
-			t = of.X
-		case *ast.IndexExpr:
-			t = of.X
-		case *ast.Ident:
-			return of.Name + "." + f.Name.Name
-		default:
-			return f.Name.Name
-		}
-	}
 }
 
 // levels maps the methods of logrus and of containerd's log package to their levels.
