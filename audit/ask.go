@@ -27,13 +27,6 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-func newKnown() Known {
-	return Known{
-		Containers: map[Key]inventory.ContainerDetails{}, Tasks: map[Key]inventory.Task{}, Sandboxes: map[Key]bool{},
-		Pods: map[string]string{}, CRIContainers: map[string]string{},
-	}
-}
-
 // asks is the maximum number of concurrent containerds, and of calls for tasks.
 const asks = 16
 
@@ -42,14 +35,12 @@ const asks = 16
 func (w *viewing) ask(ctx context.Context) {
 	ctx, cancel := context.WithDeadline(ctx, part(ctx, timeoutsOfLists*w.Timeout))
 	defer cancel()
-	w.conns = make([]*grpc.ClientConn, len(w.Daemons))
-	w.Known = newKnown()
 	var group errgroup.Group
 	group.SetLimit(asks)
 	for i := range w.Daemons {
 		group.Go(func() error {
 			d := &w.Daemons[i]
-			err := w.askOne(ctx, i, d)
+			err := w.askOne(ctx, d)
 			if d.Answered = err == nil; err != nil {
 				d.Error = quote.Cut(err.Error(), maxText)
 			}
@@ -63,11 +54,11 @@ func (w *viewing) ask(ctx context.Context) {
 
 // askOne asks a containerd for its version and its lists. It returns an error for an id
 // that could forge a row, a path or a command.
-func (w *viewing) askOne(ctx context.Context, i int, d *Daemon) (err error) {
-	if w.conns[i], err = w.connect(d); err != nil {
+func (w *viewing) askOne(ctx context.Context, d *Daemon) (err error) {
+	if d.conn, err = w.connect(d); err != nil {
 		return err
 	}
-	client, err := containerd.NewWithConn(w.conns[i])
+	client, err := containerd.NewWithConn(d.conn)
 	if err != nil {
 		return err
 	}
@@ -83,7 +74,7 @@ func (w *viewing) askOne(ctx context.Context, i int, d *Daemon) (err error) {
 	if err != nil {
 		return err
 	}
-	pods, containers, err := askCRI(ctx, w.conns[i])
+	pods, containers, err := askCRI(ctx, d.conn)
 	d.CRI = pods != nil
 
 	var invalid []string
@@ -167,8 +158,7 @@ func (w *viewing) confirm(ctx context.Context) {
 			switch {
 			case err != nil:
 				w.Complete = false
-				w.Notes = append(w.Notes, fmt.Sprintf("ask for task %s/%s: %s", k.Namespace, k.ID,
-					quote.Cut(err.Error(), maxText)))
+				w.note("ask for task %s/%s: %s", k.Namespace, k.ID, quote.Cut(err.Error(), maxText))
 			case t.Status != "":
 				w.Known.Tasks[k] = t
 			}
@@ -183,11 +173,11 @@ func (w *viewing) confirm(ctx context.Context) {
 func (w *viewing) get(ctx context.Context, k Key) (inventory.Task, error) {
 	t := inventory.Task{Namespace: k.Namespace, ID: k.ID}
 	ctx = metadata.AppendToOutgoingContext(ctx, "containerd-namespace", k.Namespace)
-	for i, conn := range w.conns {
-		if !w.Daemons[i].Answered {
+	for _, d := range w.Daemons {
+		if !d.Answered {
 			continue
 		}
-		r, err := tasksapi.NewTasksClient(conn).Get(ctx, &tasksapi.GetRequest{ContainerID: k.ID})
+		r, err := tasksapi.NewTasksClient(d.conn).Get(ctx, &tasksapi.GetRequest{ContainerID: k.ID})
 		switch status.Code(err) {
 		case codes.OK:
 			t.PID, t.Status = int(r.GetProcess().GetPid()), r.GetProcess().GetStatus().String()
@@ -330,9 +320,9 @@ func (w *viewing) peer(conn net.Conn) error {
 }
 
 func (w *viewing) close() {
-	for _, c := range w.conns {
-		if c != nil {
-			_ = c.Close() // an error cannot lose data
+	for _, d := range w.Daemons {
+		if d.conn != nil {
+			_ = d.conn.Close() // an error cannot lose data
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -42,8 +41,8 @@ func (w *viewing) territory(own []inventory.Mount) {
 		}
 	}
 	if w.PID != 0 && len(w.Peers) > 0 && w.View.Untrusted == 0 {
-		w.Notes = append(w.Notes, fmt.Sprintf("cgroups are not compared, because other containerds have the same hierarchy,"+
-			" and --pid leaves them out: processes %s", pids(w.Peers)))
+		w.note("cgroups are not compared, because other containerds have the same hierarchy, and --pid leaves them out:"+
+			" processes %s", pids(w.Peers))
 	}
 }
 
@@ -69,8 +68,7 @@ func (w *viewing) cgroups(h inventory.Mount) error {
 		return !ok && strings.Count(rel, "/") < cgroupDepth
 	})
 	if left < 0 {
-		w.Notes = append(w.Notes, fmt.Sprintf("%s has more than %d groups, and the others were not read", h.Point,
-			maxCgroups))
+		w.note("%s has more than %d groups, and the others were not read", h.Point, maxCgroups)
 	}
 	return err
 }

@@ -1,7 +1,10 @@
 package audit
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -34,6 +37,9 @@ func Compare(n *Node) []Suspect {
 			k.find(c)
 			for _, s := range c.found {
 				s.Kind = k.class
+				if at, ok := v.Changed[s.Path]; ok {
+					s.Changed = at
+				}
 				if !s.Changed.IsZero() {
 					s.Age = max(n.Taken.Sub(s.Changed), 0).Round(time.Second)
 				}
@@ -62,7 +68,8 @@ type comparison struct {
 	byInner       map[int]*Process
 	shimOf        map[Key]*Process
 	byAddress     map[string]*Process // shims, by the sockets on which they listen
-	bundleOf      map[Key]*Bundle
+	bundleOf      map[Key]*inventory.Bundle
+	socketOf      map[string]Key  // the containers of shims' sockets, by file name
 	named         map[string]bool // the addresses in the bundles of the state directory
 	listening     map[string]bool // the sockets with a listener
 	// busy has the shims that serve a task with another id, as the shim of a pod does.
@@ -74,14 +81,16 @@ type comparison struct {
 func index(v *View) *comparison {
 	c := &comparison{
 		View: v, ids: v.Known.ids(), byPID: map[int]*Process{}, byInner: map[int]*Process{},
-		shimOf: map[Key]*Process{}, byAddress: map[string]*Process{}, bundleOf: map[Key]*Bundle{},
-		named: map[string]bool{}, listening: map[string]bool{}, busy: map[int]bool{}, helped: map[Key]bool{},
+		shimOf: map[Key]*Process{}, byAddress: map[string]*Process{}, bundleOf: map[Key]*inventory.Bundle{},
+		socketOf: map[string]Key{}, named: map[string]bool{}, listening: map[string]bool{}, busy: map[int]bool{},
+		helped: map[Key]bool{},
 	}
 	for i := range v.Processes {
 		p := &v.Processes[i]
 		c.byPID[p.PID], c.byInner[p.Inner] = p, p
-		if p.Shim != nil && p.Shim.Action != "" {
-			c.helped[p.served()] = true
+		if p.Shim != nil {
+			c.socketOf[socketName(p.Shim.Address, p.served())] = p.served()
+			c.helped[p.served()] = c.helped[p.served()] || p.Shim.Action != ""
 		}
 		if p.Serves() {
 			c.shimOf[p.served()] = p
@@ -94,6 +103,7 @@ func index(v *View) *comparison {
 		c.listening[socketKey(s.Path)] = s.Listening
 	}
 	for i := range v.Bundles {
+		c.addSockets(Key{v.Bundles[i].Namespace, v.Bundles[i].ID})
 		if b := &v.Bundles[i]; !b.Work && !b.Hidden {
 			c.bundleOf[Key{b.Namespace, b.ID}] = b
 			if b.Address != "" {
@@ -108,11 +118,26 @@ func index(v *View) *comparison {
 	}
 	for k := range v.Known.Containers {
 		c.ids[k.ID] = true
+		c.addSockets(k)
 	}
 	for id := range v.Known.Pods {
 		c.ids[id] = true
 	}
 	return c
+}
+
+// addSockets notes the names of the sockets that the shim of a container may have.
+func (c *comparison) addSockets(k Key) {
+	for _, d := range c.Daemons {
+		c.socketOf[socketName(d.Address, k)] = k
+	}
+}
+
+// socketName returns the name of a shim's socket file: a hash of containerd's address,
+// the namespace and the id (pkg/shim in containerd).
+func socketName(address string, k Key) string {
+	sum := sha256.Sum256([]byte(filepath.Join(address, k.Namespace, k.ID)))
+	return hex.EncodeToString(sum[:])
 }
 
 // socketKey returns the same text for all forms of an address:

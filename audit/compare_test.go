@@ -38,32 +38,34 @@ func shim(id string, pid, parent int, age time.Duration, action string) Process 
 
 func task(pid int, status string) inventory.Task { return inventory.Task{PID: pid, Status: status} }
 
-func socket(name string, listening bool, of Key) Socket {
-	return Socket{Socket: inventory.Socket{Path: name, Listening: listening}, Of: of}
+func socket(name string, listening bool) inventory.Socket {
+	return inventory.Socket{Path: name, Listening: listening}
 }
+
+// socketFile returns the path of the socket of a shim.
+func socketFile(id string) string { return "/run/containerd/s/" + socketName(sock, Key{"k8s.io", id}) }
 
 // healthy is a node with a pod of two containers: the pause container p1, and c1, which
 // the pod's shim serves, too.
 func healthy() *Node {
-	const socketFile = "/run/containerd/s/ab12"
-	bundle := func(id string) Bundle {
-		return Bundle{Bundle: scan.Bundle{
-			Path: taskDir + "k8s.io/" + id, Namespace: "k8s.io", ID: id, Address: "unix://" + socketFile,
-		}}
+	bundle := func(id string) scan.Bundle {
+		return scan.Bundle{
+			Path: taskDir + "k8s.io/" + id, Namespace: "k8s.io", ID: id, Address: "unix://" + socketFile("p1"),
+		}
 	}
 	p1, c1 := Key{"k8s.io", "p1"}, Key{"k8s.io", "c1"}
 	served := shim("p1", podShim, 1, time.Hour, "")
-	served.Listens, served.Children = []string{socketFile}, []int{podInit, inContInit}
+	served.Listens, served.Children = []string{socketFile("p1")}, []int{podInit, inContInit}
 	v := &View{
 		Complete: true,
 		Daemons:  []Daemon{{PID: 7, Address: sock, State: "/run/containerd", Version: "v2.3.7", Answered: true, CRI: true}},
 		Processes: []Process{
 			process(1, 0, 0), served, process(podInit, podShim, 101), process(inContInit, podShim, 102),
 		},
-		Sockets: []Socket{socket(socketFile, true, p1)},
-		Bundles: []Bundle{
+		Sockets: []inventory.Socket{socket(socketFile("p1"), true)},
+		Bundles: []scan.Bundle{
 			bundle("p1"), bundle("c1"),
-			{Bundle: scan.Bundle{Path: workDir + "k8s.io/c1", Namespace: "k8s.io", ID: "c1", Work: true}},
+			{Path: workDir + "k8s.io/c1", Namespace: "k8s.io", ID: "c1", Work: true},
 		},
 		RuncStates: []State{{PID: inContInit, Start: 102,
 			RuncState: scan.RuncState{Path: "/run/containerd/runc/k8s.io/c1", Namespace: "k8s.io", ID: "c1"}}},
@@ -120,7 +122,7 @@ func TestCompare(t *testing.T) {
 			lost := shim("x", 50, 1, time.Second, "")
 			lost.Cwd, lost.Listens = lost.Cwd+" (deleted)", []string{"/run/containerd/s/cd"}
 			v.Processes = append(v.Processes, lost)
-			v.Sockets = append(v.Sockets, socket("/run/containerd/s/cd", true, Key{}))
+			v.Sockets = append(v.Sockets, socket("/run/containerd/s/cd", true))
 		}, []string{"shim certain x task=none bundle=gone socket=listening children=none"}},
 		{"a young shim with its bundle may be on its way", func(v *View) {
 			v.Processes = append(v.Processes, shim("x", 50, 1, time.Second, ""))
@@ -198,29 +200,29 @@ func TestCompare(t *testing.T) {
 			v.Processes = append(v.Processes, zombie)
 		}, []string{"process likely  parent=shim state=zombie"}},
 		{"a socket whose shim is about to exit", func(v *View) {
-			v.Sockets = append(v.Sockets, socket("/run/containerd/s/ef", false, Key{"k8s.io", "p1"}))
+			v.Sockets[0].Listening = false
 		}, nil},
 		{"a socket that a helper cleans up after", func(v *View) {
-			v.Sockets = append(v.Sockets, socket("/run/containerd/s/ef", false, Key{"k8s.io", "p9"}))
+			v.Sockets = append(v.Sockets, socket(socketFile("p9"), false))
 			v.Processes = append(v.Processes, shim("p9", 61, 1, time.Second, "delete"))
 		}, nil},
-		{"a silent socket", func(v *View) { v.Sockets = append(v.Sockets, socket("/run/containerd/s/ef", false, Key{})) },
+		{"a silent socket", func(v *View) { v.Sockets = append(v.Sockets, socket("/run/containerd/s/ef", false)) },
 			[]string{"socket certain  socket=silent"}},
 		{"a hidden bundle, also while containerd is down", func(v *View) {
 			v.Complete = false
-			v.Bundles = append(v.Bundles, Bundle{Bundle: scan.Bundle{Path: taskDir + "k8s.io/.x", Namespace: "k8s.io", ID: "x",
-				Hidden: true}})
+			v.Bundles = append(v.Bundles, scan.Bundle{Path: taskDir + "k8s.io/.x", Namespace: "k8s.io", ID: "x",
+				Hidden: true})
 		}, []string{"bundle certain x task=not-asked bundle=hidden shim=none"}},
 		{"a bundle alone", func(v *View) {
-			v.Bundles = append(v.Bundles, Bundle{Bundle: scan.Bundle{Path: taskDir + "k8s.io/x", Namespace: "k8s.io", ID: "x"}})
+			v.Bundles = append(v.Bundles, scan.Bundle{Path: taskDir + "k8s.io/x", Namespace: "k8s.io", ID: "x"})
 		}, []string{"bundle certain x task=none shim=none"}},
 		{"a bundle whose shim is being started", func(v *View) {
-			v.Bundles = append(v.Bundles, Bundle{Bundle: scan.Bundle{Path: taskDir + "k8s.io/x", Namespace: "k8s.io", ID: "x"}})
+			v.Bundles = append(v.Bundles, scan.Bundle{Path: taskDir + "k8s.io/x", Namespace: "k8s.io", ID: "x"})
 			v.Processes = append(v.Processes, shim("x", 50, 7, time.Second, "start"))
 		}, nil},
 		{"a work directory alone", func(v *View) {
-			v.Bundles = append(v.Bundles, Bundle{Bundle: scan.Bundle{Path: workDir + "k8s.io/x", Namespace: "k8s.io", ID: "x",
-				Work: true}})
+			v.Bundles = append(v.Bundles, scan.Bundle{Path: workDir + "k8s.io/x", Namespace: "k8s.io", ID: "x",
+				Work: true})
 		}, []string{"bundle certain x task=none bundle=gone shim=none kind=work-directory"}},
 		{"a cgroup in many hierarchies", func(v *View) {
 			for _, h := range []string{"cpu", "memory"} {

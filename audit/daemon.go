@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
@@ -32,7 +33,7 @@ func (w *viewing) daemon(p *Process) {
 	}
 	where := p.where.or(places{config: defaults.config})
 	if !path.IsAbs(where.config) {
-		where.config = path.Join(w.table.link(p.PID, "cwd"), where.config)
+		where.config = path.Join(inventory.Link(w.table.dir(p.PID), "cwd"), where.config)
 	}
 	said, err := configured(w.tree, where.config)
 	where = where.or(said).or(defaults)
@@ -40,16 +41,12 @@ func (w *viewing) daemon(p *Process) {
 	for _, name := range []string{strings.TrimPrefix(d.Address, "unix://"), d.State, d.Root} {
 		err = errors.Join(err, w.owned(name))
 	}
-	if notOwned, ok := errors.AsType[*scan.NotOwnedError](err); ok {
-		w.refuse(p, notOwned)
-		return
-	}
-	if cut, ok := errors.AsType[*scan.CutError](err); ok {
-		w.refuse(p, cut)
+	if why := distrusted(err); why != nil {
+		w.refuse(p, why)
 		return
 	}
 	if err != nil {
-		w.Notes = append(w.Notes, fmt.Sprintf("the configuration of containerd (process %d): %v", d.PID, err))
+		w.note("the configuration of containerd (process %d): %v", d.PID, err)
 	}
 	w.Daemons = append(w.Daemons, d)
 }
@@ -62,10 +59,9 @@ type refusal struct {
 
 func (w *viewing) refuse(p *Process, why error) {
 	w.refused = append(w.refused, refusal{p, why.Error()})
-	if w.View.Untrusted != 0 {
-		return
+	if w.View.Untrusted == 0 {
+		w.note("containerd (process %d) is not trusted, because %v", p.PID, why)
 	}
-	w.Notes = append(w.Notes, fmt.Sprintf("containerd (process %d) is not trusted, because %v", p.PID, why))
 }
 
 // owned returns an error if a file belongs to another user, or if the walk has reached
@@ -75,8 +71,17 @@ func (w *viewing) owned(name string) error {
 	if err == nil {
 		return f.Close()
 	}
-	if errors.As(err, new(*scan.NotOwnedError)) || errors.As(err, new(*scan.CutError)) {
-		return err
+	return distrusted(err)
+}
+
+// distrusted returns the first error about another user's file, or else about the limits
+// of a walk.
+func distrusted(err error) error {
+	if notOwned, ok := errors.AsType[*scan.NotOwnedError](err); ok {
+		return notOwned
+	}
+	if cut, ok := errors.AsType[*scan.CutError](err); ok {
+		return cut
 	}
 	return nil
 }

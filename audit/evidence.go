@@ -171,7 +171,7 @@ func (e *evidence) bundles(dir string, v *View, suspects []Suspect) {
 	if e.workloads {
 		names = append(names, "config.json")
 	}
-	bundles := slices.DeleteFunc(slices.Clone(v.Bundles), func(b Bundle) bool { return !ids[b.ID] })
+	bundles := slices.DeleteFunc(slices.Clone(v.Bundles), func(b inventory.Bundle) bool { return !ids[b.ID] })
 	for _, b := range bundles[:min(len(bundles), maxBundles)] {
 		if e.ctx.Err() != nil {
 			return

@@ -3,17 +3,13 @@ package audit
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -53,7 +49,7 @@ func (w *viewing) orNote(err error) error {
 		return nil
 	}
 	if notOwned := new(scan.NotOwnedError); errors.As(err, &notOwned) {
-		w.Notes = append(w.Notes, fmt.Sprintf("not read: %v", err))
+		w.note("not read: %v", err)
 		return nil
 	}
 	return err
@@ -91,10 +87,9 @@ func (w *viewing) real(name string) string {
 // bundles lists the bundles and the work directories.
 func (w *viewing) bundles() error {
 	for _, dir := range w.dirs {
-		err := scan.EachBundle(w.tree, dir.state, dir.root, func(b scan.Bundle) {
-			changed, isThere := w.changed(b.Path, Key{b.Namespace, b.ID})
-			if isThere && scan.IsName(b.Namespace) && scan.IsName(b.ID) {
-				w.Bundles = append(w.Bundles, Bundle{b, changed})
+		err := scan.EachBundle(w.tree, dir.state, dir.root, func(b inventory.Bundle) {
+			if w.remains(b.Path, Key{b.Namespace, b.ID}) && scan.IsName(b.Namespace) && scan.IsName(b.ID) {
+				w.Bundles = append(w.Bundles, b)
 			}
 		})
 		if err != nil {
@@ -110,7 +105,7 @@ var runcRoots = []string{"/run/containerd/runc", "/run/docker/runtime-runc"}
 // runcStates lists runc's states.
 func (w *viewing) runcStates() error {
 	for _, root := range runcRoots {
-		err := scan.EachRuncState(w.tree, root, func(r scan.RuncState) {
+		err := scan.EachRuncState(w.tree, root, func(r inventory.RuncState) {
 			if s, isThere := w.state(r); isThere && scan.IsName(r.Namespace) && scan.IsName(r.ID) {
 				w.RuncStates = append(w.RuncStates, s)
 			}
@@ -129,13 +124,8 @@ func (w *viewing) sockets() error {
 		return !w.isSocketOfShim(s.Path) || strings.HasPrefix(s.Path, "@") && w.View.Untrusted != 0
 	})
 	all, err := inventory.Sockets(w.tree, w.socketDirs(), nil, w.ofRoot(ofShims))
-	for _, found := range all {
-		s := Socket{Socket: found}
-		isThere := true
-		if !s.Listening {
-			s.Changed, isThere = w.changed(s.Path, Key{})
-		}
-		if isThere {
+	for _, s := range all {
+		if s.Listening || w.remains(s.Path, Key{}) {
 			w.Sockets = append(w.Sockets, s)
 		}
 	}
@@ -190,41 +180,10 @@ func (w *viewing) mounts() error {
 	for _, h := range hierarchies {
 		w.at(h.Point)
 		if err := w.cgroups(h); err != nil && w.budget.Cut() == nil {
-			w.Notes = append(w.Notes, fmt.Sprintf("not read: %v", err))
+			w.note("not read: %v", err)
 		}
 	}
 	return nil
-}
-
-// name finds the containers of the socket files. The name of a shim's socket is a hash of
-// containerd's address, the namespace and the id (pkg/shim in containerd).
-func name(v *View) {
-	of := map[string]Key{}
-	add := func(k Key) {
-		for _, d := range v.Daemons {
-			of[socketName(d.Address, k)] = k
-		}
-	}
-	for k := range v.Known.Containers {
-		add(k)
-	}
-	for _, b := range v.Bundles {
-		add(Key{b.Namespace, b.ID})
-	}
-	for _, p := range v.Processes {
-		if p.Shim != nil {
-			of[socketName(p.Shim.Address, Key{p.Shim.Namespace, p.Shim.ID})] = Key{p.Shim.Namespace, p.Shim.ID}
-		}
-	}
-	for i, s := range v.Sockets {
-		v.Sockets[i].Of = of[path.Base(s.Path)]
-	}
-}
-
-// socketName returns the name of a shim's socket file.
-func socketName(address string, k Key) string {
-	sum := sha256.Sum256([]byte(filepath.Join(address, k.Namespace, k.ID)))
-	return hex.EncodeToString(sum[:])
 }
 
 // More is read about an object without a task: its age, the processes of a cgroup, and
@@ -232,31 +191,32 @@ func socketName(address string, k Key) string {
 // out whole objects. A healthy node has few objects without a task. Mounts are not
 // accessed, because their file systems may hang.
 
-// changed returns the time of the last change of an object without a task. It reports
-// false if the object is gone, or if the walk has reached its limits.
-func (w *viewing) changed(name string, of Key) (at time.Time, isThere bool) {
+// remains reports whether an object still exists, unless the walk has reached its limits.
+// It notes the time of the last change of an object without a task.
+func (w *viewing) remains(name string, of Key) bool {
 	if _, ok := w.Known.Tasks[of]; ok {
-		return time.Time{}, true
+		return true
 	}
 	info, err := w.tree.Stat(name)
 	if err != nil { // the file of another user is reported without its age
-		return time.Time{}, !errors.Is(err, fs.ErrNotExist) && w.budget.Cut() == nil
+		return !errors.Is(err, fs.ErrNotExist) && w.budget.Cut() == nil
 	}
-	return info.ModTime(), true
+	w.Changed[name] = info.ModTime()
+	return true
 }
 
 // maxState limits the size of runc's state.json, which has the container's whole
 // configuration.
 const maxState = 4 << 20
 
-// state returns runc's state of a container. It reports the same as changed.
-func (w *viewing) state(r scan.RuncState) (s State, isThere bool) {
+// state returns runc's state of a container. It reports the same as remains.
+func (w *viewing) state(r inventory.RuncState) (s State, isThere bool) {
 	k := Key{r.Namespace, r.ID}
 	if task, ok := w.Known.Tasks[k]; ok && task.Status == fact.TaskStopped {
 		k = Key{} // its process may still be there
 	}
-	s.RuncState = r
-	if s.Changed, isThere = w.changed(r.Path, k); !s.Changed.IsZero() {
+	s.RuncState, isThere = r, w.remains(r.Path, k)
+	if _, isRead := w.Changed[r.Path]; isRead {
 		var init struct {
 			PID   int    `json:"init_process_pid"`
 			Start uint64 `json:"init_process_start"`

@@ -28,10 +28,10 @@ func (c *comparison) bundles() {
 			fs[fact.Bundle], fs[fact.Kind] = fact.Gone, fact.AWorkDir
 		}
 		s := c.suspect(k, fs)
-		s.Path, s.Changed = b.Path, b.Changed
+		s.Path = b.Path
 		if b.Hidden { // containerd ignores a name that begins with a dot
 			s.Sure, s.Missing = Certain, []string{"end of its removal"}
-		} else if !b.Work && !b.Changed.IsZero() && c.taken.Sub(b.Changed) < helperTime {
+		} else if at, ok := c.Changed[b.Path]; ok && !b.Work && c.taken.Sub(at) < helperTime {
 			s.Sure = Likely // containerd may be about to start the shim
 		}
 	}
@@ -42,8 +42,7 @@ func (c *comparison) runcStates() {
 	for _, r := range c.RuncStates {
 		k := Key{r.Namespace, r.ID}
 		if c.task(k) == fact.None {
-			s := c.suspect(k, fact.Facts{fact.Task: fact.None})
-			s.Path, s.Changed = r.Path, r.Changed
+			c.suspect(k, fact.Facts{fact.Task: fact.None}).Path = r.Path
 		}
 	}
 }
@@ -115,8 +114,8 @@ func (c *comparison) sockets() {
 	for _, socket := range c.Sockets {
 		// The socket of a shim that exits, or that is being cleaned up, has no listener before
 		// its removal. On a busy machine this takes some seconds.
-		inMotion := socket.Of != Key{} && (c.helped[socket.Of] || c.shimOf[socket.Of] != nil)
-		if socket.Listening || inMotion {
+		of := c.socketOf[path.Base(socket.Path)]
+		if socket.Listening || c.helped[of] || c.shimOf[of] != nil {
 			continue
 		}
 		fs := fact.Facts{fact.Socket: fact.Silent}
@@ -125,7 +124,7 @@ func (c *comparison) sockets() {
 		} else if len(c.Bundles) == 0 {
 			fs[fact.Bundle] = fact.NoneLeft
 		}
-		s := c.suspect(socket.Of, fs)
-		s.Path, s.Changed, s.Sure, s.Missing = socket.Path, socket.Changed, Certain, []string{"listener"}
+		s := c.suspect(of, fs)
+		s.Path, s.Sure, s.Missing = socket.Path, Certain, []string{"listener"}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // group has the containerds and the shims of one view. There may be shims without a
@@ -37,7 +39,7 @@ func (l *nodeScan) groups(ctx context.Context) (ofRoot, ofUsers []*group, err er
 	if err := l.checkPID(); err != nil {
 		return nil, nil, err
 	}
-	placeOf := func(pid int) place { return place{l.table.link(pid, "ns/pid"), l.rootOf(ctx, pid)} }
+	placeOf := func(pid int) place { return place{inventory.Link(l.table.dir(pid), "ns/pid"), l.rootOf(ctx, pid)} }
 	byPlace := map[place]*group{}
 	put := func(p *Process) *group {
 		at := placeOf(p.PID)

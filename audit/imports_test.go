@@ -22,8 +22,9 @@ func TestImports(t *testing.T) {
 		}
 	}
 	slices.Sort(have)
-	if want := []string{"audit", "foreign", "oracle/callerr", "oracle/event", "oracle/exit", "oracle/fact",
-		"oracle/finding", "oracle/inventory", "oracle/scan", "oracle/wording", "poll", "quote", "spelling"}; !slices.Equal(have, want) {
+	want := []string{"audit", "foreign", "oracle/callerr", "oracle/event", "oracle/exit", "oracle/fact",
+		"oracle/finding", "oracle/inventory", "oracle/scan", "oracle/wording", "poll", "quote", "spelling"}
+	if !slices.Equal(have, want) {
 		t.Errorf("linked with %q, want %q", have, want)
 	}
 }

@@ -3,8 +3,9 @@ package audit
 import (
 	"time"
 
+	"google.golang.org/grpc"
+
 	"github.com/shimquake/shimquake/oracle/inventory"
-	"github.com/shimquake/shimquake/oracle/scan"
 )
 
 // Node is the state of a node at one time.
@@ -34,14 +35,17 @@ type View struct {
 	// Root is the path of the root directory for the auditor, such as /proc/1234/root.
 	Root string `json:"root"`
 	// PIDNS is the PID namespace, such as pid:[4026531836].
-	PIDNS      string            `json:"pidNamespace"`
-	Daemons    []Daemon          `json:"containerds,omitempty"`
-	Processes  []Process         `json:"processes,omitempty"`
-	Sockets    []Socket          `json:"sockets,omitempty"`
-	Bundles    []Bundle          `json:"bundles,omitempty"`
-	RuncStates []State           `json:"runcStates,omitempty"`
-	Mounts     []inventory.Mount `json:"mounts,omitempty"`
-	Cgroups    []Cgroup          `json:"cgroups,omitempty"`
+	PIDNS      string             `json:"pidNamespace"`
+	Daemons    []Daemon           `json:"containerds,omitempty"`
+	Processes  []Process          `json:"processes,omitempty"`
+	Sockets    []inventory.Socket `json:"sockets,omitempty"`
+	Bundles    []inventory.Bundle `json:"bundles,omitempty"`
+	RuncStates []State            `json:"runcStates,omitempty"`
+	Mounts     []inventory.Mount  `json:"mounts,omitempty"`
+	Cgroups    []Cgroup           `json:"cgroups,omitempty"`
+	// Changed has the times of the last changes of the sockets, bundles and runc's states
+	// without a task, by path.
+	Changed map[string]time.Time `json:"changed,omitempty"`
 	// Known has the merged responses of its containerds.
 	Known Known `json:"known"`
 	// Complete is set if every containerd of the view has responded, and every shim has a
@@ -65,6 +69,13 @@ type View struct {
 	cut     bool // a walk has reached its limits
 }
 
+func newView(root, pidns string) *View {
+	return &View{Root: root, PIDNS: pidns, Changed: map[string]time.Time{}, Known: Known{
+		Containers: map[Key]inventory.ContainerDetails{}, Tasks: map[Key]inventory.Task{}, Sandboxes: map[Key]bool{},
+		Pods: map[string]string{}, CRIContainers: map[string]string{},
+	}}
+}
+
 // Daemon is one containerd.
 type Daemon struct {
 	PID     int           `json:"pid"`
@@ -81,6 +92,8 @@ type Daemon struct {
 	Answered bool   `json:"answered"`
 	Error    string `json:"error,omitempty"`
 	CRI      bool   `json:"cri,omitempty"`
+
+	conn *grpc.ClientConn // nil without a connection
 }
 
 // Process is a process of a view. Its pid is the pid in the PID namespace of the audit.
@@ -115,24 +128,9 @@ type Key struct {
 // MarshalText returns NAMESPACE/ID, so that a Key can be the key of a JSON object.
 func (k Key) MarshalText() ([]byte, error) { return []byte(k.Namespace + "/" + k.ID), nil }
 
-// Socket is a unix socket of a shim.
-type Socket struct {
-	inventory.Socket
-	Changed time.Time `json:"changed,omitzero"`
-	// Of is the container for which the socket was made, if it is known.
-	Of Key `json:"of,omitzero"`
-}
-
-// Bundle is a bundle, or its work directory in containerd's root directory.
-type Bundle struct {
-	scan.Bundle
-	Changed time.Time `json:"changed,omitzero"`
-}
-
 // State is runc's state of a container.
 type State struct {
-	scan.RuncState
-	Changed time.Time `json:"changed,omitzero"`
+	inventory.RuncState
 	// PID and Start identify the container's init, from runc's state.json. They are 0 if
 	// that file cannot be read.
 	PID   int    `json:"pid,omitempty"`

@@ -213,11 +213,6 @@ func (p *Process) link(name string) string {
 	return to
 }
 
-func (t *processTable) link(pid int, name string) string {
-	to, _ := os.Readlink(filepath.Join(t.dir(pid), name)) // "" if it has exited, or may not be read
-	return to
-}
-
 // depth returns the number of levels from the auditor's PID namespace down to the
 // process's own.
 func (p *Process) depth() int { return max(len(p.pids)-1, 0) }

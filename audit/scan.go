@@ -175,7 +175,7 @@ func (l *nodeScan) anyView(ctx, limited context.Context, g *group) (*View, error
 	for _, pid := range anchors {
 		root := filepath.Join(l.Proc, strconv.Itoa(pid), "root")
 		got, err := attempt(ctx, root, l.hangs+l.Timeout, func(at func(string)) answer {
-			w := viewing{nodeScan: l, group: g, at: at, View: &View{Root: root, PIDNS: g.pidns}}
+			w := viewing{nodeScan: l, group: g, at: at, View: newView(root, g.pidns)}
 			return answer{w.View, w.take(limited, pid)}
 		})
 		if err = cmp.Or(err, got.error); err == nil {

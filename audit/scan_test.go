@@ -115,7 +115,7 @@ func TestAWalkThatIsCut(t *testing.T) {
 func TestASlowDisk(t *testing.T) {
 	proc, root := fakeProc(t), t.TempDir()
 	var errs []error
-	known := newKnown()
+	known := newView("", "").Known
 	for i := range 100 {
 		if i%2 == 0 {
 			known.Tasks[Key{"ns", strconv.Itoa(i)}] = inventory.Task{}
@@ -135,7 +135,7 @@ func TestASlowDisk(t *testing.T) {
 	defer tree.Close()
 	for delay := 300 * time.Millisecond; delay < 500*time.Millisecond; delay += 15 * time.Millisecond {
 		synctest.Test(t, func(t *testing.T) {
-			v := &View{Root: filepath.Join(proc, "1/root"), Known: known}
+			v := &View{Root: filepath.Join(proc, "1/root"), Known: known, Changed: map[string]time.Time{}}
 			w := viewing{nodeScan: &nodeScan{table: &processTable{}}, View: v, group: &group{}, whole: tree,
 				dirs: []places{defaults}, at: func(string) { <-time.After(delay) }} // for each file
 			ctx, cancel := context.WithTimeout(t.Context(), userTime)
@@ -144,17 +144,17 @@ func TestASlowDisk(t *testing.T) {
 				t.Fatal(delay, err, ctx.Err())
 			}
 			for _, b := range v.Bundles {
-				if _, isKnown := known.Tasks[Key{b.Namespace, b.ID}]; b.Address == "" || b.Changed.IsZero() != isKnown {
+				if _, isKnown := known.Tasks[Key{b.Namespace, b.ID}]; b.Address == "" || v.Changed[b.Path].IsZero() != isKnown {
 					t.Errorf("%s: half a bundle: %+v", delay, b)
 				}
 			}
 			if n := len(v.Bundles); n == 0 || n == 100 || !v.cut || len(v.Notes) != 1 {
 				t.Errorf("%s: %d bundles, and %q", delay, n, v.Notes)
 			}
-			if s := v.RuncStates; len(s) != 1 || s[0].PID != 7 || s[0].Changed.IsZero() {
+			if s := v.RuncStates; len(s) != 1 || s[0].PID != 7 || v.Changed[s[0].Path].IsZero() {
 				t.Errorf("%s: runc's states: %+v", delay, s)
 			}
-			if s := v.Sockets; len(s) != 1 || s[0].Changed.IsZero() {
+			if s := v.Sockets; len(s) != 1 || v.Changed[s[0].Path].IsZero() {
 				t.Errorf("%s: sockets: %+v", delay, s)
 			}
 		})

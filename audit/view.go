@@ -12,8 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/grpc"
-
 	"github.com/shimquake/shimquake/oracle/scan"
 	"github.com/shimquake/shimquake/quote"
 )
@@ -29,11 +27,15 @@ type viewing struct {
 	owner     scan.Owner
 	dirs      []places // the existing state and root directories
 	listening []scan.UnixSocket
-	conns     []*grpc.ClientConn // by the index in View.Daemons; nil without a connection
-	mu        sync.Mutex         // of View.Known and View.Notes, during concurrent calls
+	mu        sync.Mutex // of View.Known and View.Notes, during concurrent calls
 
 	budget *scan.Budget // the limits of the walk
 	others []string     // the top cgroups of other containerds (territory)
+}
+
+// note adds a note to the view.
+func (w *viewing) note(format string, args ...any) {
+	w.Notes = append(w.Notes, fmt.Sprintf(format, args...))
 }
 
 func (w *viewing) take(ctx context.Context, anchor int) error {
@@ -67,7 +69,7 @@ func (w *viewing) take(ctx context.Context, anchor int) error {
 		return nil
 	})
 	if w.View.Untrusted != 0 && len(w.Daemons) == 0 { // there is no containerd to compare with
-		w.Notes = append(w.Notes, fmt.Sprintf("process %d was not examined: %s", w.View.Untrusted, w.refused[0].why))
+		w.note("process %d was not examined: %s", w.View.Untrusted, w.refused[0].why)
 		w.refused = nil
 		return nil
 	}
@@ -81,7 +83,6 @@ func (w *viewing) take(ctx context.Context, anchor int) error {
 		return err
 	}
 	w.confirm(ctx)
-	name(w.View)
 	return nil
 }
 
@@ -111,7 +112,7 @@ func (w *viewing) walk(ctx context.Context, read func() error) error {
 	err := read()
 	if cut := w.budget.Cut(); cut != nil {
 		w.cut, w.Complete = true, false
-		w.Notes = append(w.Notes, fmt.Sprintf("some files were not read, perhaps of running containers: %v", cut))
+		w.note("some files were not read, perhaps of running containers: %v", cut)
 	}
 	return err
 }
@@ -120,8 +121,7 @@ func (w *viewing) walk(ctx context.Context, read func() error) error {
 // containerd.
 func (w *viewing) complete() bool {
 	for _, pid := range w.group.sharing {
-		w.Notes = append(w.Notes, fmt.Sprintf("process %d is a containerd of another PID namespace with the same files:"+
-			" checked kernel state only", pid))
+		w.note("process %d is a containerd of another PID namespace with the same files: checked kernel state only", pid)
 	}
 	return len(w.Daemons) > 0 && !slices.ContainsFunc(w.Daemons, func(d Daemon) bool { return !d.Answered }) &&
 		orphaned(w.View) == "" && len(w.group.sharing) == 0 && len(w.refused) == 0 && !w.cut
@@ -135,8 +135,8 @@ func (w *viewing) listen(anchor int) (err error) {
 		return err
 	}
 	if n := repeated(w.listening); n > 0 {
-		w.Notes = append(w.Notes, fmt.Sprintf("%s lists %s twice, so a user has forged lines in it",
-			filepath.Join(w.table.dir(anchor), "net/unix"), quote.Count(n, "socket")))
+		w.note("%s lists %s twice, so a user has forged lines in it",
+			filepath.Join(w.table.dir(anchor), "net/unix"), quote.Count(n, "socket"))
 	}
 	return nil
 }

@@ -92,7 +92,7 @@ func processes(dir string, own func(int) bool) ([]Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the scene's procfs (is its init alive?): %w", err)
 	}
-	home := link(filepath.Join(dir, "1"), "ns/pid")
+	home := Link(filepath.Join(dir, "1"), "ns/pid")
 	all, err := proc.AllProcs()
 	if err != nil {
 		return nil, fmt.Errorf("list processes: %w", err)
@@ -113,7 +113,7 @@ func processes(dir string, own func(int) bool) ([]Process, error) {
 		p.Own = own(p.PID)
 		theirs := ""
 		if p.Shim != nil {
-			theirs = link(at, "ns/pid")
+			theirs = Link(at, "ns/pid")
 		}
 		p.Foreign = home != "" && theirs != "" && home != theirs // "" if it cannot be read
 		out = append(out, p)
@@ -163,9 +163,9 @@ func (p *Process) read(entry procfs.Proc, dir string) error {
 	return p.ReadCommand(entry, dir)
 }
 
-// link returns the target of a link in the folder of a process, such as
+// Link returns the target of a link in the folder of a process, such as
 // "pid:[4026531836]" for ns/pid. It returns "" if it cannot be read.
-func link(dir, name string) string {
+func Link(dir, name string) string {
 	to, _ := os.Readlink(filepath.Join(dir, name))
 	return to
 }
