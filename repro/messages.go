@@ -27,21 +27,13 @@ func made(r read.Report) (all []statement.Match) {
 // saidIn returns the logged messages and the errors of calls of a run, from its folder of
 // evidence. It leaves out calls that only check whether a name is free. A run without
 // evidence has no messages.
-func saidIn(evidence string) (all []statement.Match) {
+func saidIn(evidence string) []statement.Match {
 	said, err := signature.LogsIn(evidence)
 	if err != nil {
 		return nil
 	}
-	absent := func(text string) bool { return strings.Contains(text, cri.Absent) }
-	for line := range strings.Lines(said.Log) {
-		if !absent(line) {
-			all = append(all, read.Logged(line)...)
-		}
-	}
-	for _, text := range said.Errors {
-		if !absent(text) {
-			all = append(all, statement.KnownTable().Error(text))
-		}
-	}
-	return all
+	isCheck := func(text string) bool { return strings.Contains(text, cri.Absent) }
+	said.Log = strings.Join(slices.DeleteFunc(strings.SplitAfter(said.Log, "\n"), isCheck), "")
+	said.Errors = slices.DeleteFunc(said.Errors, isCheck)
+	return said.Made()
 }

@@ -9,12 +9,10 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/plain"
 	"github.com/shimquake/shimquake/oracle/finding"
-	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/quote"
 	"github.com/shimquake/shimquake/report"
 	"github.com/shimquake/shimquake/repro/rank"
 	"github.com/shimquake/shimquake/repro/read"
-	"github.com/shimquake/shimquake/sweep/engine"
 )
 
 // plainCases have no faults: a task, execs, a pod, and a pod with a network of its own,
@@ -45,21 +43,19 @@ func (a *Answer) tryPlain(ctx context.Context, r read.Report, o Options) error {
 	if err := o.Runner.Prepare(ctx, a.Release); err != nil {
 		return err
 	}
-	cases := slices.DeleteFunc(plain.Cases(), func(c harness.Case) bool { return !slices.Contains(plainCases, c.Name) })
+	var cases [][]harness.Case
+	for _, c := range plain.Cases() {
+		if slices.Contains(plainCases, c.Name) {
+			cases = append(cases, []harness.Case{c})
+		}
+	}
 	fmt.Fprintf(o.Log, "running containerd %s without a fault ...\n", a.Release)
-	w := progress.Begin(ctx, "without a fault on "+a.Release, len(cases), "cases")
-	defer w.End()
-	a.Plain = make([]Plain, len(cases))
-	return engine.Each(ctx, o.Engine, engine.Indexes(len(cases)), func(t *engine.Task, i int) (int, error) {
-		cases[i].Containerd = a.Release
-		v, err := t.Run(cases[i])
-		t.Keep(v.Evidence)
-		a.Plain[i] = a.plainOf(v, r)
-		return i, err
-	}, func(*engine.Task, int) error {
-		w.Step("")
-		return nil
-	})
+	o.Keep = nil // the report does not have them
+	verdicts, err := o.run(ctx, a.Release, "without a fault", "cases", cases, 1)
+	for _, v := range slices.Concat(verdicts...) {
+		a.Plain = append(a.Plain, a.plainOf(v, r))
+	}
+	return err
 }
 
 // plainOf compares the findings of a run without a fault with the report.

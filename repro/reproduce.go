@@ -82,38 +82,15 @@ func (t Trier) Try(ctx context.Context, release string, runs int, r *read.Report
 	for _, b := range bugs {
 		fmt.Fprintf(t.Log, "running %s on containerd %s, %s ...\n", b.Cases[0].Name, release, quote.Count(runs, "time"))
 	}
-	of := "cases of known bugs"
+	what := "cases of known bugs"
 	if len(bugs) == 1 {
-		of = bugs[0].Cases[0].Name
+		what = bugs[0].Cases[0].Name
 	}
-	reported := progress.Begin(ctx, of+" on "+release, len(bugs)*runs, "runs")
-	defer reported.End()
-	type run struct {
-		bug     int
-		verdict harness.Verdict
+	lists := make([][]harness.Case, len(bugs))
+	for i, b := range bugs {
+		lists[i] = b.Cases
 	}
-	verdicts := make([][]harness.Verdict, len(bugs))
-	all := engine.Indexes(len(bugs) * runs)
-	err := engine.Each(ctx, t.Engine, all, func(task *engine.Task, i int) (run, error) {
-		var v harness.Verdict
-		i /= runs
-		for _, c := range bugs[i].Cases {
-			c.Containerd = release
-			var err error
-			if v, err = task.Run(c); err != nil || !v.UnableHere() {
-				return run{i, v}, err
-			}
-		}
-		return run{i, v}, nil
-	}, func(task *engine.Task, r run) error {
-		task.Keep(r.verdict.Evidence)
-		if t.Keep != nil {
-			t.Keep(r.verdict)
-		}
-		verdicts[r.bug] = append(verdicts[r.bug], r.verdict)
-		reported.Step("")
-		return nil
-	})
+	verdicts, err := t.run(ctx, release, what, "runs", lists, runs)
 	if err != nil {
 		return nil, err
 	}
@@ -129,6 +106,38 @@ func (t Trier) Try(ctx context.Context, release string, runs int, r *read.Report
 		trials[i] = t
 	}
 	return trials, nil
+}
+
+// run runs the first case of each list that this machine can run, so many times. It
+// returns the verdicts of each list.
+func (t Trier) run(ctx context.Context, release, what, unit string, lists [][]harness.Case, runs int) (
+	[][]harness.Verdict, error) {
+	type ran struct {
+		list    int
+		verdict harness.Verdict
+	}
+	w := progress.Begin(ctx, what+" on "+release, len(lists)*runs, unit)
+	defer w.End()
+	verdicts := make([][]harness.Verdict, len(lists))
+	all := engine.Indexes(len(lists) * runs)
+	return verdicts, engine.Each(ctx, t.Engine, all, func(task *engine.Task, i int) (r ran, err error) {
+		r.list = i / runs
+		for _, c := range lists[r.list] {
+			c.Containerd = release
+			if r.verdict, err = task.Run(c); err != nil || !r.verdict.UnableHere() {
+				break
+			}
+		}
+		return r, err
+	}, func(task *engine.Task, r ran) error {
+		task.Keep(r.verdict.Evidence)
+		if t.Keep != nil {
+			t.Keep(r.verdict)
+		}
+		verdicts[r.list] = append(verdicts[r.list], r.verdict)
+		w.Step("")
+		return nil
+	})
 }
 
 // add counts the result of a run.

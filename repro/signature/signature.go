@@ -5,6 +5,7 @@ package signature
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -51,25 +52,27 @@ func LogsIn(evidence string) (s Logs, err error) {
 	return s, err
 }
 
+// Made returns the statements of the logged lines and of the errors.
+func (s Logs) Made() []statement.Match {
+	all := read.Logged(s.Log)
+	for _, text := range s.Errors {
+		all = append(all, statement.KnownTable().Error(text))
+	}
+	return all
+}
+
 // Of returns the sorted keys that a run has, and the same run without a fault does not
 // have.
-func Of(run, without Logs) (keys []string) {
-	before := map[string]bool{}
-	for _, k := range without.keys() {
-		before[k] = true
-	}
-	keys = slices.DeleteFunc(run.keys(), func(k string) bool { return before[k] })
-	slices.Sort(keys)
-	return slices.Compact(keys)
+func Of(run, without Logs) []string {
+	fresh, before := run.keys(), without.keys()
+	maps.DeleteFunc(fresh, func(k string, _ bool) bool { return before[k] })
+	return slices.Sorted(maps.Keys(fresh))
 }
 
 // Lines returns the warnings and errors in the log of a run that are not in the log of
 // the same run without a fault. It returns only the first line of each statement.
 func Lines(run, without Logs) (lines []string) {
-	before := map[string]bool{}
-	for _, k := range without.keys() {
-		before[k] = true
-	}
+	before := without.keys()
 	for line := range strings.Lines(run.Log) {
 		if !wrong.MatchString(line) {
 			continue
@@ -93,12 +96,13 @@ func Lines(run, without Logs) (lines []string) {
 
 var wrong = regexp.MustCompile(`\blevel=(warning|error|fatal|panic)\b|^(panic|fatal error): `)
 
-func (s Logs) keys() (keys []string) {
-	for _, m := range read.Logged(s.Log) {
-		keys = append(keys, Keys(m)...)
-	}
-	for _, text := range s.Errors {
-		keys = append(keys, Keys(statement.KnownTable().Error(text))...)
+// keys returns the set of the keys of a run.
+func (s Logs) keys() map[string]bool {
+	keys := map[string]bool{}
+	for _, m := range s.Made() {
+		for _, k := range Keys(m) {
+			keys[k] = true
+		}
 	}
 	return keys
 }

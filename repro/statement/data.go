@@ -2,14 +2,12 @@ package statement
 
 import (
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	_ "embed"
 	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"sync"
 
 	"golang.org/x/mod/semver"
@@ -35,41 +33,18 @@ var Known = sync.OnceValue(func() []Statement {
 var KnownTable = sync.OnceValue(func() *Table { return NewTable(Known()) })
 
 // Merge returns the statements of several releases, each once.
-func Merge(releases ...[]Statement) []Statement {
-	type key struct{ format, of, level, code, fields, pkg string }
-	merged := map[key]*Statement{}
-	for _, s := range slices.Concat(releases...) {
-		k := key{string(s.Kind) + s.Format, s.Func, s.Level, s.Code, strings.Join(s.Fields, ","), packageOf(s.File)}
-		old := merged[k]
-		if old == nil {
-			merged[k] = &s
-			continue
+func Merge(releases ...[]Statement) (all []Statement) {
+	for _, s := range slices.SortedStableFunc(slices.Values(slices.Concat(releases...)), compare) {
+		if last := len(all) - 1; last >= 0 && compare(all[last], s) == 0 {
+			s.Releases = slices.Concat(all[last].Releases, s.Releases)
+			all = all[:last]
 		}
-		if semver.Compare(newest(s), newest(*old)) > 0 {
-			old.File = s.File
-		}
-		old.Releases = append(slices.Clone(old.Releases), s.Releases...)
-		slices.SortFunc(old.Releases, semver.Compare)
-		old.Releases = slices.Compact(old.Releases)
+		slices.SortFunc(s.Releases, semver.Compare)
+		s.Releases = slices.Compact(s.Releases)
+		all = append(all, s)
 	}
-	all := make([]Statement, 0, len(merged))
-	for _, s := range merged {
-		all = append(all, *s)
-	}
-	slices.SortFunc(all, func(a, b Statement) int {
-		return cmp.Or(compare(a, b), slices.Compare(a.Releases, b.Releases))
-	})
 	return all
 }
-
-// packageOf returns the last folder of a file's path. A package keeps that name if it
-// moves.
-func packageOf(file string) string {
-	dirs := strings.Split(file, "/")
-	return dirs[max(len(dirs)-2, 0)]
-}
-
-func newest(s Statement) string { return s.Releases[len(s.Releases)-1] }
 
 // Write writes statements as compressed lines of JSON.
 func Write(w io.Writer, all []Statement) error {

@@ -19,8 +19,9 @@ var skipped = []string{
 	"vendor", "integration", "contrib", "test", "testutil", "testsuite", "script", "docs", "releases", "api",
 }
 
-// Extract returns the statements in the source of a release. It recognises a call by its
-// name, so it needs no build. A file that cannot be parsed is an error.
+// Extract returns the statements in the source of a release, also repeated ones. It
+// recognises a call by its name, so it needs no build. A file that cannot be parsed is an
+// error.
 func Extract(module fs.FS, release string) ([]Statement, error) {
 	var all []Statement
 	err := fs.WalkDir(module, ".", func(name string, d fs.DirEntry, err error) error {
@@ -41,15 +42,14 @@ func Extract(module fs.FS, release string) ([]Statement, error) {
 			return fmt.Errorf("read the source of %s: %w", release, err)
 		}
 		for _, decl := range file.Decls {
-			all = append(all, inDecl(name, decl)...)
+			all = append(all, inDecl(decl)...)
 		}
 		return nil
 	})
 	for i := range all {
 		all[i].Releases = []string{release}
 	}
-	slices.SortStableFunc(all, compare)
-	return slices.CompactFunc(all, func(a, b Statement) bool { return compare(a, b) == 0 }), err
+	return all, err
 }
 
 // foreign reports whether a file is a test, is generated, or is for another operating
@@ -61,7 +61,7 @@ func foreign(name string) bool {
 		func(suffix string) bool { return strings.HasSuffix(base, suffix) })
 }
 
-func inDecl(file string, decl ast.Decl) (all []Statement) {
+func inDecl(decl ast.Decl) (all []Statement) {
 	of, makesText := "", false
 	if f, ok := decl.(*ast.FuncDecl); ok {
 		of, makesText = weave.FunctionName(f), f.Recv != nil && f.Name.Name == "Error" // the text of an error's type
@@ -73,7 +73,7 @@ func inDecl(file string, decl ast.Decl) (all []Statement) {
 				s, ok = inSprintf(call)
 			}
 			if ok {
-				s.File, s.Func = file, of
+				s.Func = of
 				all = append(all, s)
 			}
 		}
@@ -82,46 +82,31 @@ func inDecl(file string, decl ast.Decl) (all []Statement) {
 	return all
 }
 
-// levels maps the methods of logrus and of containerd's log package to their levels.
-var levels = map[string]string{
-	"Trace": "trace", "Debug": "debug", "Info": "info", "Warn": "warning", "Warning": "warning", "Error": "error",
-	"Fatal": "fatal", "Panic": "panic", "Print": "info",
-}
+// loggers are the methods of logrus and of containerd's log package, without f and ln.
+var loggers = []string{"Trace", "Debug", "Info", "Warn", "Warning", "Error", "Fatal", "Panic", "Print"}
 
-func inCall(call *ast.CallExpr) (Statement, bool) {
-	sel, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok || len(call.Args) == 0 {
-		return Statement{}, false
+func inCall(call *ast.CallExpr) (s Statement, ok bool) {
+	sel, isMethod := call.Fun.(*ast.SelectorExpr)
+	if !isMethod {
+		return s, false
 	}
 	on, name := identOf(sel.X), sel.Sel.Name
 	switch {
-	case on == "fmt" && name == "Errorf":
+	case on == "fmt" && name == "Errorf", on == "errors" && name == "New":
 		return made(call.Args, 0)
-	case on == "errors" && name == "New":
-		return made(call.Args, 0)
-	case on == "errors" && (name == "Wrap" || name == "Wrapf"):
-		s, ok := made(call.Args, 1)
-		s.Format += ": %w"
-		if s.Code == "" {
-			s.Code = codeOf(call.Args[0])
-		}
-		return s, ok
 	case on == "status" && (name == "Error" || name == "Errorf"):
-		s, ok := made(call.Args, 1)
-		s.Code = selectedOf(call.Args[0], "codes")
-		return s, ok
-	case name == "ToGRPCf": // errdefs until 2.0, errgrpc after
-		s, ok := made(call.Args, 1)
+		return made(call.Args, 1)
+	case on == "errors" && (name == "Wrap" || name == "Wrapf"),
+		name == "ToGRPCf": // errdefs until 2.0, errgrpc after
+		s, ok = made(call.Args, 1)
 		s.Format += ": %w"
-		s.Code = codeOf(call.Args[0])
 		return s, ok
+	case !slices.Contains(loggers, strings.TrimSuffix(strings.TrimSuffix(name, "f"), "ln")),
+		on == "fmt" || on == "t" || on == "b":
+		return s, false
 	}
-	level, known := levels[strings.TrimSuffix(strings.TrimSuffix(name, "f"), "ln")]
-	if !known || on == "fmt" || on == "t" || on == "b" {
-		return Statement{}, false
-	}
-	s, ok := made(call.Args, 0)
-	s.Kind, s.Level, s.Code, s.Fields = Log, level, "", fieldsOf(sel.X)
+	s, ok = made(call.Args, 0)
+	s.Kind = Log
 	return s, ok
 }
 
@@ -143,13 +128,7 @@ func made(args []ast.Expr, at int) (Statement, bool) {
 	if !ok || strings.TrimSpace(text) == "" {
 		return Statement{}, false
 	}
-	s := Statement{Kind: Error, Format: wrapping(text, args[at+1:])}
-	for _, a := range args[at+1:] {
-		if code := codeOf(a); code != "" {
-			s.Code = code
-		}
-	}
-	return s, true
+	return Statement{Kind: Error, Format: wrapping(text, args[at+1:])}, true
 }
 
 // wrapping replaces %v with %w if its argument is an error, because older source has %v
@@ -179,16 +158,6 @@ func isError(e ast.Expr) bool {
 	}
 	name := strings.ToLower(identOf(e))
 	return name == "err" || strings.HasSuffix(name, "err") || strings.HasPrefix(name, "err")
-}
-
-// codeOf returns the code of an error of errdefs, or "".
-func codeOf(e ast.Expr) string { return strings.TrimPrefix(selectedOf(e, "errdefs"), "Err") }
-
-func selectedOf(e ast.Expr, of string) string {
-	if sel, ok := e.(*ast.SelectorExpr); ok && identOf(sel.X) == of {
-		return sel.Sel.Name
-	}
-	return ""
 }
 
 func identOf(e ast.Expr) string {
@@ -226,39 +195,4 @@ func literalOf(e ast.Expr) (string, bool) {
 		return s.Format, ok
 	}
 	return "", false
-}
-
-// fieldsOf returns the names of a logger's fields, from calls such as WithField("id", id)
-// and WithError(err).
-func fieldsOf(e ast.Expr) []string {
-	call, ok := e.(*ast.CallExpr)
-	if !ok {
-		return nil
-	}
-	sel, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok {
-		return nil
-	}
-	fields := fieldsOf(sel.X)
-	switch {
-	case sel.Sel.Name == "WithError":
-		return append(fields, "error")
-	case sel.Sel.Name == "WithField" && len(call.Args) > 0:
-		if text, ok := literalOf(call.Args[0]); ok {
-			fields = append(fields, text)
-		}
-	case sel.Sel.Name == "WithFields" && len(call.Args) == 1:
-		lit, ok := call.Args[0].(*ast.CompositeLit)
-		if !ok {
-			break
-		}
-		for _, el := range lit.Elts {
-			if kv, ok := el.(*ast.KeyValueExpr); ok {
-				if text, ok := literalOf(kv.Key); ok {
-					fields = append(fields, text)
-				}
-			}
-		}
-	}
-	return fields
 }

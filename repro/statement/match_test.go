@@ -43,7 +43,7 @@ func TestLine(t *testing.T) {
 			}
 			for i, x := range m.Chain {
 				if !slices.ContainsFunc(x.Places, func(s Statement) bool { return s.Func == tt.chain[i] }) {
-					t.Errorf("text %d is %q of %s, not of %s", i, x.Format, x.Places[0].Name(), tt.chain[i])
+					t.Errorf("text %d is %q of %s, not of %s", i, x.Format, x.Places[0].Func, tt.chain[i])
 				}
 			}
 			if !slices.Equal(m.Codes, tt.codes) || m.Unknown != tt.unknown {

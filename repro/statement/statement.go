@@ -1,6 +1,6 @@
 // Package statement has the log messages and errors in the source of containerd's
-// releases: their formats and functions. It finds the place in the source that made a
-// line of a report.
+// releases: their formats and functions. It finds the function that made a line of a
+// report.
 package statement
 
 import (
@@ -24,28 +24,16 @@ const (
 
 // Statement is a place in containerd's source that makes a text.
 type Statement struct {
-	// File is the path within the module in the newest release with this statement, such as
-	// "core/runtime/v2/shim.go".
-	File string `json:"file"`
 	// Func is the function with its type, such as "ShimManager.startShim". It is "" for a
 	// variable of the package.
 	Func string `json:"func,omitempty"`
 	Kind Kind   `json:"kind"`
-	// Level is the level of a Log, with the name of logrus, such as "warning".
-	Level string `json:"level,omitempty"`
 	// Format is the text with the verbs of package fmt. It has %w for each wrapped error,
 	// also if the source has %v.
 	Format string `json:"format"`
-	// Code is the code of the error, with the name of errdefs, such as "NotFound".
-	Code string `json:"code,omitempty"`
-	// Fields are the names of the fields of a Log, in their order.
-	Fields []string `json:"fields,omitempty"`
 	// Releases are the tested releases with this statement.
 	Releases []string `json:"releases"`
 }
-
-// Name returns the file and the function, such as "core/runtime/v2/shim.go loadShim".
-func (s Statement) Name() string { return strings.TrimSpace(s.File + " " + s.Func) }
 
 // in reports whether any release with the same minor version has the statement. It
 // returns true if the text is no release.
@@ -54,11 +42,9 @@ func (s Statement) in(release string) bool {
 	return line == "" || slices.ContainsFunc(s.Releases, func(r string) bool { return semver.MajorMinor(r) == line })
 }
 
-// compare orders statements by kind, then by format, then by their other fields.
+// compare orders statements by kind, then by format, then by function.
 func compare(a, b Statement) int {
-	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Format, b.Format), cmp.Compare(a.File, b.File),
-		cmp.Compare(a.Func, b.Func), cmp.Compare(a.Level, b.Level), cmp.Compare(a.Code, b.Code),
-		slices.Compare(a.Fields, b.Fields))
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Format, b.Format), cmp.Compare(a.Func, b.Func))
 }
 
 // verb matches a verb of package fmt.
