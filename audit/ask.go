@@ -30,24 +30,30 @@ import (
 // asks is the maximum number of concurrent containerds, and of calls for tasks.
 const asks = 16
 
+// each calls f for all items, and for so many at a time.
+func each[T any](parallel int, all []T, f func(*T)) {
+	var group errgroup.Group
+	group.SetLimit(parallel)
+	for i := range all {
+		group.Go(func() error {
+			f(&all[i])
+			return nil
+		})
+	}
+	_ = group.Wait() // no member fails
+}
+
 // ask asks the containerds of the view concurrently, so that a slow containerd does not
 // block the others. It merges their responses.
 func (w *viewing) ask(ctx context.Context) {
 	ctx, cancel := context.WithDeadline(ctx, part(ctx, timeoutsOfLists*w.Timeout))
 	defer cancel()
-	var group errgroup.Group
-	group.SetLimit(asks)
-	for i := range w.Daemons {
-		group.Go(func() error {
-			d := &w.Daemons[i]
-			err := w.askOne(ctx, d)
-			if d.Answered = err == nil; err != nil {
-				d.Error = quote.Cut(err.Error(), maxText)
-			}
-			return nil
-		})
-	}
-	_ = group.Wait() // no member fails
+	each(asks, w.Daemons, func(d *Daemon) {
+		err := w.askOne(ctx, d)
+		if d.Answered = err == nil; err != nil {
+			d.Error = quote.Cut(err.Error(), maxText)
+		}
+	})
 	slices.Sort(w.Known.Namespaces)
 	w.Known.Namespaces = slices.Compact(w.Known.Namespaces)
 }
@@ -140,32 +146,26 @@ func askCRI(ctx context.Context, conn *grpc.ClientConn) ([]*cri.PodSandbox, []*c
 // list leaves out a task if its shim does not respond, and such a shim is no leak. Only
 // NotFound proves that containerd does not know the task.
 func (w *viewing) confirm(ctx context.Context) {
-	want := map[Key]bool{}
+	var want []Key
 	for k := range ownersOf(w.View) {
 		if _, listed := w.Known.Tasks[k]; !listed && k.ID != "" && k.Namespace != "" {
-			want[k] = true
+			want = append(want, k)
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeoutsOfTasks*w.Timeout)
 	defer cancel()
-	var group errgroup.Group
-	group.SetLimit(asks)
-	for k := range want {
-		group.Go(func() error {
-			t, err := w.get(ctx, k)
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			switch {
-			case err != nil:
-				w.Complete = false
-				w.note("ask for task %s/%s: %s", k.Namespace, k.ID, quote.Cut(err.Error(), maxText))
-			case t.Status != "":
-				w.Known.Tasks[k] = t
-			}
-			return nil
-		})
-	}
-	_ = group.Wait() // no member fails
+	each(asks, want, func(k *Key) {
+		t, err := w.get(ctx, *k)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		switch {
+		case err != nil:
+			w.Complete = false
+			w.note("ask for task %s/%s: %s", k.Namespace, k.ID, quote.Cut(err.Error(), maxText))
+		case t.Status != "":
+			w.Known.Tasks[*k] = t
+		}
+	})
 }
 
 // get asks every containerd of the view for a task. The status is "" if none has the

@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 )
 
@@ -131,29 +130,28 @@ const viewsAtOnce = 8
 // views takes the views of some groups until limited ends. It returns a group for each
 // containerd of root that was not trusted.
 func (l *nodeScan) views(ctx, limited context.Context, groups []*group, n *Node) (refused []*group) {
-	views, errs := make([]*View, len(groups)), make([]error, len(groups))
-	var all errgroup.Group
-	all.SetLimit(viewsAtOnce)
-	for i, g := range groups {
-		all.Go(func() error {
-			views[i], errs[i] = l.anyView(ctx, limited, g)
-			return nil
-		})
+	type look struct {
+		*group
+		*View
+		err error
 	}
-	_ = all.Wait() // no member fails
-	for i, v := range views {
-		if errs[i] != nil {
-			n.Notes = append(n.Notes, errs[i].Error())
-			_, hangs := errors.AsType[*hangError](errs[i])
-			n.late = n.late || hangs || errors.Is(errs[i], errStillReading) ||
-				errors.Is(errs[i], context.DeadlineExceeded)
+	looks := make([]look, len(groups))
+	for i, g := range groups {
+		looks[i].group = g
+	}
+	each(viewsAtOnce, looks, func(v *look) { v.View, v.err = l.anyView(ctx, limited, v.group) })
+	for _, v := range looks {
+		if v.err != nil {
+			n.Notes = append(n.Notes, v.err.Error())
+			_, hangs := errors.AsType[*hangError](v.err)
+			n.late = n.late || hangs || errors.Is(v.err, errStillReading) || errors.Is(v.err, context.DeadlineExceeded)
 			continue
 		}
-		n.Views = append(n.Views, v)
+		n.Views = append(n.Views, v.View)
 		for _, r := range v.refused {
 			n.Untrusted = append(n.Untrusted, Untrusted{PID: r.PID, Why: r.why})
 			refused = append(refused, &group{
-				place: groups[i].place, anchor: r.PID, user: r.Process, daemons: []*Process{r.Process}, shims: groups[i].shims,
+				place: v.place, anchor: r.PID, user: r.Process, daemons: []*Process{r.Process}, shims: v.shims,
 			})
 		}
 	}
