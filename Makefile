@@ -142,7 +142,7 @@ docs: ## generate docs/bugs/, the table of bugs in README, docs/history.schema.j
 	@mkdir -p out
 	@$(GO) go run ./cmd/historyschema >out/history.schema.json && mv out/history.schema.json docs/history.schema.json
 	@$(GO) go run ./cmd/reference >out/reference.md && mv out/reference.md docs/reference.md
-	@$(GO) go run ./repro/statement/write repro/statement/statements.jsonl.gz
+	@$(GO) go run ./repro/statement/write repro/statement/statements.json.gz
 
 filings: ## (root) record runs for the changed issues in catalogue/filing/issues/ (BUGS='ID...': for these)
 	@$(GO) go run ./cmd/filings catalogue/filing/issues/recorded.jsonl $(BUGS)

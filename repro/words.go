@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/quote"
 	"github.com/shimquake/shimquake/repro/rank"
 	"github.com/shimquake/shimquake/repro/read"
@@ -72,7 +73,7 @@ func group(all []read.Observation) (out []string) {
 			}
 			n++
 			lines = append(lines, p.Lines...)
-			if thing := cmp.Or(quote.Cut(p.Raw, 60), p.Text, short(p.ID)); thing != "" && len(things) < maxThings &&
+			if thing := cmp.Or(quote.Cut(p.Raw, 60), p.Text, harness.ShortIDs(p.ID)); thing != "" && len(things) < maxThings &&
 				!slices.Contains(things, thing) {
 				things = append(things, thing)
 			}
@@ -99,11 +100,4 @@ func linesText(lines []int) string {
 		return rank.Reason{Lines: lines[:maxThings]}.LinesText() + "..."
 	}
 	return rank.Reason{Lines: lines}.LinesText()
-}
-
-func short(id string) string {
-	if len(id) == 64 {
-		return id[:12]
-	}
-	return id
 }

@@ -179,9 +179,8 @@ func continues(l, next line) bool {
 
 // wholeShim reports whether a shim's command line is complete.
 func wholeShim(text string) bool {
-	return strings.Contains(text, "-namespace ") && strings.Contains(text, "-id ") && strings.Contains(text,
-		"-address ") &&
-		!strings.HasSuffix(text, "-address") && !strings.HasSuffix(text, "-id")
+	args := shimArgs(text)
+	return args.Namespace != "" && args.ID != "" && args.Address != ""
 }
 
 // openQuote reports whether a quoted text does not end on the line.

@@ -153,17 +153,23 @@ func (r *reader) process(l line) bool {
 	if !isShim {
 		return true
 	}
-	command := l.text[shim[2]:] // the column of the arguments may be another one
-	args, _ := scan.ParseShimArgs(strings.Fields(command))
+	args := shimArgs(l.text) // p.args may be another column
 	p.namespace, p.id = args.Namespace, strings.TrimSuffix(args.ID, "...")
 	r.ofNamespace(p.namespace)
-	if !ownShim.MatchString(command) {
+	if !ownShim.MatchString(l.text[shim[2]:]) {
 		r.see(Observation{What: ForeignShim, ID: p.id, PID: p.pid, Text: l.text[shim[2]:shim[3]]}, l)
 	}
 	if len(r.shims) < maxProcesses && !slices.ContainsFunc(r.shims, func(o process) bool { return o.pid == p.pid }) {
 		r.shims = append(r.shims, p)
 	}
 	return true
+}
+
+// shimArgs returns the arguments of the shim in a line.
+func shimArgs(text string) scan.ShimArgs {
+	_, command, _ := strings.Cut(text, "containerd-shim")
+	args, _ := scan.ParseShimArgs(strings.Fields("containerd-shim" + command))
+	return args
 }
 
 var psCommand = regexp.MustCompile(`\bps\b`)

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -16,7 +17,7 @@ import (
 // written has the statements of the tested releases (fixtures/containerd.Releases). `make
 // docs` writes it, so reading a report needs no source of a release.
 //
-//go:embed statements.jsonl.gz
+//go:embed statements.json.gz
 var written []byte
 
 // Known returns the statements of the tested releases. Callers share the result and must
@@ -46,31 +47,20 @@ func Merge(releases ...[]Statement) (all []Statement) {
 	return all
 }
 
-// Write writes statements as compressed lines of JSON.
+// Write writes statements as compressed JSON.
 func Write(w io.Writer, all []Statement) error {
 	zipped := gzip.NewWriter(w)
-	lines := json.NewEncoder(zipped)
-	lines.SetEscapeHTML(false)
-	for _, s := range all {
-		if err := lines.Encode(s); err != nil {
-			return err
-		}
-	}
-	return zipped.Close()
+	return errors.Join(json.NewEncoder(zipped).Encode(all), zipped.Close())
 }
 
 // Read reads the format of Write.
 func Read(r io.Reader) (all []Statement, err error) {
 	plain, err := gzip.NewReader(r)
+	if err == nil {
+		err = json.NewDecoder(plain).Decode(&all)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the statements of releases: %w", err)
-	}
-	for lines := json.NewDecoder(plain); lines.More(); {
-		var s Statement
-		if err := lines.Decode(&s); err != nil {
-			return nil, fmt.Errorf("read the statements of releases: %w", err)
-		}
-		all = append(all, s)
 	}
 	return all, nil
 }

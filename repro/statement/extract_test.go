@@ -86,7 +86,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestWrittenIsFresh compares statements.jsonl.gz, which `make docs` writes, with the
+// TestWrittenIsFresh compares statements.json.gz, which `make docs` writes, with the
 // source of the tested releases.
 func TestWrittenIsFresh(t *testing.T) {
 	for _, release := range containerd.ReleasesToTest() {
