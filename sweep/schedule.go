@@ -151,8 +151,8 @@ func (s *Schedule) todo() (todo []first) {
 // waitsLong is the duration above which a case has waited for a time limit.
 const waitsLong = 20 * time.Second
 
-// one runs a case until its fault has fired, at most Spec.MaxRuns times. It does not
-// repeat a random case, because others follow.
+// one runs a case until its fault has fired, and the machine did not stand still, at most
+// Spec.MaxRuns times. It does not repeat a random case, because others follow.
 func (s *Schedule) one(t *engine.Task, i int, spec plan.Spec, on string) (journal.Result, error) {
 	c, err := spec.Case(cmp.Or(on, s.Head.Plan.Containerd))
 	if err != nil {
@@ -182,11 +182,14 @@ func (s *Schedule) one(t *engine.Task, i int, spec plan.Spec, on string) (journa
 	}
 }
 
-// mayFire reports whether another run of an invalid case may have a result. It returns
-// false if a fault keeps containerd from booting, or if a process does not check an ended
-// context. The next run would be the same. It also returns false if the fault fired,
-// because the outcome is then the result.
+// mayFire reports whether another run of an invalid case may have a result. It may if the
+// machine stood still. It returns false if a fault keeps containerd from booting, or if a
+// process does not check an ended context. The next run would be the same. It also
+// returns false if the fault fired, because the outcome is then the result.
 func mayFire(v harness.Verdict) bool {
+	if v.HasProblem(harness.ByStall) {
+		return true
+	}
 	missed := slices.ContainsFunc(v.Firings, func(f harness.Firing) bool { return f.Count == 0 })
 	ignored := slices.ContainsFunc(v.Firings, func(f harness.Firing) bool { return f.Miss == harness.MissUnobserved })
 	died := slices.ContainsFunc(v.Findings, func(f finding.Finding) bool { return f.Class == finding.ClassDaemon })

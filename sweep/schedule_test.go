@@ -137,6 +137,7 @@ func TestAnEndedSweepContinues(t *testing.T) {
 
 func TestACaseWhoseFaultDoesNotFireIsTriedAgain(t *testing.T) {
 	const noBoot, ignored = "containerd does not boot", "no process checked the context"
+	const stalled = "the machine stood still for 4.3s"
 	for name, c := range map[string]struct {
 		why     string
 		missed  bool // the fault did not fire
@@ -149,6 +150,7 @@ func TestACaseWhoseFaultDoesNotFireIsTriedAgain(t *testing.T) {
 		"cannot boot":                  {noBoot, true, 99, 1, harness.Invalid},
 		"unobserved":                   {ignored, true, 99, 1, harness.Invalid},
 		"fired, and nobody could look": {"list tasks: deadline exceeded", false, 2, 1, harness.Invalid},
+		"the machine stood still once": {stalled, false, 2, 2, harness.Held},
 	} {
 		_, j, h := begun(t, 1, whole)
 		e := &fake{verdict: func(k harness.Case, run int) harness.Verdict {
@@ -157,6 +159,9 @@ func TestACaseWhoseFaultDoesNotFireIsTriedAgain(t *testing.T) {
 					Outcome:  harness.Invalid,
 					Problems: []harness.Problem{{Kind: harness.ByMiss, Text: c.why}},
 					Firings:  []harness.Firing{{Count: 1}},
+				}
+				if c.why == stalled {
+					v.Problems[0].Kind = harness.ByStall
 				}
 				if c.missed {
 					v.Firings = []harness.Firing{{Proof: c.why}}
