@@ -2,12 +2,12 @@ package runner
 
 import (
 	"runtime"
-	"strings"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // ThisMachine describes the machine on which this program runs.
@@ -20,8 +20,8 @@ func ThisMachine() harness.Machine {
 	var fs unix.Statfs_t
 	if err := unix.Statfs("/sys/fs/cgroup", &fs); err == nil && fs.Type == unix.CGROUP2_SUPER_MAGIC {
 		m.Cgroups = "v2"
-	} else if mounts, err := foreign.ReadFile("/proc/self/mounts", maxKept); err == nil &&
-		strings.Contains(string(mounts), " cgroup2 ") {
+	} else if mounts, err := inventory.Mounts("/proc/self"); err == nil &&
+		slices.ContainsFunc(mounts, func(m inventory.Mount) bool { return m.Type == "cgroup2" }) {
 		m.Cgroups = "hybrid"
 	}
 	return m
