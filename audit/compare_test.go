@@ -216,6 +216,10 @@ func TestCompare(t *testing.T) {
 		{"a bundle alone", func(v *View) {
 			v.Bundles = append(v.Bundles, scan.Bundle{Path: taskDir + "k8s.io/x", Namespace: "k8s.io", ID: "x"})
 		}, []string{"bundle certain x task=none shim=none"}},
+		{"a bundle that has just been made", func(v *View) { // the node has the zero time
+			v.Bundles = append(v.Bundles, scan.Bundle{Path: taskDir + "k8s.io/x", Namespace: "k8s.io", ID: "x"})
+			v.Changed = map[string]time.Time{taskDir + "k8s.io/x": time.Time{}.Add(-time.Second)}
+		}, []string{"bundle likely x task=none shim=none"}},
 		{"a bundle whose shim is being started", func(v *View) {
 			v.Bundles = append(v.Bundles, scan.Bundle{Path: taskDir + "k8s.io/x", Namespace: "k8s.io", ID: "x"})
 			v.Processes = append(v.Processes, shim("x", 50, 7, time.Second, "start"))
@@ -271,6 +275,19 @@ func TestCompare(t *testing.T) {
 				t.Errorf("got\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(test.want, "\n  "))
 			}
 		})
+	}
+}
+
+// The age of a suspect is the time since the last change of its file.
+func TestTheAgeOfASuspect(t *testing.T) {
+	n := healthy()
+	n.Taken = time.Now()
+	v, changed := n.Views[0], n.Taken.Add(-time.Hour)
+	v.Changed = map[string]time.Time{"/r/k8s.io/x": changed}
+	v.RuncStates = append(v.RuncStates,
+		State{RuncState: scan.RuncState{Path: "/r/k8s.io/x", Namespace: "k8s.io", ID: "x"}})
+	if s := Compare(n); len(s) != 1 || s[0].Age != time.Hour || s[0].Changed != changed {
+		t.Errorf("%+v", s)
 	}
 }
 
