@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Effect limits what a statement does until the next statement begins, as far as its text
-// shows. Nothing is known about the zero value.
+// Effect says what a statement cannot do before the next statement begins. It is found in
+// the text of the statement. The zero value is the effect of any statement.
 type Effect struct {
 	// Inside is set if the statement changes nothing outside of its process.
 	Inside bool `json:"inside,omitempty"`
@@ -31,10 +31,10 @@ func (e Effect) and(o Effect) Effect {
 	return Effect{e.Inside && o.Inside, e.Reads && o.Reads, e.Blind && o.Blind}
 }
 
-// known has the effects of calls. "os.Stat" is a function of another package, by the name
+// calls has the effects of calls. "os.Stat" is a function of another package, by the name
 // that containerd's files give the package. "errors.*" are all functions of a package.
 // ".Lock" is a method of any type. A line in the log does not count as an effect.
-var known = map[string]Effect{
+var calls = map[string]Effect{
 	"bytes.*": computes, "cgroups.Mode": computes, "codes.*": computes, "context.*": computes, "errdefs.*": computes,
 	"errgroup.WithContext": computes, "errgrpc.*": computes, "errors.*": computes, "hex.*": computes,
 	"identifiers.*": computes, "log.*": computes, "maps.*": computes, "namespaces.*": computes, "path.*": computes,
@@ -63,10 +63,27 @@ var known = map[string]Effect{
 	".List": reads, ".Load": computes, ".LoadOrStore": inMemory, ".Lock": inMemory, ".Name": computes,
 	".Namespace": computes, ".Pid": computes, ".RLock": inMemory, ".RUnlock": inMemory, ".SetAttributes": inMemory,
 	".Store": inMemory, ".String": computes, ".Unlock": inMemory, ".UpdateSince": inMemory,
+
+	"close": inMemory, "delete": inMemory,
 }
 
-// prefixes has the effects of other methods, by the beginnings of their names.
-var prefixes = map[string]Effect{".Get": reads, ".Has": reads, ".Is": reads, ".With": inMemory}
+// callsBy has the effects of other calls, by the beginnings of their names.
+var callsBy = map[string]Effect{
+	".Get": reads, ".Has": reads, ".Is": reads, ".With": inMemory, "cancel": inMemory,
+}
+
+// effectByName returns the effect of a call by its name alone.
+func effectByName(name string) (Effect, bool) {
+	if effect, ok := calls[name]; ok {
+		return effect, true
+	}
+	for prefix, effect := range callsBy {
+		if strings.HasPrefix(name, prefix) {
+			return effect, true
+		}
+	}
+	return anything, false
+}
 
 // effects finds the effects of a package's statements.
 type effects struct {
@@ -182,8 +199,9 @@ func importName(spec *ast.ImportSpec) string {
 	return path.Base(strings.Trim(spec.Path.Value, `"`))
 }
 
-// callsWoven reports whether the next statement after a call begins is the first one of a
-// woven function of the package. A method with a lower-case name belongs to the package.
+// callsWoven reports whether a call is of a woven function of the package. The next
+// statement to begin is then the first one of this function. A method with a lower-case
+// name belongs to the package.
 func (x effects) callsWoven(call *ast.CallExpr) bool {
 	switch fun := call.Fun.(type) {
 	case *ast.Ident:
@@ -194,37 +212,49 @@ func (x effects) callsWoven(call *ast.CallExpr) bool {
 	return false
 }
 
-func (x effects) ofCall(call *ast.CallExpr) (effect Effect) {
-	switch fun := call.Fun.(type) {
-	case *ast.ArrayType, *ast.MapType, *ast.InterfaceType: // conversions
-		return computes
-	case *ast.FuncLit: // its statements are effects of their own
-		return computes
-	case *ast.Ident:
-		name := fun.Name
-		of, isOurs := x.functions[name]
-		switch {
-		case name == "close" || name == "delete" || strings.HasPrefix(name, "cancel"):
-			return Effect{Inside: true, Blind: true}
-		case builtins[name] && name != "recover":
-			return computes
-		case !isOurs: // a variable: its function may have captured a context
-			return anything
-		}
-		effect = of
-	case *ast.SelectorExpr:
-		if isContext(fun.X) && !x.packages[nameOf(fun.X)] { // not context.WithCancel
-			return reads
-		}
-		effect = x.ofSelector(fun)
-		if effect == anything && !x.packages[nameOf(fun.X)] { // the value may hold a context, as an exec.Cmd does
-			return anything
-		}
-	default:
+// ofCall returns the effect of a call without that of its arguments.
+func (x effects) ofCall(call *ast.CallExpr) Effect {
+	if method, ok := call.Fun.(*ast.SelectorExpr); ok && isContext(method.X) && !x.packages[nameOf(method.X)] {
+		return reads // ctx.Err(), and not context.WithCancel
+	}
+	effect := x.ofFunction(call.Fun)
+	if effect == anything && !x.isFunction(call.Fun) { // a variable or a value may hold a context, as an exec.Cmd does
 		return anything
 	}
 	effect.Blind = effect.Blind || !slices.ContainsFunc(call.Args, isContext)
 	return effect
+}
+
+// isFunction reports whether fun is a function of this package or of another one.
+func (x effects) isFunction(fun ast.Expr) bool {
+	switch fun := fun.(type) {
+	case *ast.Ident:
+		_, ours := x.functions[fun.Name]
+		return ours
+	case *ast.SelectorExpr:
+		return x.packages[nameOf(fun.X)]
+	}
+	return false
+}
+
+func (x effects) ofFunction(fun ast.Expr) Effect {
+	switch fun := fun.(type) {
+	case *ast.ArrayType, *ast.MapType, *ast.InterfaceType: // a conversion
+		return computes
+	case *ast.FuncLit: // its statements have effects of their own
+		return computes
+	case *ast.Ident:
+		if effect, ok := effectByName(fun.Name); ok {
+			return effect
+		}
+		if builtins[fun.Name] && fun.Name != "recover" {
+			return computes
+		}
+		return x.functions[fun.Name]
+	case *ast.SelectorExpr:
+		return x.ofSelector(fun)
+	}
+	return anything
 }
 
 // isContext tells a context by its name: ctx, shimCtx, i.ctx.
@@ -236,12 +266,12 @@ func isContext(e ast.Expr) bool {
 // ofSelector returns the effect of a call of a package's function or of a method.
 func (x effects) ofSelector(fun *ast.SelectorExpr) Effect {
 	base, method := nameOf(fun.X), "."+fun.Sel.Name
-	if effect, ok := known[base+method]; ok {
+	if effect, ok := calls[base+method]; ok {
 		return effect
 	}
 	switch of := fun.X.(type) {
 	case *ast.Ident:
-		if effect, ok := known[base+".*"]; ok {
+		if effect, ok := calls[base+".*"]; ok {
 			return effect
 		}
 		if effect, ok := x.functions[method]; ok {
@@ -249,20 +279,13 @@ func (x effects) ofSelector(fun *ast.SelectorExpr) Effect {
 		}
 	case *ast.CallExpr: // a method of a result: log.G(ctx).Debug
 		if inner, ok := of.Fun.(*ast.SelectorExpr); ok {
-			if effect, ok := known[packageOf(inner)+".*"]; ok {
+			if effect, ok := calls[packageOf(inner)+".*"]; ok {
 				return effect
 			}
 		}
 	}
-	if effect, ok := known[method]; ok {
-		return effect
-	}
-	for prefix, effect := range prefixes {
-		if strings.HasPrefix(method, prefix) {
-			return effect
-		}
-	}
-	return anything
+	effect, _ := effectByName(method)
+	return effect
 }
 
 // nameOf returns the name of a variable, of a field or of a package.
@@ -292,26 +315,25 @@ func packageOf(fun *ast.SelectorExpr) string {
 
 // findChannels notes the names of channels that a file declares or makes.
 func (x effects) findChannels(f *ast.File) {
+	note := func(name, of ast.Expr) {
+		if _, ok := of.(*ast.ChanType); ok {
+			x.channels[nameOf(name)] = true
+		}
+	}
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.Field:
-			if _, ok := n.Type.(*ast.ChanType); ok {
-				for _, name := range n.Names {
-					x.channels[name.Name] = true
-				}
+			for _, name := range n.Names {
+				note(name, n.Type)
 			}
 		case *ast.ValueSpec:
-			if _, ok := n.Type.(*ast.ChanType); ok {
-				for _, name := range n.Names {
-					x.channels[name.Name] = true
-				}
+			for _, name := range n.Names {
+				note(name, n.Type)
 			}
 		case *ast.AssignStmt:
 			for i, value := range n.Rhs {
-				if call, ok := value.(*ast.CallExpr); ok && len(call.Args) > 0 {
-					if _, ok := call.Args[0].(*ast.ChanType); ok { // make(chan T)
-						x.channels[nameOf(n.Lhs[i])] = true
-					}
+				if call, ok := value.(*ast.CallExpr); ok && len(call.Args) > 0 { // make(chan T)
+					note(n.Lhs[i], call.Args[0])
 				}
 			}
 		}
@@ -319,10 +341,10 @@ func (x effects) findChannels(f *ast.File) {
 	})
 }
 
-// returns returns the effect of a return from a function. After an exported function, and
-// after a function literal, the caller may respond to a client, so the effect can be
-// anything. Otherwise it is the effect of the calls that the function defers itself. The
-// statements of a deferred function literal are statements of their own.
+// returns returns the effect of a return from a function. An exported function and a
+// function literal may return to code that responds to a client, so their return may do
+// anything. Another function's return runs the calls that it defers. A deferred function
+// literal has statements of its own.
 func (x effects) returns(body *ast.BlockStmt, ours bool) Effect {
 	if !ours {
 		return anything

@@ -122,13 +122,13 @@ func TestCompiles(t *testing.T) {
 			"go.mod": "module workspace\n\ngo 1.22\n\nrequire " + name + " v0.0.0\n\nreplace " + name + " => " + module + "\n",
 		},
 	)
-	want := must.Get(goCommand(t.Context(), module, "run", "."))(t)
+	want := must.Get(Go(t.Context(), module, "run", "."))(t)
 	var table Table
 	step := Step{Module: name, Edit: func(dir string) error {
 		return weavePackage(dir, Package{Alias: "mini", Who: "shim", Folder: "."}, &table)
 	}}
 	must.Succeed(t, Apply(t.Context(), workspace, "../probe", step))
-	got, err := goCommand(t.Context(), workspace, "run", name)
+	got, err := Go(t.Context(), workspace, "run", name)
 	if err != nil || got != want || want == "" {
 		t.Errorf("the woven program says (%v)\n%s\nwant\n%s", err, got, want)
 	}

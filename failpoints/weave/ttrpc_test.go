@@ -51,7 +51,7 @@ func TestEveryRelease(t *testing.T) {
 			must.Equal(t, must.Get(os.ReadFile(filepath.Join(workspace, "go.sum")))(t), sum, "weaving changed go.sum")
 			woven := filepath.Join(workspace, "woven", filepath.FromSlash(TtrpcModule))
 			checkLines(t, original, woven)
-			out, err := goCommand(t.Context(), workspace, "build", "-mod=readonly", "-trimpath", TtrpcModule)
+			out, err := Go(t.Context(), workspace, "build", "-mod=readonly", "-trimpath", TtrpcModule)
 			must.Succeed(t, err, out)
 		})
 	}

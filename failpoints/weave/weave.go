@@ -128,10 +128,10 @@ func replaceBy(f *modfile.File, goMod, module, dir string) error {
 // module if it is not in the module cache.
 func ModuleDir(ctx context.Context, workspace, module string) (string, error) {
 	list := []string{"list", "-mod=readonly", "-m", "-f", "{{.Dir}}", module}
-	dir, err := goCommand(ctx, workspace, list...)
+	dir, err := Go(ctx, workspace, list...)
 	if err == nil && dir == "" {
-		if _, err = goCommand(ctx, workspace, "mod", "download", module); err == nil {
-			dir, err = goCommand(ctx, workspace, list...)
+		if _, err = Go(ctx, workspace, "mod", "download", module); err == nil {
+			dir, err = Go(ctx, workspace, list...)
 		}
 	}
 	if err == nil && dir == "" {
@@ -140,7 +140,9 @@ func ModuleDir(ctx context.Context, workspace, module string) (string, error) {
 	return dir, err
 }
 
-func goCommand(ctx context.Context, dir string, args ...string) (string, error) {
+// Go returns the output of a go command in a folder, also with an error. The error has
+// the error output.
+func Go(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := child.Command(ctx, "go", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "PWD="+dir)
@@ -148,9 +150,9 @@ func goCommand(ctx context.Context, dir string, args ...string) (string, error) 
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("go %s: %w: %s", strings.Join(args, " "), err, bytes.TrimSpace(stderr.Bytes()))
+		err = fmt.Errorf("go %s: %w: %s", strings.Join(args, " "), err, bytes.TrimSpace(stderr.Bytes()))
 	}
-	return strings.TrimSpace(string(out)), nil
+	return strings.TrimSpace(string(out)), err
 }
 
 func readModFile(name string) (*modfile.File, error) {
