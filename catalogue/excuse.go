@@ -68,16 +68,16 @@ func (e Excuse) Windows() []Window {
 	return all
 }
 
-// Says returns how many facts the window's most specific match for the finding has, or -1
-// if no match fits.
-func (w Window) Says(f finding.Finding) int {
-	says := -1
+// Specificity returns how many facts the window's most specific match for the finding
+// has, or -1 if no match fits.
+func (w Window) Specificity(f finding.Finding) int {
+	most := -1
 	for _, m := range w.Match {
 		if m.Matches(f) {
-			says = max(says, len(m.Facts.All()))
+			most = max(most, len(m.Facts.All()))
 		}
 	}
-	return says
+	return most
 }
 
 // keyError is an error in one key of `sweep`.
@@ -131,7 +131,7 @@ func ByChance(known []Excuse, release string, workload []string, found []finding
 		if !k.WithoutFault || !k.Applies(release) || !ofWorkload {
 			continue
 		}
-		direct := slices.DeleteFunc(slices.Clone(found), func(f finding.Finding) bool { return k.Window.Says(f) < 0 })
+		direct := slices.DeleteFunc(slices.Clone(found), func(f finding.Finding) bool { return k.Window.Specificity(f) < 0 })
 		if len(direct) > 0 && len(direct)+len(compare.Companions(direct, found)) == len(found) {
 			return k.ID
 		}

@@ -20,7 +20,7 @@ type state struct {
 	what        string
 	unit        string // of the things that are counted; "": nothing is counted
 	done, total int    // total 0: unknown
-	says        string // the result so far, or the current step
+	step        string // the result so far, or the current step
 	began       time.Time
 	until       time.Time // latest end; zero: unknown
 }
@@ -40,11 +40,11 @@ func Begin(ctx context.Context, what string, total int, unit string) *Work {
 // Until sets the latest end of the work.
 func (w *Work) Until(end time.Time) { w.change(func(s *state) { s.until = end }) }
 
-// Step counts a unit that is done; says is the result of all units so far.
-func (w *Work) Step(says string) { w.change(func(s *state) { s.done, s.says = s.done+1, says }) }
+// Step counts a unit that is done; result is that of all units so far.
+func (w *Work) Step(result string) { w.change(func(s *state) { s.done, s.step = s.done+1, result }) }
 
 // SetStep sets the current step of the work.
-func (w *Work) SetStep(says string) { w.change(func(s *state) { s.says = says }) }
+func (w *Work) SetStep(step string) { w.change(func(s *state) { s.step = step }) }
 
 // SetRemaining sets how many units are still to be done. It is for work whose size
 // becomes known only during the work.
@@ -84,8 +84,8 @@ func (s state) text(now time.Time) string {
 	if left, known := s.left(now); known {
 		text += ", " + short(left) + " left"
 	}
-	if s.says != "" {
-		text += ": " + s.says
+	if s.step != "" {
+		text += ": " + s.step
 	}
 	return quote.Line(text)
 }

@@ -15,11 +15,11 @@ func TestText(t *testing.T) {
 		want  string
 	}{
 		"rate and time left": {
-			state{what: "sweep", unit: "cases", done: 120, total: 300, says: "all held"}, time.Minute,
+			state{what: "sweep", unit: "cases", done: 120, total: 300, step: "all held"}, time.Minute,
 			"sweep: 120 of 300 cases in 1m0s, 2.0 a second, 1m30s left: all held",
 		},
 		"slow": {
-			state{what: "matrix", unit: "cells", done: 12, total: 84, says: "1 differs"}, 3 * time.Minute,
+			state{what: "matrix", unit: "cells", done: 12, total: 84, step: "1 differs"}, 3 * time.Minute,
 			"matrix: 12 of 84 cells in 3m0s, 4.0 a minute, 18m0s left: 1 differs",
 		},
 		"slower": {
@@ -32,7 +32,7 @@ func TestText(t *testing.T) {
 		},
 		"nothing is counted": {state{what: "building v2.4.2"}, 65 * time.Second, "building v2.4.2 for 1m5s"},
 		"nobody knows how many": {
-			state{what: "planning pairs", unit: "traces", done: 30, says: "after a first fault"}, 10 * time.Second,
+			state{what: "planning pairs", unit: "traces", done: 30, step: "after a first fault"}, 10 * time.Second,
 			"planning pairs: 30 traces in 10s, 3.0 a second: after a first fault",
 		},
 		"until a time, before the first": {

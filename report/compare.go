@@ -40,7 +40,7 @@ func Compare(h journal.Head, rep compare.Report, dirs ...string) (Data, int) {
 		return c
 	}
 	for i, row := range rep.Rows {
-		d.Grid.Rows = append(d.Grid.Rows, GridRow{Name: fmt.Sprintf("%d %s", i+1, row.Kind), Title: row.Says(),
+		d.Grid.Rows = append(d.Grid.Rows, GridRow{Name: fmt.Sprintf("%d %s", i+1, row.Kind), Title: row.Sentence(),
 			Cells: []GridCell{
 				cell(row, "A", "", func(k compare.Case) rate.Odds { return k.A }),
 				cell(row, "B", rep.B, func(k compare.Case) rate.Odds { return k.B }),

@@ -53,7 +53,7 @@ func (s Schedule) Explain(ctx context.Context, known []catalogue.Excuse, results
 	}
 	tried := map[run]bool{}
 	for { // a case that still shows its finding runs with the fix of the next bug that matches
-		may := triage.Candidates(p, known, results, Causes(s.Head, results))
+		may := triage.Closable(p, known, results, Causes(s.Head, results))
 		again := false
 		for _, fix := range slices.Sorted(maps.Keys(may)) {
 			on := p.Containerd + "+" + fix

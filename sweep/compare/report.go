@@ -84,8 +84,8 @@ func (r Report) Lines() []string {
 	return all
 }
 
-// Says describes a row: the first finding, the effect and the place.
-func (r Row) Says() string {
+// Sentence returns the first finding, the effect and the place of a row.
+func (r Row) Sentence() string {
 	text := fmt.Sprintf("%s: when %s at %s", r.Left[0], r.When, r.Place)
 	if r.OnlyB {
 		text += ", at a point that only B has"
@@ -129,7 +129,7 @@ func (r Report) String() string {
 		rows, more := r.first(kind)
 		for _, row := range rows {
 			b.Line("")
-			b.Line("%s: %s", strings.ToUpper(string(kind)), row.Says())
+			b.Line("%s: %s", strings.ToUpper(string(kind)), row.Sentence())
 			for _, s := range row.Left {
 				b.Line("    left:  %s", s)
 			}

@@ -9,8 +9,8 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
-// candidate is a hit that the options can choose for the sweep.
-type candidate struct {
+// workloadHit is a hit that the options can choose for the sweep.
+type workloadHit struct {
 	Hit
 	workload string
 	after    *Fault // see Traces
@@ -56,9 +56,9 @@ func Common(runs [][]Hit) (out []Hit) {
 	return out
 }
 
-// candidates returns the hits that all runs of a workload have, the workloads by their
+// commonHits returns the hits that all runs of a workload have, the workloads by their
 // costs and the hits by their points.
-func candidates(traces []Traces) (all []candidate) {
+func commonHits(traces []Traces) (all []workloadHit) {
 	traces = slices.Clone(traces)
 	slices.SortStableFunc(traces, func(a, b Traces) int { return cmp.Compare(indexOf(a.Workload), indexOf(b.Workload)) })
 	for _, t := range traces {
@@ -69,7 +69,7 @@ func candidates(traces []Traces) (all []candidate) {
 				cmp.Compare(p.Where, q.Where), cmp.Compare(a.Moment, b.Moment), cmp.Compare(a.Nth, b.Nth))
 		})
 		for _, p := range hits {
-			all = append(all, candidate{p, t.Workload, t.After})
+			all = append(all, workloadHit{p, t.Workload, t.After})
 		}
 	}
 	return all
@@ -79,29 +79,29 @@ func candidates(traces []Traces) (all []candidate) {
 func processWord(p failpoints.Point) string { return strings.Replace(p.Who, "containerd", "daemon", 1) }
 
 // choose applies the options' filters.
-func choose(o Options, all []candidate) ([]candidate, error) {
+func choose(o Options, all []workloadHit) ([]workloadHit, error) {
 	if len(all) == 0 {
 		return nil, &EmptyError{Options: o.String()}
 	}
 	filters := []struct {
 		name string
-		keep func(candidate) bool
+		keep func(workloadHit) bool
 	}{
-		{"--who " + strings.Join(o.Who, ","), func(c candidate) bool {
+		{"--who " + strings.Join(o.Who, ","), func(c workloadHit) bool {
 			return slices.Contains(o.Who, processWord(c.Point))
 		}},
-		{"--path " + strings.Join(o.Paths, ","), func(c candidate) bool { return slices.Contains(o.Paths, c.Path) }},
-		{"without --points, the exclusion of timers", func(c candidate) bool {
+		{"--path " + strings.Join(o.Paths, ","), func(c workloadHit) bool { return slices.Contains(o.Paths, c.Path) }},
+		{"without --points, the exclusion of timers", func(c workloadHit) bool {
 			return o.Narrowed() != "" || !isTimed(c.Point)
 		}},
-		{o.Narrowed(), func(c candidate) bool { return o.Keeps(c.Point) }},
-		{"--actions " + strings.Join(o.Actions, ","), func(c candidate) bool {
+		{o.Narrowed(), func(c workloadHit) bool { return o.Keeps(c.Point) }},
+		{"--actions " + strings.Join(o.Actions, ","), func(c workloadHit) bool {
 			return slices.ContainsFunc(o.Actions, c.Takes)
 		}},
 	}
 	for _, f := range filters {
 		before := len(all)
-		all = slices.DeleteFunc(all, func(c candidate) bool { return !f.keep(c) })
+		all = slices.DeleteFunc(all, func(c workloadHit) bool { return !f.keep(c) })
 		if len(all) == 0 {
 			return nil, &EmptyError{Filter: f.name, Before: before, Options: o.String()}
 		}
@@ -117,12 +117,12 @@ func choose(o Options, all []candidate) ([]candidate, error) {
 // set. It keeps at most `most` of a group, or all if most is 0. If everyWorkload is not
 // set, it takes them from the cheapest workload that has such hits. If most is 1, it
 // prefers a hit during a client's call to a hit while containerd starts.
-func firstHits(all []candidate, most int, eachPath, everyWorkload bool) (out []candidate) {
+func firstHits(all []workloadHit, most int, eachPath, everyWorkload bool) (out []workloadHit) {
 	type unit struct {
 		moment
 		path, workload string
 	}
-	units, order := map[unit][]candidate{}, []unit(nil)
+	units, order := map[unit][]workloadHit{}, []unit(nil)
 	for _, c := range all {
 		u := unit{moment: c.counted()}
 		if eachPath {
@@ -140,7 +140,7 @@ func firstHits(all []candidate, most int, eachPath, everyWorkload bool) (out []c
 	}
 	for _, u := range order {
 		hits := units[u]
-		called := slices.IndexFunc(hits, func(c candidate) bool { return c.Path != "load" })
+		called := slices.IndexFunc(hits, func(c workloadHit) bool { return c.Path != "load" })
 		if most == 1 && called > 0 {
 			hits = hits[called:]
 		}

@@ -50,9 +50,9 @@ func (o Options) death(traces []Traces) []Spec {
 	if i < 0 || !o.hasDefaultHits() {
 		return nil
 	}
-	all := candidates(traces[i : i+1])
-	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.Step, b.Step) })
-	n := slices.IndexFunc(all, func(c candidate) bool {
+	all := commonHits(traces[i : i+1])
+	slices.SortStableFunc(all, func(a, b workloadHit) int { return cmp.Compare(a.Step, b.Step) })
+	n := slices.IndexFunc(all, func(c workloadHit) bool {
 		// The number of a shim's events differs between runs.
 		serves := c.Moment == AtMethod && c.Point.Who == "shim" && c.Point.Service() != "Events"
 		return serves && c.Path == "exit" && !c.Ending
@@ -71,8 +71,8 @@ func (o Options) furtherSpecs(own, all []Traces) (out []Spec) {
 		return nil
 	}
 	whole := Options{}.WithDefaults()
-	var first, rest, after []candidate // of the default workloads, of the others, and after a death
-	for _, c := range candidates(all) {
+	var first, rest, after []workloadHit // of the default workloads, of the others, and after a death
+	for _, c := range commonHits(all) {
 		switch {
 		case c.Nth > maxNth || c.Ending || isTimed(c.Point) || !slices.ContainsFunc(whole.Actions, c.Takes):
 		case c.after != nil:
@@ -83,7 +83,7 @@ func (o Options) furtherSpecs(own, all []Traces) (out []Spec) {
 			rest = append(rest, c)
 		}
 	}
-	add := func(c candidate, times int, actions ...string) {
+	add := func(c workloadHit, times int, actions ...string) {
 		do := c.anyFault(actions)
 		if slices.Contains(o.Who, processWord(c.Point)) && slices.Contains(o.Actions, wordOf(do)) {
 			out = append(out, c.further(do, times))
@@ -104,7 +104,7 @@ func (o Options) furtherSpecs(own, all []Traces) (out []Spec) {
 // further returns the case in which the action happens at the hit. After the death of a
 // shim the case is thorough, because the dead shim's files then meet a shim of the same
 // runtime.
-func (c candidate) further(do string, times int) Spec {
+func (c workloadHit) further(do string, times int) Spec {
 	spec := Single(c.Hit, do, c.workload)
 	if c.after != nil {
 		spec = Spec{Workload: c.workload, Faults: []Fault{*c.after}}.Then(c.Hit, do)
@@ -121,12 +121,12 @@ func (c candidate) further(do string, times int) Spec {
 // sample returns a hit of each point that only the hits of `rest` have, and some hits of
 // each of their workloads. These are of different functions, in the order of a hash, so
 // that a few other hits change few cases.
-func sample(have, rest []candidate) (out []candidate) {
+func sample(have, rest []workloadHit) (out []workloadHit) {
 	points := map[failpoints.Point]bool{}
 	for _, c := range have {
 		points[c.Point] = true
 	}
-	slices.SortStableFunc(rest, func(a, b candidate) int {
+	slices.SortStableFunc(rest, func(a, b workloadHit) int {
 		return cmp.Or(cmp.Compare(indexOf(a.workload), indexOf(b.workload)), cmp.Compare(a.hash(), b.hash()))
 	})
 	type function struct{ workload, who, name string }
@@ -147,11 +147,11 @@ func sample(have, rest []candidate) (out []candidate) {
 }
 
 // hash returns a number by which a sample orders its hits.
-func (c candidate) hash() uint64 { return Single(c.Hit, "", c.workload).Order() }
+func (c workloadHit) hash() uint64 { return Single(c.Hit, "", c.workload).Order() }
 
 // anyFault returns one of the faults that can happen at the hit. The choice depends on
 // the hit alone.
-func (c candidate) anyFault(actions []string) string {
+func (c workloadHit) anyFault(actions []string) string {
 	var all []string
 	for _, action := range actions {
 		all = append(all, c.faults(action)...)
@@ -164,7 +164,7 @@ func (c candidate) anyFault(actions []string) string {
 // failTwice returns a hit of each function with calls that no client's request waits for:
 // the request's end would not end them. containerd or the shim has to repeat such a call
 // itself. It repeats no call of its own start.
-func failTwice(have []candidate) (out []candidate) {
+func failTwice(have []workloadHit) (out []workloadHit) {
 	type call struct {
 		workload string
 		failpoints.Point
@@ -192,7 +192,7 @@ func failTwice(have []candidate) (out []candidate) {
 
 // failAfterDeath returns a hit of each call by which containerd and runc's shim clean up
 // after the death of a shim.
-func failAfterDeath(after []candidate) (out []candidate) {
+func failAfterDeath(after []workloadHit) (out []workloadHit) {
 	seen := map[failpoints.Point]bool{}
 	for _, c := range after {
 		cleans := slices.Contains(CleansUp, c.Point.What) || c.Point.What == shimStops

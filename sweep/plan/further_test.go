@@ -16,11 +16,11 @@ const deleted = "stmt:containerd:runtime.Bundle.Delete:err-atomicDelete-b.Path"
 // A sample has each point that no other workload reaches, and of the other points of a
 // workload a few, each of another function. Another hit changes at most two cases.
 func TestSample(t *testing.T) {
-	one := func(point, workload string) candidate {
-		return candidate{Hit: pass(point, term.AtCall, 1, "exit"), workload: workload}
+	one := func(point, workload string) workloadHit {
+		return workloadHit{Hit: pass(point, term.AtCall, 1, "exit"), workload: workload}
 	}
-	have := []candidate{one(called, "task"), one(caught, "task")}
-	all := []candidate{one(called, "exec"), one(caught, "exec"), one(deleted, "exec"), one(deleted, "again")}
+	have := []workloadHit{one(called, "task"), one(caught, "task")}
+	all := []workloadHit{one(called, "exec"), one(caught, "exec"), one(deleted, "exec"), one(deleted, "again")}
 	got := map[string]int{}
 	for _, c := range sample(have, all) {
 		got[c.Point.What+" of "+c.workload]++
@@ -31,7 +31,7 @@ func TestSample(t *testing.T) {
 		must.Equal(t, got[want], 1, want)
 		must.Equal(t, len(got), 3, want)
 	}
-	var many []candidate
+	var many []workloadHit
 	for i := range 3 * sampled {
 		many = append(many, one("stmt:containerd:runtime.f"+string(rune('a'+i))+":x", "exec"))
 	}
@@ -81,7 +81,7 @@ func TestFurther(t *testing.T) {
 
 // A call that no client's request waits for is planned to fail twice.
 func TestFailTwice(t *testing.T) {
-	all := failTwice(candidates([]Traces{{Workload: "task", Runs: [][]Hit{{
+	all := failTwice(commonHits([]Traces{{Workload: "task", Runs: [][]Hit{{
 		pass(called, term.AtCall, 1, "exit"), pass(called, term.AtCancel, 1, "exit"), // a request waits for it
 		pass(deleted, term.AtCall, 1, "load"), pass(deleted, term.AtCall, 2, "exit"), pass(deleted, term.AtCall, 3, "exit"),
 		pass(caught, term.AtStatement, 1, "exit"),
@@ -112,7 +112,7 @@ func TestFailAfterDeath(t *testing.T) {
 		t.Fatalf("%v, want a crash at the shim's only method after the exit", death)
 	}
 	fault := death[0].Last()
-	all := failAfterDeath(candidates([]Traces{{Workload: "task", Runs: [][]Hit{run, run}, After: &fault}}))
+	all := failAfterDeath(commonHits([]Traces{{Workload: "task", Runs: [][]Hit{run, run}, After: &fault}}))
 	if len(all) != 1 || all[0].Point.String() != cleanup {
 		t.Fatalf("%+v, want the cleanup", all)
 	}

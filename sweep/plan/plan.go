@@ -68,7 +68,7 @@ func New(o Options, traces []Traces) (Plan, error) {
 	own := slices.DeleteFunc(slices.Clone(traces), func(t Traces) bool {
 		return t.After != nil || slices.Contains(further, t.Workload)
 	})
-	chosen, err := choose(o, candidates(own))
+	chosen, err := choose(o, commonHits(own))
 	if err != nil {
 		return Plan{}, err
 	}

@@ -154,8 +154,8 @@ func (of explainer) explains(r journal.Result, s plan.Spec, known causes, ran bo
 					continue
 				}
 				for _, w := range windowsOf(k, on) {
-					if says := w.Says(f); says > most || says == most && best >= 0 && of.fixes[best] != "" && fix == "" {
-						best, most = i, says
+					if facts := w.Specificity(f); facts > most || facts == most && best >= 0 && of.fixes[best] != "" && fix == "" {
+						best, most = i, facts
 					}
 				}
 			}
@@ -174,9 +174,9 @@ func (of explainer) explains(r journal.Result, s plan.Spec, known causes, ran bo
 func ClosedBy(fix string, found []finding.Finding) (all [][]Signature) {
 	closes := slices.DeleteFunc(catalogue.Excuses(), func(k catalogue.Excuse) bool { return !k.ClosedBy(fix) })
 	for _, f := range found {
-		says := func(k catalogue.Excuse) bool { return k.Says(f) >= 0 }
+		fits := func(k catalogue.Excuse) bool { return k.Specificity(f) >= 0 }
 		one := []Signature{signatureOf(f)}
-		if slices.ContainsFunc(closes, says) &&
+		if slices.ContainsFunc(closes, fits) &&
 			!slices.ContainsFunc(all, func(o []Signature) bool { return o[0] == one[0] }) {
 			all = append(all, one)
 		}
@@ -184,8 +184,8 @@ func ClosedBy(fix string, found []finding.Finding) (all [][]Signature) {
 	return all
 }
 
-// Candidates returns the cases of a sweep that a fix may close, by the fix.
-func Candidates(p plan.Plan, known []catalogue.Excuse, results []journal.Result, causes []Cause) map[string][]int {
+// Closable returns the cases of a sweep that a fix may close, by the fix.
+func Closable(p plan.Plan, known []catalogue.Excuse, results []journal.Result, causes []Cause) map[string][]int {
 	of, by := explainerFor(known, p), bySpec(causes)
 	out := map[string][]int{}
 	for _, r := range journal.Own(results) {
