@@ -1,6 +1,9 @@
 package catalogue
 
 import (
+	"fmt"
+	"strconv"
+
 	"errors"
 	"io/fs"
 	"strings"
@@ -51,49 +54,30 @@ func TestParseBug(t *testing.T) {
 }
 
 func TestParseBugRefuses(t *testing.T) {
-	for name, c := range map[string]struct{ from, to, want string }{
-		"an unknown key":              {"trigger:", "triger:", "5:1: unknown field"},
-		"an unknown kind":             {"kind: defect", "kind: defct", "did you mean"},
-		"an unknown severity":         {"severity: high", "severity: hgh", "did you mean"},
-		"a long title":                {"a shim that stays", strings.Repeat("x", 71), "2:8: 71 characters"},
-		"a long why":                  {"why: why", "why: " + strings.Repeat("x ", 61), "61 words"},
-		"a bad pattern of a log":      {"shutdown .*", "shutdown (", "missing closing"},
-		"an unknown class":            {"- shim task", "- shimm task", "class"},
-		"an unknown fact":             {"task=none", "tusk=none", "tusk"},
-		"an unknown value":            {"task=none", "task=nine", "nine"},
-		"a fact that differs by case": {"task=none", "task-pid=7", "from case to case"},
-		"a release of another branch": {"bad: v2.0.14", "bad: v2.1.14", "is not a release of this branch"},
-		"no release":                  {"bad: v2.0.14", "bod: v2.0.14", "bod"},
-		"a thread without a word":     {"issue containerd#8981", "containerd#8981", "expected one of"},
-		"no odds":                     {"odds: 19 of 20\n", "", "count how many"},
-		"since without evidence":      {"{bad: v2.0.14}", "{since: v2.0.14, bad: v2.0.14}", "seen: v2.0.14"},
-		"impossible odds":             {"19 of 20", "21 of 20", "expected 1 of 20"},
-		"an unknown kind of evidence": {"[ran]", "[heard]", "heard"},
-		"a bad pattern of a place":    {"Task.*", "Task.[", "syntax error"},
-		"another case's name":         {"- name: shim-left", "- name: another", "another"},
-		"an unknown point":            {"Task.Shutdown", "Task.Shutdwn", "Shutdown"},
-		"a status without a reporter": {"shim task=none", "exit-code status=made-up-255", "add the fact by"},
-		"no place of the fault":       {"where: [\"shim Task.*\"]", "actions: [crash]", "`where` is missing"},
-		"a place of a fixed bug":      {"shim-left", "task-create-overtaken", "leave out its places"},
-		"no left":                     {"left:\n  - shim task=none\n", "", "left"},
-		"no case and no attempts": {
-			leak[strings.Index(leak, "cases:\n  - name"):strings.Index(leak, "sweep:")], "", "needs a case",
-		},
-		"two bugs": {leak, leak + "---\n" + leak, "2 YAML documents"},
-		"no bug":   {leak, "# nothing", "one bug"},
-		"cases that are no list": {
-			leak[strings.Index(leak, "cases:\n  - name"):strings.Index(leak, "sweep:")], "cases: 7\n", "a list",
-		},
-		"a case that is no mapping": {"  - name: shim-left", "  - shim-left\n  - name: shim-left", "shim-left"},
-		"a case with the key bugs":  {"    plan:", "    bugs: [x]\n    plan:", "remove this key"},
-		"a residue that is a defect": {"sweep:", "residue: {issue: x, class: socket, says: x, when: [shim-killed], " +
-			"expect: [], each: [shim-killed], match: [socket=silent]}\nsweep:", "of kind residue"},
-	} {
-		_, err := ParseBug("x.yaml", []byte(strings.Replace(leak, c.from, c.to, 1)))
-		var input *harness.InputError
-		if err == nil || !strings.Contains(err.Error(), c.want) || !errors.As(err, &input) {
-			t.Errorf("%s: %v, want one about %q, with its place", name, err, c.want)
+	refused := func(text string) string {
+		_, err := ParseBug("x.yaml", []byte(text))
+		if input := (*harness.InputError)(nil); !errors.As(err, &input) {
+			t.Errorf("%v: want an error with its place", err)
 		}
+		return fmt.Sprint(err)
+	}
+	must.Table(t, "testdata/refused.txt", func(in string) string {
+		old, with, _ := strings.Cut(in, " -> ")
+		return refused(strings.Replace(leak, must.Get(strconv.Unquote(old))(t), must.Get(strconv.Unquote(with))(t), 1))
+	})
+	before, cases, _ := strings.Cut(leak, "cases:\n")
+	_, sweep, _ := strings.Cut(cases, "sweep:")
+	for text, want := range map[string]string{
+		strings.Replace(leak, "a shim that stays", strings.Repeat("x", 71), 1): "2:8: 71 characters",
+		strings.Replace(leak, "why: why", "why: "+strings.Repeat("x ", 61), 1): "61 words",
+		before + "sweep:" + sweep:           "needs a case",
+		before + "cases: 7\nsweep:" + sweep: "a list",
+		leak + "---\n" + leak:               "2 YAML documents",
+		"# nothing":                         "one bug",
+		leak + "residue: {issue: x, class: socket, says: x, when: [shim-killed], expect: [], each: [shim-killed], " +
+			"match: [socket=silent]}\n": "of kind residue",
+	} {
+		must.Contain(t, refused(text), want)
 	}
 }
 

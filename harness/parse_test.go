@@ -1,6 +1,9 @@
 package harness
 
 import (
+	"fmt"
+	"strconv"
+
 	"errors"
 	"reflect"
 	"strings"
@@ -53,76 +56,17 @@ func TestParseCase(t *testing.T) {
 
 // Each test spoils the case in one place. The error names the place, and the right word.
 func TestParseCaseErrors(t *testing.T) {
-	for _, test := range []struct {
-		name, old, with string
-		line, column    int
-		says            string
-	}{
-		{"a key", "workload:", "worklaod:", 5, 1, `key "worklaod" is unknown, did you mean "workload"?`},
-		{"a nested key", "callTimeout: 500ms", "calltimeout: 500ms", 7, 3, `did you mean "callTimeout"?`},
-		{"a container's key", "- exit: 7", "- exitt: 7", 9, 7, `did you mean "exit"?`},
-		{"a fault's key", "    do: 1*pause", "    doo: 1*pause", 13, 5, `did you mean "do"?`},
-		{"a bug's id", "[containerd-8981]", "[containerd#8981]", 15, 7, `bugs "containerd#8981": use only`},
-		{"a point's method", "Task.Shutdown:entry", "Task.Shutdwon:entry", 12, 9, `did you mean "Task.Shutdown"?`},
-		{"a point's kind", "rpc:shim", "rcp:shim", 12, 9, `did you mean "rpc"?`},
-		{"an action", "1*pause", "1*puase", 13, 9, `pause`},
-		{"an action that the point does not take", "1*pause", "1*kill", 13, 9, "takes off, crash, error"},
-		{"a pause without steps", "    meanwhile: [cancel call, sleep 2s, release]\n", "", 13, 9, "a pause needs steps"},
-		{"a step's verb", "cancel call", "cancle call", 14, 17, `did you mean "cancel"?`},
-		{"a step's object", "cancel call", "cancel clint", 14, 17, `known: call`},
-		{"a step's duration", "sleep 2s", "sleep 2", 14, 30, "expected a duration"},
-		{"a duration", "500ms", "500", 7, 16, `callTimeout "500": expected a duration`},
-		{"a negative duration", "500ms", "-1s", 7, 16, "expected a duration"},
-		{"a type", "exit: 7", "exit: seven", 9, 13, "expected a number"},
-		{"a list in place of a text", "name: shutdown-error-once", "name: [a]", 1, 7, "expected text"},
-		{"an api", "api: task", "api: taks", 6, 8, `did you mean "task"?`},
-		{"a signal", "SIGTERM", "SIGTEMR", 10, 7, "use SIGKILL, SIGTERM"},
-		{"an exit status", "exit: 7", "exit: 256", 9, 7, "not between 0 and 255"},
-		{"a signal of an image", "exit: 7", "signal: SIGUSR1", 9, 7, "api: cri"},
-		{"a signal that the client does not send", "exit: 7", "ignoresTerm: true", 9, 7, "signal: SIGTERM"},
-		{"a container that stays without a script", "exit: 7", "stays: true", 9, 7, "add script"},
-		{"too little memory", "exit: 7", "memory: 8", 9, 7, "16 to 256 MiB"},
-		{"an OOM kill without a limit", "exit: 7", "oom: child", 9, 7, "such as memory: 32"},
-		{"another process", "exit: 7", "{memory: 32, oom: shim}", 9, 8, "init"},
-		{"an init that is killed and exits", "exit: 7", "{exit: 7, memory: 32, oom: init}", 9, 8, "remove exit"},
-		{"a container that is killed twice", "exit: 7", "{signal: SIGKILL, memory: 32, oom: child}", 9, 8,
-			"remove signal"},
-		{"an unknown kind of segfault", "exit: 7", "segfault: cor", 9, 7, `did you mean "core"?`},
-		{"a container that segfaults and exits", "exit: 7", "{exit: 7, segfault: core}", 9, 8, "remove exit"},
-		{"a terminal that is held", "exit: 7", "{tty: true, holdStdout: true}", 9, 8, "holdStdout"},
-		{"a log of nothing", "exit: 7", "log: file", 9, 7, "add lines"},
-		{"another log", "exit: 7", "{lines: 3, log: fiel}", 9, 8, `did you mean "file"?`},
-		{"an absent command with an exit", "exit: 7", "{exit: 7, noSuchCommand: true}", 9, 8, "remove all other keys"},
-		{"an output that the client does not read", "exit: 7", "{lines: 7000, unread: true}", 9, 8, "callTimeout: 20s"},
-		{"too many children", "exit: 7", "children: 101", 9, 7, "1 to 100"},
-		{"children beside a child that holds the output", "- exit: 7", "- {children: 1, holdStdout: true}", 9, 8,
-			"holdStdout"},
-		{"a name", "name: shutdown-error-once", "name: Shutdown Error", 1, 7, "lower-case"},
-		{"a long name", "name: shutdown-error-once", "name: " + strings.Repeat("x", 201), 1, 7, "201 letters: at most 200"},
-		{"no name", "name: shutdown-error-once\n", "", 0, 0, "name"},
-		{"broken YAML", "plan:\n", "plan: [\n", 0, 0, ""},
-		{"a tab", "  api: task", "\tapi: task", 6, 1, ""},
-		{"two cases", "name: shutdown", "name: x\n---\nname: shutdown", 0, 0, "one case, but this one has 2"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			text := strings.Replace(whole, test.old, test.with, 1)
-			if text == whole {
-				t.Fatal("the test spoils nothing")
-			}
-			_, err := ParseCase("x.yaml", []byte(text))
-			var in *InputError
-			if !errors.As(err, &in) {
-				t.Fatalf("%v is no InputError", err)
-			}
-			if !strings.HasPrefix(err.Error(), "x.yaml:") || !strings.Contains(err.Error(), test.says) ||
-				strings.Contains(err.Error(), "\n") {
-				t.Errorf("%q: want one line that says %q", err, test.says)
-			}
-			if test.line != 0 && (in.Line != test.line || in.Column != test.column) {
-				t.Errorf("%v: at %d:%d, want %d:%d", err, in.Line, in.Column, test.line, test.column)
-			}
-		})
-	}
+	must.Table(t, "testdata/misread.txt", func(in string) string {
+		old, with, _ := strings.Cut(in, " -> ")
+		text := strings.Replace(whole, must.Get(strconv.Unquote(old))(t), must.Get(strconv.Unquote(with))(t), 1)
+		must.Equal(t, text == whole, false, in, "spoils nothing, which")
+		_, err := ParseCase("x.yaml", []byte(text))
+		var bad *InputError
+		if !errors.As(err, &bad) {
+			t.Fatalf("%v is no InputError", err)
+		}
+		return fmt.Sprintf("%d:%d: %v", bad.Line, bad.Column, err)
+	})
 	for _, text := range []string{"", "\n", "# nothing\n", "7", "[]", "name"} {
 		must.Fail(t, must.ErrorOf(ParseCase("x.yaml", []byte(text))), text, "is a case")
 	}

@@ -10,9 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // T is a test: a *testing.T, a *testing.B, a *rapid.T.
@@ -77,6 +80,38 @@ func Contain(t T, text, part string, about ...any) {
 	if !strings.Contains(text, part) {
 		t.Error(fmt.Sprintf("%s%q is not in\n%s", words(about), part, text))
 	}
+}
+
+// Golden notes an error if got is not the text of a file. If UPDATE_GOLDEN is set, it
+// rewrites the file.
+func Golden(t T, file, got string) {
+	t.Helper()
+	if os.Getenv("UPDATE_GOLDEN") != "" {
+		Write(t, file, got)
+		return
+	}
+	if diff := cmp.Diff(Read(t, file), got); diff != "" {
+		t.Error(fmt.Sprintf("%s (-) differs; UPDATE_GOLDEN=1 rewrites it:\n%s", file, diff))
+	}
+}
+
+// Table compares the results of a function with a golden file. The file has a line
+// "IN => OUT" for each text; IN may be quoted as in Go. Other lines are comments.
+func Table(t T, file string, f func(in string) string) {
+	t.Helper()
+	var all strings.Builder
+	for line := range strings.Lines(Read(t, file)) {
+		in, _, isRow := strings.Cut(line, " =>")
+		if isRow {
+			text, err := strconv.Unquote(in)
+			if err != nil {
+				text = in
+			}
+			line = strings.TrimSuffix(in+" => "+strings.ReplaceAll(f(text), "\n", `\n`), " ") + "\n"
+		}
+		all.WriteString(line)
+	}
+	Golden(t, file, all.String())
 }
 
 // SkipIf skips the test if err is not nil: the machine cannot run it.

@@ -104,3 +104,15 @@ func TestWithinEnds(t *testing.T) {
 	<-ctx.Done()
 	must.Is(t, ctx.Err(), context.DeadlineExceeded)
 }
+
+func TestGoldenFiles(t *testing.T) {
+	file, f := filepath.Join(t.TempDir(), "golden"), &failing{}
+	must.Write(t, file, "# lower to upper\na => B\n\"b\\n\" => B\\n\n =>\n")
+	must.Table(f, file, strings.ToUpper)
+	must.Contain(t, f.wrong, "a => A")
+	t.Setenv("UPDATE_GOLDEN", "1")
+	must.Table(t, file, strings.ToUpper)
+	must.Equal(t, must.Read(t, file), "# lower to upper\na => A\n\"b\\n\" => B\\n\n =>\n")
+	t.Setenv("UPDATE_GOLDEN", "")
+	must.Table(t, file, strings.ToUpper)
+}

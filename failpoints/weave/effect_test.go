@@ -11,13 +11,6 @@ import (
 )
 
 func TestEffect(t *testing.T) {
-	const (
-		computes = "blind inside reads"
-		reads    = "inside reads"
-		memory   = "blind inside"
-		blind    = "blind" // it changes something outside of the process
-		anything = ""
-	)
 	const others = `
 func seen(x string) bool { _, err := os.Stat(x); return err == nil }
 func count(s *T) int { s.mu.Lock(); defer s.mu.Unlock(); return recount(s) }
@@ -26,50 +19,9 @@ func (s *T) count(x *T) int { return count(x) }
 func other() { made := make(chan int); made <- 1 }
 func (s *T) woven(ctx context.Context) error { return os.Remove(s.path) }
 `
-	for stmt, want := range map[string]string{
-		`x = 1`:                                    computes,
-		`x, y := a.b, len(c)`:                      computes,
-		`if err != nil { f() }`:                    computes,
-		`if err := f(); err != nil { return }`:     anything, // f may have captured a context
-		`if x { <-c }`:                             computes,
-		`if <-c { }`:                               anything,
-		`var x = filepath.Join(a, b)`:              computes,
-		`x := filepath.Glob(a)`:                    computes,
-		`x, err := s.shims.Get(ctx, id)`:           reads,
-		`if _, err := os.Stat(x); err != nil { }`:  computes,
-		`os.Open(x)`:                               blind, // a lost result is an open file
-		`x, err := fifo.Open(shimCtx, name)`:       anything,
-		`return nil, fmt.Errorf("%w: %s", err, x)`: computes,
-		`return f()`:                               anything,
-		`return seen(x)`:                           computes,
-		`x := count(s)`:                            memory,
-		`a.count(s)`:                               memory,
-		`a.b.count(s)`:                             anything, // another type may have that method
-		`cmd.Run()`:                                anything, // a value may hold a context
-		`mount.All(mounts, rootfs)`:                blind,
-		`x := a.b.woven(ctx)`:                      memory, // the next statement is its first one
-		`log.G(ctx).WithError(err).Warn("x")`:      computes,
-		`s.mu.Lock()`:                              memory,
-		`s.log.G(ctx).Warn("x")`:                   anything,
-		`<-ctx.Done()`:                             anything,
-		`ctx, cancel := context.WithCancel(ctx)`:   computes,
-		`if ctx.Err() != nil { }`:                  reads,
-		`defer s.mu.Unlock()`:                      computes,
-		`defer s.close(f())`:                       anything,
-		`go func() { }()`:                          anything,
-		`select { case <-c: }`:                     anything,
-		`for x := range made { }`:                  anything,
-		`for x := range slice { }`:                 computes,
-		`c <- x`:                                   anything,
-		`x := []byte(s)`:                           computes,
-		`x := func() { f() }`:                      computes,
-		`func() { f() }()`:                         computes, // f() is a statement of its own
-		`switch x := f(); x { }`:                   anything,
-		`switch x { case 1: f() }`:                 computes,
-		`delete(m, k)`:                             memory,
-	} {
-		must.Equal(t, words(effectIn(t, "func outer() {\n"+stmt+"\n}\n"+others, stmt)), want, stmt)
-	}
+	must.Table(t, "testdata/effects.txt", func(stmt string) string {
+		return words(effectIn(t, "func outer() {\n"+stmt+"\n}\n"+others, stmt))
+	})
 }
 
 // After a return, the next statement may be in another package.

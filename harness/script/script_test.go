@@ -1,6 +1,8 @@
 package script
 
 import (
+	"fmt"
+
 	"errors"
 	"slices"
 	"strings"
@@ -35,67 +37,27 @@ func TestParseOfAPod(t *testing.T) {
 	must.Equal(t, must.ErrorOf(Parse(CRI, Pod, []int{0})), nil, "the lifecycle of a pod")
 }
 
-// at is the column and a part of an error.
-type at struct {
-	column int
-	says   string
-}
-
-// misread parses each text as the second line of a script, and compares its error.
-func misread(t *testing.T, by Client, first string, texts map[string]at) {
-	t.Helper()
-	for text, want := range texts {
-		t.Run(text[:min(len(text), 20)], func(t *testing.T) {
-			_, err := Parse(by, []string{first, text}, []int{1, 0})
-			var e *Error
-			if !errors.As(err, &e) || e.Line != 1 || e.Column != want.column || !strings.Contains(err.Error(), want.says) {
-				t.Errorf("got %+v, want column %d and %q", err, want.column, want.says)
-			}
-		})
-	}
-}
-
-func TestParseErrorsOfAPod(t *testing.T) {
-	misread(t, CRI, "run pod", map[string]at{
-		"kill c0 SIGKILL":             {0, "has no verb"},
-		"start c0/e0":                 {6, `"c0/e0"`},
-		"run c0":                      {4, `known: pod`},
-		"soak":                        {0, "duration"},
-		"write c0/a0":                 {6, "c0/a0"},
-		"write c0/a0 20001":           {12, "up to 20000"},
-		"attach c0":                   {7, "known: c0/a0"},
-		"soak 2":                      {5, "duration"},
-		"soak 1h":                     {5, "up to"},
-		"repeat create c0":            {0, "needs a number"},
-		"repeat 101 create c0":        {0, "1 to 100"},
-		"repeat 2 create c0; strt c0": {20, `"start"`},
-		"repeat 2 repeat 2 create c0": {9, `"repeat"`},
-		"repeat 2":                    {8, "empty"},
-	})
-}
-
+// The error of a script's second line has its line and column.
 func TestParseErrors(t *testing.T) {
-	misread(t, Task, "create c0", map[string]at{
-		"craete c0":                  {0, `"create"`},
-		"create c2":                  {7, `"c0"`},
-		"create c0/e0":               {7, `"c0"`},
-		"add c0":                     {4, `known: c0/e0`},
-		"kill c0 SIGKIL":             {8, `"SIGKILL"`},
-		"kill c0":                    {5, `signal "c0" is unknown`},
-		"mark runnig":                {5, `"running"`},
-		"restart shim":               {8, "containerd"},
-		"install":                    {0, "needs a release"},
-		"install 2.3":                {8, "v2.3.7"},
-		"install v2.3.7 here":        {15, "elsewhere"},
-		"install v2.3.7 elsewhere &": {25, "concurrently"},
-		"start":                      {0, "needs an object"},
-		"join c0":                    {5, "takes no"},
-		"join &":                     {5, "concurrently"},
-		"wait all c0":                {9, "write nothing"},
-		"":                           {0, "empty"},
-		"wait \xff":                  {0, "UTF-8"},
-		strings.Repeat("x", 2_000):   {0, "bytes"},
+	parse := func(by Client, first, text string) string {
+		_, err := Parse(by, []string{first, text}, []int{1, 0})
+		var e *Error
+		if !errors.As(err, &e) || e.Line != 1 {
+			t.Fatalf("%q: got %+v", text, err)
+		}
+		return fmt.Sprintf("%d: %v", e.Column, err)
+	}
+	must.Table(t, "testdata/misread.txt", func(in string) string {
+		if text, ok := strings.CutPrefix(in, "pod: "); ok {
+			return parse(CRI, "run pod", text)
+		}
+		return parse(Task, "create c0", strings.TrimPrefix(in, "task: "))
 	})
+	for text, want := range map[string]string{strings.Repeat("x", 2_000): "bytes", "wait \xff": "UTF-8"} {
+		got := parse(Task, "create c0", text)
+		must.Equal(t, got[:3], "0: ")
+		must.Contain(t, got, want)
+	}
 }
 
 func TestALongScriptIsRefused(t *testing.T) {

@@ -1,6 +1,9 @@
 package affected
 
 import (
+	"cmp"
+	"fmt"
+
 	"slices"
 	"strings"
 	"testing"
@@ -59,57 +62,18 @@ func TestEnds(t *testing.T) {
 }
 
 func TestOf(t *testing.T) {
-	for _, c := range []struct {
-		text, release string
-		want          State
-	}{
-		{slowUmount, "v1.6.0", Bad},
-		{slowUmount, "v1.6.23", Bad},
-		{slowUmount, "v1.6.24", Free},
-		{slowUmount, "v1.7.0-rc.1", Bad},
-		{slowUmount, "v1.7.3", Bad},
-		{slowUmount, "v1.7.4", Free},
-		{slowUmount, "v1.5.18", Unknown}, // before the first named branch
-		{slowUmount, "v2.4.2", Free},     // the branch before it has the fix
-		{regressed, "v1.7.35", Free},
-		{regressed, "v2.0.0", Bad},
-		{regressed, "v2.0.99", Bad},
-		{regressed, "v2.1.1", Free},
-		{regressed, "v2.1.2", Bad},
-		{regressed, "v2.2.0", Bad}, // the last release before it has it
-		{regressed, "v2.3.7-3-gabcdef.m", Bad},
-		{regressed, "v2.4.0", Free},
-		{regressed, "v2.5.0", Free},
-		{regressed, "main", Unknown},
-		{halfLooked, "v1.7.27", Unknown},
-		{halfLooked, "v1.7.35", Bad},
-		{halfLooked, "v1.7.36", Bad},
-		{halfLooked, "v2.0.14", Unknown},
-		{halfLooked, "v2.1.9", Unknown}, // the branch before it is unknown
-		{halfLooked, "v2.2.1", Free},
-		{halfLooked, "v2.3.7", Unknown}, // 2.2 without the bug says nothing about 2.3
-		{halfLooked, "v2.4.0", Unknown},
-		{halfLooked, "v2.4.2", Bad},
-		{halfLooked, "v2.4.4", Free},
-		{candidates, "v2.0.0-beta.2", Free},
-		{candidates, "v2.0.0-rc.0", Bad},
-		{candidates, "v2.0.0-rc.1", Bad},
-		{candidates, "v2.0.0-rc.2", Free},
-		{candidates, "v2.0.0", Free},
-		{candidates, "v2.0.14", Free},
-		{candidates, "v2.1.0-rc.0", Free},
-		{`"2.3": {bad: v2.3.7}`, "v9.0.0", Bad},
-		{`"2.3": {absent: the code is not there}`, "v2.3.7", Free},
-		{`"2.3": {absent: the code is not there}`, "v2.4.0", Unknown},
-		{`"2.3": {since: v2.3.1, absent: the code came with it, bad: v2.3.7}`, "v2.3.0", Free},
-	} {
-		r := parse(t, c.text)
-		must.Equal(t, r.Check(), nil, c.text)
-		if got := r.StateOf(c.release); got != c.want || r.Applies(c.release) != (c.want == Bad) ||
-			r.MayApply(c.release) != (c.want != Free) {
-			t.Errorf("%s: %s: %v, want %v", c.text, c.release, got, c.want)
+	bugs := map[string]string{"slowUmount": slowUmount, "regressed": regressed, "halfLooked": halfLooked,
+		"candidates": candidates}
+	must.Table(t, "testdata/states.txt", func(in string) string {
+		release, bug, _ := strings.Cut(in, " of ")
+		r := parse(t, cmp.Or(bugs[bug], bug))
+		must.Equal(t, r.Check(), nil, in)
+		state := r.StateOf(release)
+		if r.Applies(release) != (state == Bad) || r.MayApply(release) != (state != Free) {
+			t.Errorf("%s: %v, applies %v, may apply %v", in, state, r.Applies(release), r.MayApply(release))
 		}
-	}
+		return map[State]string{Unknown: "unknown", Free: "free", Bad: "bad"}[state]
+	})
 }
 
 func TestUnreached(t *testing.T) {
@@ -137,27 +101,7 @@ func TestAnswers(t *testing.T) {
 }
 
 func TestCheckRefuses(t *testing.T) {
-	for name, c := range map[string]struct{ text, want string }{
-		"nothing":                     {`{}`, "at least one branch"},
-		"no branch":                   {`"2": {bad: v2.0.1}`, "expected a branch"},
-		"a release of another branch": {`"2.3": {bad: v2.4.1}`, "is not a release of this branch"},
-		"no release":                  {`"2.3": {bad: v2.3.x.y}`, "v2.3.x.y"},
-		"a branch without a word":     {`"2.3": {}`, "expected one of seen"},
-		"bad and held":                {`"2.3": {bad: v2.3.1, held: v2.3.1}`, "do not have the bug"},
-		"fixed before it was bad":     {`"2.3": {bad: v2.3.7, fixed: v2.3.6}`, "since"},
-		"bad before it came":          {`"2.3": {since: v2.3.7, bad: v2.3.6}`, "since"},
-		"since, and nobody looked":    {`"2.3": {since: v2.3.7, bad: v2.3.7}`, "seen: v2.3.7"},
-		"since, of a longer range":    {`"2.3": {since: v2.3.1, bad: v2.3.7}`, "seen: v2.3.1"},
-		"held after it came":          {`"2.3": {since: v2.3.1, held: v2.3.2, bad: v2.3.7}`, "held v2.3.2 < since v2.3.1"},
-		"since and seen":              {`"2.3": {since: v2.3.1, seen: v2.3.2, held: v2.3.0, bad: v2.3.7}`, "have both"},
-		"seen and held":               {`"2.3": {seen: v2.3.1, held: v2.3.0}`, "do not have the bug"},
-		"seen after it was bad":       {`"2.3": {seen: v2.3.7, bad: v2.3.6}`, "expected since or seen"},
-		"fixed before it was seen":    {`"2.3": {seen: v2.3.7, fixed: v2.3.6}`, "expected since or seen"},
-		"unknown, and bad":            {`"2.3": {unknown: x, bad: v2.3.6}`, "no other key"},
-		"since, and never bad":        {`"2.3": {since: v2.3.7, held: v2.3.7}`, "add bad"},
-	} {
-		must.FailWith(t, parse(t, c.text).Check(), c.want, name)
-	}
+	must.Table(t, "testdata/refused.txt", func(text string) string { return fmt.Sprint(parse(t, text).Check()) })
 }
 
 func FuzzCheck(f *testing.F) {

@@ -1,6 +1,8 @@
 package term
 
 import (
+	"fmt"
+
 	"errors"
 	"slices"
 	"strings"
@@ -9,28 +11,16 @@ import (
 	"github.com/shimquake/shimquake/must"
 )
 
-func TestParseCanonical(t *testing.T) {
-	for in, want := range map[string]string{
-		"off":                       "off",
-		"1*error(boom)":             "1*error(boom)",
-		" 2*off -> 1*crash ":        "2*off->1*crash",
-		"error(a (nested) text)":    "error(a (nested) text)",
-		"1*error(NotFound)":         "1*error(NotFound)",
-		"1*error(ENOSPC)":           "1*error(ENOSPC)",
-		"delay(2s)":                 "delay(2000)",
-		"3*delay(5)->pause":         "3*delay(5)->pause",
-		"pressure(4MiB/s,60MiB)":    "pressure(4MiB/s,60MiB)",
-		"1*off->1*cancel->deadline": "1*off->1*cancel->deadline",
-	} {
+func TestParse(t *testing.T) {
+	must.Table(t, "../../testdata/terms.txt", func(in string) string {
 		got, err := Parse(in)
-		if err != nil {
-			t.Errorf("Parse(%q): %v", in, err)
-			continue
+		if pe := (*ParseError)(nil); errors.As(err, &pe) {
+			must.Contain(t, pe.Error(), fmt.Sprint("position ", pe.Pos+1), in)
+			return pe.Error()
 		}
-		must.Equal(t, got.String(), want, "Parse", in)
-		again := must.Get(Parse(got.String()))(t)
-		must.Equal(t, again, got, "Parse", "again")
-	}
+		must.Equal(t, must.Get(Parse(got.String()))(t), got, in)
+		return got.String()
+	})
 }
 
 // Each action can be written with and without a count, and is parsed to the same clause.
@@ -44,38 +34,6 @@ func TestEveryActionHasASample(t *testing.T) {
 				must.Equal(t, must.Get(Parse(text))(t).At(3).Action, a, "Parse")
 			}
 		}
-	}
-}
-
-func TestParseErrors(t *testing.T) {
-	for in, pos := range map[string]int{
-		"":                     0,
-		"explode":              0,
-		"0*crash":              0,
-		"99999999999*crash":    0,
-		"3crash":               1,
-		"1*":                   2,
-		"crash(now)":           5,
-		"delay":                5,
-		"delay(soon)":          6,
-		"delay(-1)":            6,
-		"error(open":           10,
-		"crash->off":           5,
-		"1*crash,off":          7,
-		"1*off->":              7,
-		"pressure(fast,60MiB)": 9,
-		"pressure(1/s,60MiB)":  9,
-		"pressure":             8,
-		"1*error(NotFuond)":    8,
-		"error(EXDEV)":         6,
-	} {
-		_, err := Parse(in)
-		var pe *ParseError
-		if !errors.As(err, &pe) {
-			t.Errorf("Parse(%q) = %v, want a *ParseError", in, err)
-			continue
-		}
-		must.Equal(t, pe.Pos, pos, "Parse", in, "position", err)
 	}
 }
 
@@ -108,20 +66,6 @@ func TestMisspelt(t *testing.T) {
 		if _, err := Parse("1*error(" + name + ")"); err != nil || code == errno {
 			t.Errorf("%s: %v, a code: %t, an errno: %t", name, err, code, errno)
 		}
-	}
-	_, err := Parse("1*error(NotFuond)")
-	want := `term "1*error(NotFuond)", position 9: expected NotFound, or a text that is not one word, found "NotFuond)"`
-	if err == nil || err.Error() != want {
-		t.Errorf("%v, want %s", err, want)
-	}
-}
-
-func TestAMisspeltAction(t *testing.T) {
-	for in, want := range map[string]string{
-		"1*lose": "an action, perhaps loseResult,", "1*kil": "an action, perhaps kill,",
-		"1*xyzzyxyzzy": "an action (cancel, ",
-	} {
-		must.FailWith(t, must.ErrorOf(Parse(in)), want, "Parse", in)
 	}
 }
 
