@@ -2,7 +2,6 @@ package catalogue
 
 import (
 	"fmt"
-	"strconv"
 
 	"errors"
 	"io/fs"
@@ -61,10 +60,7 @@ func TestParseBugRefuses(t *testing.T) {
 		}
 		return fmt.Sprint(err)
 	}
-	must.Table(t, "testdata/refused.txt", func(in string) string {
-		old, with, _ := strings.Cut(in, " -> ")
-		return refused(strings.Replace(leak, must.Get(strconv.Unquote(old))(t), must.Get(strconv.Unquote(with))(t), 1))
-	})
+	must.Edits(t, "testdata/refused.txt", leak, refused)
 	before, cases, _ := strings.Cut(leak, "cases:\n")
 	_, sweep, _ := strings.Cut(cases, "sweep:")
 	for text, want := range map[string]string{

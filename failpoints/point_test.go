@@ -1,60 +1,25 @@
 package failpoints
 
 import (
-	"errors"
+	"fmt"
+
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/must"
-	"github.com/shimquake/shimquake/spelling"
 )
 
 func TestParsePoint(t *testing.T) {
-	for _, test := range []struct {
-		text    string
-		want    Point
-		nearest string // of the error
-		says    string
-	}{
-		{"rpc:shim:Task.Shutdown:entry", Point{RPC, "shim", "Task.Shutdown", "entry"}, "", ""},
-		{"rpc:containerd:Sandbox.StopSandbox:exit", Point{RPC, "containerd", "Sandbox.StopSandbox", "exit"}, "", ""},
-		{"proc:sandbox:exited", Point{Proc, "sandbox", "exited", ""}, "", ""},
-		{"sys:shim:umount2:exited", Point{Sys, "shim", "umount2", "exited"}, "", ""},
-		{"io:root:running", Point{IO, "root", "running", ""}, "", ""},
-		{"stmt:shim:runc-task.service.Delete:if-err-nil#2", Point{Stmt, "shim", "runc-task.service.Delete", "if-err-nil#2"},
-			"", ""},
-		{"stmt:task:runtime.F:a", Point{}, "", "process"},
-		{"stmt:shim:runtime.F", Point{}, "", "4 parts"},
-		{"stmt:shim:F:a", Point{}, "", "PACKAGE.FUNCTION"},
-		{"stmt:shim:runtime.F:a b", Point{}, "", "letters, digits"},
-		{"rcp:shim:Task.Shutdown:entry", Point{}, "rpc", "kind"},
-		{"rpc:shin:Task.Shutdown:entry", Point{}, "shim", "process"},
-		{"rpc:shim:Task.Shutdwon:entry", Point{}, "Task.Shutdown", "name"},
-		{"rpc:shim:task.shutdown:entry", Point{}, "Task.Shutdown", "name"},
-		{"rpc:shim:Task.Shutdown:enter", Point{}, "entry", "side"},
-		{"sys:containerd:umount2:exited", Point{}, "", "process"},
-		{"sys:shim:umount:exited", Point{}, "umount2", "name"},
-		{"proc:shim:runnin", Point{}, "running", "name"},
-		{"", Point{}, "", "kind"},
-		{"rpc", Point{}, "", "4 parts"},
-		{"rpc:shim:Task.Shutdown", Point{}, "", "for example rpc:containerd:Task.State:entry"},
-		{"proc:shim:running:entry", Point{}, "", "3 parts"},
-	} {
-		got, err := ParsePoint(test.text)
-		must.Equal(t, got, test.want, "ParsePoint", test.text)
-		if (err != nil) != (test.says != "") || err != nil && !strings.Contains(err.Error(), test.says) {
-			t.Errorf("ParsePoint(%q): error %v, want one that says %q", test.text, err, test.says)
+	must.Table(t, "testdata/points.txt", func(text string) string {
+		p, err := ParsePoint(text)
+		if err != nil {
+			must.Equal(t, p, Point{}, text)
+			return err.Error()
 		}
-		var u *spelling.UnknownError
-		if errors.As(err, &u) && u.Nearest != test.nearest {
-			t.Errorf("ParsePoint(%q) suggests %q, want %q", test.text, u.Nearest, test.nearest)
-		}
-		if test.nearest != "" && u == nil {
-			t.Errorf("ParsePoint(%q): %v suggests nothing, want %q", test.text, err, test.nearest)
-		}
-	}
+		return fmt.Sprintf("%q %q %q %q", string(p.Kind), p.Who, p.What, p.Where)
+	})
 }
 
 // Every listed point can be parsed, and takes some action.
@@ -96,33 +61,14 @@ func FuzzParsePoint(f *testing.F) {
 }
 
 func TestParseStep(t *testing.T) {
-	for _, test := range []struct {
-		text string
-		want Step
-		says string // of the error
-	}{
-		{"kill shim", Step{Verb: "kill", Who: "shim"}, ""},
-		{"  await   removal ", Step{Verb: "await", Who: "removal"}, ""},
-		{"start containerd", Step{Verb: "start", Who: "containerd"}, ""},
-		{"sleep 1500ms", Step{Verb: "sleep", For: 1500 * time.Millisecond}, ""},
-		{"release", Step{Verb: "release"}, ""},
-		{"", Step{}, "an empty step"},
-		{"kil shim", Step{}, `did you mean "kill"?`},
-		{"kill shin", Step{}, `did you mean "shim"?`},
-		{"kill", Step{}, "one of shim, containerd, task, sandbox"},
-		{"kill shim now", Step{}, "one of shim"},
-		{"start shim", Step{}, "object"},
-		{"release shim", Step{}, "stands alone"},
-		{"sleep", Step{}, "expected a duration"},
-		{"sleep long", Step{}, "expected a duration"},
-		{"sleep -1s", Step{}, "expected a duration"},
-		{"sleep 2h", Step{}, "up to 1h"},
-	} {
-		got, err := ParseStep(test.text)
-		if got != test.want || (err != nil) != (test.says != "") || err != nil && !strings.Contains(err.Error(), test.says) {
-			t.Errorf("ParseStep(%q) = %v, %v; want %v, an error that says %q", test.text, got, err, test.want, test.says)
+	must.Table(t, "testdata/steps.txt", func(text string) string {
+		step, err := ParseStep(text)
+		if err != nil {
+			must.Equal(t, step, Step{}, text)
+			return err.Error()
 		}
-	}
+		return fmt.Sprintf("%q %q %v", step.Verb, step.Who, step.For)
+	})
 }
 
 func FuzzParseStep(f *testing.F) {
@@ -140,43 +86,14 @@ func FuzzParseStep(f *testing.F) {
 }
 
 func TestFaultCheck(t *testing.T) {
-	for _, test := range []struct {
-		at, do, while string
-		says          string // of the error; "" for none
-	}{
-		{"rpc:shim:Task.Delete:entry", "2*off->1*crash", "", ""},
-		{"rpc:shim:Task.Delete:entry", "error(x)", "", ""},
-		{"rpc:shim:Task.Delete:entry", "1*pause", "kill containerd", ""},
-		{"proc:shim:running", "1*kill", "", ""},
-		{"sys:shim:umount2:exited", "delay(100)", "", ""},
-		{"io:root:exited", "1*pressure(4MiB/s,60MiB)", "", ""},
-		{"rpc:shim:Task.Delete:entry", "kill", "", "takes off, crash, error"},
-		{"rpc:shim:Task.Delete:entry", "1*off->pressure(4MiB/s,60MiB)", "", "not pressure"},
-		{"proc:node:exited", "1*kill", "", ""},
-		{"proc:node:running", "1*stop", "", ""},
-		{"proc:node:running", "1*cont", "", "not cont"},
-		{"proc:node:running", "1*reboot", "", ""},
-		{"proc:shim:running", "1*reboot", "", "only a node can reboot: proc:node:running"},
-		{"proc:shim:running", "crash", "", "takes off, kill, stop, cont"},
-		{"sys:shim:umount2:exited", "1*delay(100)", "", "leave out 1*"},
-		{"sys:shim:umount2:exited", "off", "", "takes delay"},
-		{"io:root:exited", "delay(100)", "", "takes off, pressure"},
-		{"rpc:shim:Task.Delete:entry", "1*pause", "", "a pause needs steps"},
-		{"rpc:shim:Task.Delete:entry", "1*delay(0)", "", "does nothing"},
-		{"sys:shim:umount2:exited", "delay(0s)", "", "does nothing"},
-		{"rpc:shim:Task.Delete:entry", "1*crash", "release", "steps need a pause"},
-	} {
-		do, err := term.Parse(test.do)
-		must.Succeed(t, err)
-		f := Fault{At: MustPoint(test.at), Do: do}
-		if test.while != "" {
-			f.Meanwhile = Steps(test.while)
+	must.Table(t, "testdata/faults.txt", func(text string) string {
+		words := strings.SplitN(text, " ", 3)
+		f := Fault{At: MustPoint(words[0]), Do: must.Get(term.Parse(words[1]))(t)}
+		if len(words) > 2 {
+			f.Meanwhile = Steps(words[2])
 		}
-		err = f.Check()
-		if (err != nil) != (test.says != "") || err != nil && !strings.Contains(err.Error(), test.says) {
-			t.Errorf("%s: %v; want an error that says %q", f, err, test.says)
-		}
-	}
+		return fmt.Sprint(f.Check())
+	})
 }
 
 // The constructors make the faults that their names promise, and Check accepts them.

@@ -114,6 +114,20 @@ func Table(t T, file string, f func(in string) string) {
 	Golden(t, file, all.String())
 }
 
+// Edits is a Table of results for a base text in which one part is replaced. Its texts are
+// "\"OLD\" -> \"NEW\"".
+func Edits(t T, file, base string, f func(text string) string) {
+	t.Helper()
+	Table(t, file, func(in string) string {
+		before, after, _ := strings.Cut(in, " -> ")
+		edited := strings.Replace(base, Get(strconv.Unquote(before))(t), Get(strconv.Unquote(after))(t), 1)
+		if edited == base && before != after {
+			t.Fatal(in + ": the text is not there")
+		}
+		return f(edited)
+	})
+}
+
 // SkipIf skips the test if err is not nil: the machine cannot run it.
 func SkipIf(t testing.TB, err error) {
 	t.Helper()

@@ -115,4 +115,8 @@ func TestGoldenFiles(t *testing.T) {
 	must.Equal(t, must.Read(t, file), "# lower to upper\na => A\n\"b\\n\" => B\\n\n =>\n")
 	t.Setenv("UPDATE_GOLDEN", "")
 	must.Table(t, file, strings.ToUpper)
+	must.Write(t, file, "\"b\" -> \"c\" => ACA\n")
+	must.Edits(t, file, "aba", strings.ToUpper)
+	must.Edits(f, file, "aaa", strings.ToUpper)
+	must.Contain(t, f.why, "the text is not there")
 }

@@ -5,30 +5,12 @@ import (
 	"go/parser"
 	"go/token"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/shimquake/shimquake/must"
 )
 
-func TestSlug(t *testing.T) {
-	for line, want := range map[string]string{
-		"out, err := cmd.CombinedOutput()":    "out-err-cmd.CombinedOutput",
-		"if err != nil {":                     "if-err-nil",
-		"return nil":                          "return-nil",
-		"{":                                   "block",
-		"":                                    "block",
-		"(*p)(x)":                             "p-x",
-		"s.état = 1":                          "s.-tat-1",
-		"a_b.C9 // ::x":                       "a_b.C9-x",
-		strings.Repeat("a", 50):               strings.Repeat("a", 40),
-		strings.Repeat("a", 39) + "  bcd":     strings.Repeat("a", 39),
-		strings.Repeat("ab ", 20):             strings.TrimSuffix(strings.Repeat("ab-", 14)[:40], "-"),
-		"return fmt.Errorf(\"%w: %s\", a, b)": "return-fmt.Errorf-w-s-a-b",
-	} {
-		must.Equal(t, Slug(line), want, line)
-	}
-}
+func TestSlug(t *testing.T) { must.Table(t, "testdata/slugs.txt", Slug) }
 
 var slugText = regexp.MustCompile(`^[A-Za-z0-9_.]+(-[A-Za-z0-9_.]+)*$`)
 
@@ -46,15 +28,8 @@ func FuzzSlug(f *testing.F) {
 }
 
 func TestFunctionName(t *testing.T) {
-	for decl, want := range map[string]string{
-		"func f() {}":             "f",
-		"func (T) f() {}":         "T.f",
-		"func (t *T) f() {}":      "T.f",
-		"func (t *T[K]) f() {}":   "T.f",
-		"func (t T[K, V]) f() {}": "T.f",
-		"func f[K any](k K) {}":   "f",
-	} {
+	must.Table(t, "testdata/functions.txt", func(decl string) string {
 		file := must.Get(parser.ParseFile(token.NewFileSet(), "x.go", "package x\n"+decl, 0))(t)
-		must.Equal(t, FunctionName(file.Decls[0].(*ast.FuncDecl)), want, decl)
-	}
+		return FunctionName(file.Decls[0].(*ast.FuncDecl))
+	})
 }

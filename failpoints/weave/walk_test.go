@@ -58,11 +58,7 @@ func TestWeave(t *testing.T) {
 			must.Succeed(t, err)
 			got := string(out) + "-- points --\n" + strings.Join(names, "\n") + "\n"
 			golden := strings.TrimSuffix(name, ".go.txt") + ".golden"
-			if os.Getenv("UPDATE_GOLDEN") != "" {
-				must.Succeed(t, os.WriteFile(golden, []byte(got), 0o644))
-			}
-			want := must.Get(os.ReadFile(golden))(t)
-			must.Equal(t, got, string(want), golden, "UPDATE_GOLDEN=1 rewrites it; got")
+			must.Golden(t, golden, got)
 			must.Equal(t, bytes.Count(out, []byte("\n")), bytes.Count(src, []byte("\n")), "lines have moved")
 		})
 	}

@@ -1,9 +1,10 @@
 package mutation
 
 import (
+	"fmt"
+
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/shimquake/shimquake/must"
@@ -39,30 +40,11 @@ func TestParse(t *testing.T) {
 	const good = "id: x\nabout: y\nharm: leak\nsuffers: A node keeps shims.\nresembles: z\n" +
 		"edits: [{file: a.go, old: b, new: c}]\nplain: held\n" +
 		"sweep: {workloads: [task], who: [shim], paths: [exit], actions: [crash]}\n"
-	with := func(old, text string) string { return strings.Replace(good, old, text, 1) }
-	for name, tt := range map[string]struct {
-		text, want string // want: part of the error, "" for none
-	}{
-		"good":                                  {good, ""},
-		"a key too many":                        {good + "more: 1\n", "more"},
-		"points that are no regular expression": {with("[crash]", "[crash], points: '('"), "points"},
-		"no sweep":                              {strings.Split(good, "sweep")[0], "sweep needs"},
-		"no edit":                               {with("edits: [{file: a.go, old: b, new: c}]\n", ""), "needs"},
-		"leaves the module":                     {with("a.go", "../a.go"), "../a.go"},
-		"empty":                                 {"", "needs"},
-		"no harm":                               {with("harm: leak\n", ""), "needs"},
-		"a harm with a typo":                    {with("leak", "lifecicle"), "did you mean \"lifecycle\"?"},
-		"nobody suffers":                        {with("suffers: A node keeps shims.\n", ""), "needs"},
-		"no period":                             {with("shims.", "shims"), "one sentence"},
-		"two sentences":                         {with("shims.", "shims. It fails."), "one sentence"},
-		"one word":                              {with("A node keeps shims.", "Operators."), "one sentence"},
-		"26 words":                              {with("A node", strings.Repeat("a ", 23)+"node"), "26 words"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := parse([]byte(tt.text))
-			must.Report(t, err, tt.want)
-		})
-	}
+	must.Edits(t, "testdata/refused.txt", good, func(text string) string {
+		_, err := parse([]byte(text))
+		return fmt.Sprint(err)
+	})
+	must.FailWith(t, must.ErrorOf(parse(nil)), "needs")
 }
 
 // TestHarms counts the mutations of each kind of harm: without them, nothing shows that

@@ -12,53 +12,18 @@ import (
 	"github.com/shimquake/shimquake/must"
 )
 
-const module = "github.com/containerd/containerd/v2/"
-
 func TestTypedErrors(t *testing.T) {
-	const stmt = "stmt:containerd:runtime.NewBundle:x"
-	for _, c := range []struct {
-		at     string
-		moment term.Moment
-		callee string
-		codes  string
-		errnos string
-	}{
-		{stmt, term.AtCall, "os.Mkdir", "", "ENOSPC EEXIST"},
-		{stmt, term.AtCall, "os.WriteFile", "", "ENOSPC"},
-		{stmt, term.AtCall, module + "pkg/os.OS.MkdirAll", "", "ENOSPC"},
-		{stmt, term.AtCall, "github.com/containerd/containerd/mount.UnmountRecursive", "", "EBUSY"}, // 1.7
-		{stmt, term.AtCall, "os/exec.(*Cmd).Start", "", "EMFILE"},
-		{stmt, term.AtCall, module + "core/runtime.(*NSMap[...]).Get", "NotFound", ""},
-		{stmt, term.AtCall, module + "client.Container.NewTask", "AlreadyExists", ""},
-
-		{stmt, term.AtCall, "", "", ""},
-		{stmt, term.AtCall, "os.Getwd", "", ""},
-		{stmt, term.AtCall, "os.MkdirAllX", "", ""},
-		{stmt, term.AtCall, "example.org/myos.Mkdir", "", ""},
-		{stmt, term.AtCall, module + "core/runtime/v2.NewBundle", "", ""},
-		{stmt, term.AtCall, module + "client.Container.Delete", "", ""}, // NotFound would be untrue
-		{stmt, term.AtCall, module + "pkg/atomicfile.File.Close", "", "ENOSPC"},
-		{stmt, term.AtStatement, "os.Mkdir", "", ""},
-		{stmt, term.AtCancel, "os.Mkdir", "", ""},
-
-		{"rpc:containerd:Task.Delete:entry", AtMethod, "", "NotFound Unavailable", ""},
-		{"rpc:containerd:Task.Delete:exit", AtMethod, "", "NotFound Unavailable DeadlineExceeded", ""},
-		{"rpc:containerd:Task.Shutdown:entry", AtMethod, "", "Unavailable", ""}, // it takes no container id
-		{"rpc:containerd:Task.State:exit", AtMethod, "", "", ""},
-		{"rpc:containerd:Events.Forward:entry", AtMethod, "", "", ""},
-		{"rpc:shim:Task.Delete:entry", AtMethod, "", "", ""},
-	} {
-		p := Hit{Point: failpoints.MustPoint(c.at), Moment: c.moment, Callee: c.callee}
-		for word, names := range map[string]string{Code: c.codes, Errno: c.errnos} {
-			var want []string
-			for name := range strings.FieldsSeq(names) {
-				want = append(want, "error("+name+")")
-			}
-			if got := p.faults(word); !slices.Equal(got, want) || p.Takes(word) != (len(want) > 0) {
-				t.Errorf("%s %s %s: %s %q, want %q", c.at, c.moment, c.callee, word, got, want)
-			}
+	moments := map[string]term.Moment{"call": term.AtCall, "statement": term.AtStatement, "cancel": term.AtCancel,
+		"method": AtMethod}
+	must.Table(t, "testdata/typed.txt", func(in string) string {
+		words := strings.Split(in+"  ", " ")
+		p := Hit{Point: failpoints.MustPoint(words[0]), Moment: moments[words[1]], Callee: words[2]}
+		codes, errnos := p.faults(Code), p.faults(Errno)
+		if p.Takes(Code) != (len(codes) > 0) || p.Takes(Errno) != (len(errnos) > 0) {
+			t.Errorf("%s: takes a code %v, an errno %v", in, p.Takes(Code), p.Takes(Errno))
 		}
-	}
+		return strings.Join(append(codes, errnos...), " ")
+	})
 }
 
 // Each line has a reason, and names typed errors only: a bare text would be an error that
