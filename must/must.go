@@ -114,8 +114,8 @@ func Table(t T, file string, f func(in string) string) {
 	Golden(t, file, all.String())
 }
 
-// Edits is a Table of results for a base text in which one part is replaced. Its texts are
-// "\"OLD\" -> \"NEW\"".
+// Edits is a Table of results for a base text in which one part is replaced. Its texts
+// are "\"OLD\" -> \"NEW\"".
 func Edits(t T, file, base string, f func(text string) string) {
 	t.Helper()
 	Table(t, file, func(in string) string {
@@ -156,7 +156,7 @@ func TakeLong(t testing.TB, why string) {
 // enough for the sockets below it (108 bytes).
 func ShortDir(t testing.TB) string {
 	t.Helper()
-	dir := Get(os.MkdirTemp("", "sq"))(t)
+	dir := Get(os.MkdirTemp("", "sq"))(t) //nolint:usetesting // t.TempDir's path is too long
 	t.Cleanup(func() { Succeed(t, os.RemoveAll(dir)) })
 	Succeed(t, os.Chmod(dir, 0o755))
 	return dir

@@ -51,7 +51,8 @@ func status(ts *testscript.TestScript, _ bool, words []string) {
 func usage(ts *testscript.TestScript, neg bool, words []string) {
 	status(ts, neg, append([]string{strconv.Itoa(statusUsage)}, words...))
 	out, complaint := ts.ReadFile("stdout"), ts.ReadFile("stderr")
-	if out != "" || !strings.HasPrefix(complaint, "shimquake: ") || strings.Count(strings.TrimSpace(complaint), "\n") != 0 {
+	if out != "" || !strings.HasPrefix(complaint, "shimquake: ") ||
+		strings.Count(strings.TrimSpace(complaint), "\n") != 0 {
 		ts.Fatalf("it says %q, %q, want one complaint", out, complaint)
 	}
 }

@@ -22,7 +22,7 @@ func TestAKilledShimExcusesOneSocket(t *testing.T) {
 		for range killed {
 			c.Happened = append(c.Happened, ShimKilled, ShimKilledServing)
 		}
-		must.Equal(t, len(finding.Violations(Mark(catalogued(t), two, c))), want, "sockets that violate, of shims killed", killed)
+		must.Len(t, finding.Violations(Mark(catalogued(t), two, c)), want, "sockets that violate, of shims killed", killed)
 	}
 }
 
@@ -39,6 +39,6 @@ func TestAFaultExcusesOneRepeatOfEachContainer(t *testing.T) {
 		for range faults {
 			c.Happened = append(c.Happened, FaultInjected)
 		}
-		must.Equal(t, len(finding.Violations(Mark(catalogued(t), all, c))), want, "repeats that violate, after faults", faults)
+		must.Len(t, finding.Violations(Mark(catalogued(t), all, c)), want, "repeats that violate, after faults", faults)
 	}
 }
