@@ -44,68 +44,43 @@ const (
 	done, no, absent, lost = harness.Done, harness.Refused, harness.NotFound, harness.Lost
 )
 
-// follows expects the impossible operations, by their indices.
-func follows(t *testing.T, ops []Op, want string) {
+// follow returns the impossible operations of a text, such as "kill c0 done; c0 RUNNING".
+// The third word is a response. A call may have its times, such as 4-8. An object that
+// is gone is seen as "gone".
+func follow(t *testing.T, text string) string {
 	t.Helper()
+	objects := map[string]script.Object{"c0": c0, "c0/e0": e0, "pod": script.ThePod}
+	texts := strings.Split(text, "; ")
+	var ops []Op
+	for n, text := range texts {
+		words := append(strings.Fields(text), fmt.Sprintf("%d-%d", 2*n, 2*n+1))
+		if len(words) == 3 {
+			ops = append(ops, sees(2*n, objects[words[0]], strings.TrimSuffix(words[1], "gone")))
+			continue
+		}
+		var from, to int
+		must.Get(fmt.Sscanf(words[3], "%d-%d", &from, &to))(t)
+		if words[2] == string(lost) {
+			to = -1
+		}
+		ops = append(ops, call(from, to, words[0], objects[words[1]], harness.Response(words[2])))
+	}
 	found, ok := Follow(ops)
-	var got []string
+	must.Equal(t, ok, true, text, "could be followed")
+	var impossible []string
 	for _, i := range found {
-		got = append(got, fmt.Sprint(i.Op))
+		impossible = append(impossible, fmt.Sprint(i.Op, " ", texts[i.Op]))
 	}
-	if !ok || strings.Join(got, " ") != want {
-		t.Errorf("impossible are %q, want %q (followed: %v)", got, want, ok)
-	}
+	return strings.Join(impossible, "; ")
 }
 
 // Each response that no order of events allows is found, and only that.
 func TestFollow(t *testing.T) {
-	begun := []Op{call(0, 1, "create", c0, done), call(2, 3, "start", c0, done)}
-	for name, tt := range map[string]struct {
-		ops  []Op
-		want string // the indices of the impossible
-	}{
-		"started twice":           {[]Op{call(4, 5, "start", c0, no)}, ""},
-		"a second start succeeds": {[]Op{call(4, 5, "start", c0, done)}, "2"},
-		"deleted while it runs":   {[]Op{call(4, 5, "delete", c0, done)}, "2"},
-		"it runs":                 {[]Op{sees(4, c0, "RUNNING")}, ""},
-		"it is called created":    {[]Op{sees(4, c0, "CREATED"), sees(5, c0, "RUNNING")}, "2 3"},
-		"killed, and seen to run": {[]Op{call(4, 5, "kill", c0, done), sees(6, c0, "RUNNING"),
-			sees(7, c0, "STOPPED")}, ""},
-		"it stops without a reason": {[]Op{sees(6, c0, "STOPPED")}, "2"},
-		"it runs again": {[]Op{call(4, 5, "kill", c0, done), sees(6, c0, "STOPPED"), sees(7, c0, "RUNNING")},
-			"4"},
-		"waited for": {[]Op{call(4, 5, "kill", c0, done), call(6, 7, "wait", c0, done),
-			call(8, 9, "delete", c0, done), sees(10, c0, "")}, ""},
-		"a wait returns too early": {[]Op{call(4, 5, "wait", c0, done)}, "2"},
-		"paused": {[]Op{call(4, 5, "pause", c0, done), sees(6, c0, "PAUSED"), call(7, 8, "pause", c0, no),
-			call(9, 10, "resume", c0, done), sees(11, c0, "RUNNING")}, ""},
-		"a lost pause may have happened": {[]Op{call(4, -1, "pause", c0, lost), sees(6, c0, "RUNNING"),
-			sees(7, c0, "PAUSED"), call(8, 9, "resume", c0, done)}, ""},
-		"a lost pause happens once": {[]Op{call(4, -1, "pause", c0, lost), sees(6, c0, "PAUSED"),
-			call(8, 9, "resume", c0, done), sees(10, c0, "PAUSED")}, "5"},
-		"two at once, in either order": {[]Op{call(4, 8, "pause", c0, done), call(5, 7, "pause", c0, no)}, ""},
-		"two at once, and both":        {[]Op{call(4, 8, "pause", c0, done), call(5, 7, "pause", c0, done)}, "2"},
-		"one after the other":          {[]Op{call(4, 5, "pause", c0, no), call(6, 7, "pause", c0, done)}, "2"},
-		"an exec": {[]Op{call(4, 5, "add", e0, done), sees(6, e0, "CREATED"), call(6, 7, "kill", e0, no),
-			call(8, 9, "start", e0, done), call(10, 11, "delete", e0, no), call(12, 13, "kill", e0, done),
-			call(14, 15, "wait", e0, done), call(16, 17, "delete", e0, done), call(18, 19, "delete", e0, absent)}, ""},
-		"an exec of a paused task": {[]Op{call(4, 5, "add", e0, done), call(6, 7, "pause", c0, done),
-			sees(8, e0, "PAUSED"), call(9, 10, "start", e0, no), call(11, 12, "add", e0, harness.Exists)}, ""},
-		"an exec dies with its task": {[]Op{call(4, 5, "add", e0, done), call(6, 7, "start", e0, done),
-			call(8, 9, "kill", c0, done), call(10, 11, "wait", e0, done), call(12, 13, "delete", c0, done),
-			sees(14, e0, "")}, ""},
-		"an exec ends before its dying task": {[]Op{call(4, 5, "add", e0, done), call(6, 7, "start", e0, done),
-			call(8, 9, "end", c0, done), sees(10, c0, "RUNNING"), sees(11, e0, "STOPPED"), sees(12, c0, "RUNNING"),
-			call(13, 14, "wait", c0, done), sees(15, c0, "STOPPED")}, ""},
-		"an exec ends for no reason": {[]Op{call(4, 5, "add", e0, done), call(6, 7, "start", e0, done),
-			sees(8, e0, "STOPPED")}, "4"},
-		"a restart deletes what has ended": {[]Op{call(4, 5, "kill", c0, done), call(6, 7, "wait", c0, done),
-			call(8, 9, "restart", c0, done), call(10, 11, "delete", c0, absent)}, ""},
-		"a restart keeps what has ended": {[]Op{call(4, 5, "kill", c0, done), call(6, 7, "wait", c0, done),
-			call(8, 9, "restart", c0, done), call(10, 11, "delete", c0, done)}, ""},
-		"a restart keeps what runs": {[]Op{call(4, 5, "restart", c0, done), sees(6, c0, "")}, "3"},
+	for file, begun := range map[string]string{
+		"testdata/task.txt": "create c0 done; start c0 done; ",
+		"testdata/pod.txt":  "RunPodSandbox pod done; CreateContainer c0 done; StartContainer c0 done; ",
 	} {
-		t.Run(name, func(t *testing.T) { follows(t, slices.Concat(begun, tt.ops), tt.want) })
+		must.Table(t, file, func(text string) string { return follow(t, begun+text) })
 	}
 }
 
@@ -124,49 +99,6 @@ func TestKillOfAStoppedTask(t *testing.T) {
 		if got, next := c.Do(tt.call); got != tt.want || next.State(c0) != Stopped {
 			t.Errorf("%+v: %s, %s", tt.call, got, next.State(c0))
 		}
-	}
-}
-
-// The same of a pod and a container in it.
-func TestFollowPods(t *testing.T) {
-	pod := script.ThePod
-	begun := []Op{call(0, 1, "RunPodSandbox", pod, done), call(2, 3, "CreateContainer", c0, done),
-		call(4, 5, "StartContainer", c0, done)}
-	const running, exited, ready = "CONTAINER_RUNNING", "CONTAINER_EXITED", "SANDBOX_READY"
-	for name, tt := range map[string]struct {
-		ops  []Op
-		want string // the indices of the impossible
-	}{
-		"run twice":                {[]Op{call(6, 7, "RunPodSandbox", pod, no), sees(8, pod, ready)}, ""},
-		"a second pod of the name": {[]Op{call(6, 7, "RunPodSandbox", pod, done)}, "3"},
-		"started twice":            {[]Op{call(6, 7, "StartContainer", c0, no), sees(8, c0, running)}, ""},
-		"a refused start ends it":  {[]Op{call(6, 7, "StartContainer", c0, no), sees(8, c0, exited)}, "4"},
-		"the name is taken":        {[]Op{call(6, 7, "CreateContainer", c0, no), sees(8, c0, running)}, ""},
-		"a second one of the name": {[]Op{call(6, 7, "CreateContainer", c0, done)}, "3"},
-		"stopped twice": {[]Op{call(6, 7, "StopContainer", c0, done),
-			call(8, 9, "StopContainer", c0, done)}, ""},
-		"stopped, and it runs":       {[]Op{call(6, 7, "StopContainer", c0, done), sees(8, c0, running)}, "4"},
-		"no exec in what has exited": {[]Op{call(6, 7, "StopContainer", c0, done), call(8, 9, "ExecSync", c0, no)}, ""},
-		"a removal twice": {[]Op{call(6, 7, "RemoveContainer", c0, done), call(8, 9, "RemoveContainer", c0, done),
-			sees(10, c0, ""), call(11, 12, "StartContainer", c0, absent)}, ""},
-		"a stop of what is gone": {[]Op{call(6, 7, "RemoveContainer", c0, done),
-			call(8, 9, "StopContainer", c0, absent)}, "4"},
-		"the pod stops its containers": {[]Op{call(6, 7, "StopPodSandbox", pod, done), sees(8, c0, exited),
-			sees(9, pod, "SANDBOX_NOTREADY"), call(10, 11, "StopPodSandbox", pod, done)}, ""},
-		"a stopped pod is ready": {[]Op{call(6, 7, "StopPodSandbox", pod, done), sees(8, pod, ready)}, "4"},
-		"nothing is created in a stopped pod": {[]Op{call(6, 7, "RemoveContainer", c0, done),
-			call(8, 9, "StopPodSandbox", pod, done), call(10, 11, "CreateContainer", c0, done)}, "5"},
-		"a start in a stopped pod ends it": {[]Op{call(6, 7, "RemoveContainer", c0, done),
-			call(8, 9, "CreateContainer", c0, done), call(10, 11, "StopPodSandbox", pod, done),
-			sees(12, c0, "CONTAINER_CREATED"), call(13, 14, "StartContainer", c0, no), sees(15, c0, exited)}, ""},
-		"the pod takes its containers with it": {[]Op{call(6, 7, "RemovePodSandbox", pod, done), sees(8, c0, ""),
-			sees(9, pod, ""), call(10, 11, "RunPodSandbox", pod, done), call(12, 13, "CreateContainer", c0, done)}, ""},
-		"a restart changes nothing": {[]Op{call(6, 7, "StopContainer", c0, done), call(8, 9, "restart", c0, done),
-			sees(10, c0, exited), sees(11, pod, ready)}, ""},
-		"a lost stop may have happened": {[]Op{call(6, -1, "StopContainer", c0, lost), sees(8, c0, running),
-			sees(9, c0, exited)}, ""},
-	} {
-		t.Run(name, func(t *testing.T) { follows(t, slices.Concat(begun, tt.ops), tt.want) })
 	}
 }
 

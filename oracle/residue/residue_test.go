@@ -1,6 +1,7 @@
 package residue
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -28,39 +29,10 @@ residue:
 `
 
 func TestParseResidueRefuses(t *testing.T) {
-	must.Get(Parse([]byte(goodResidue)))(t)
-	for _, test := range []struct{ name, from, to, want string }{
-		{"unknown field", "says:", "sayz:", "sayz"},
-		{"no id", "id: test", "", "needs id"},
-		{"a bad release", "bad: v2.0.14", "bad: v2.1.14", "is not a release of this branch"},
-		{"unknown condition", "[shim-killed]", "[full-moon]", "full-moon"},
-		{"no condition", "when: [shim-killed]", "", "in which nothing happened"},
-		{"no limit", "each: [shim-killed]", "", "limit their number"},
-		{"an unknown event", "each: [shim-killed]", "each: [full-moon]", "full-moon"},
-		{"a rate without a race", "  says:", "  rate: 0.5\n  says:", "needs a `rate`"},
-		{"a race without a rate", `class: socket
-  says: it stays
-  when: [shim-killed]
-  expect: [shim-killed-serving]
-  each: [shim-killed]
-  match: [socket=silent]`,
-			"class: event\n  says: it\n  when: [task-deleted]\n  each: [task-deleted]\n" +
-				"  match: [event=missing, topic=/tasks/delete]",
-			"needs a `rate`"},
-		{"an exit that is late", `class: socket
-  says: it stays
-  when: [shim-killed]
-  expect: [shim-killed-serving]
-  each: [shim-killed]
-  match: [socket=silent]`,
-			"class: event\n  says: it\n  when: [containerd-died]\n  match: [event=late, topic=/tasks/exit]", "may be late"},
-		{"an event that is not a delete", "class: socket", "class: event", "only event that may be missing"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			_, err := Parse([]byte(strings.Replace(goodResidue, test.from, test.to, 1)))
-			must.FailWith(t, err, test.want)
-		})
-	}
+	must.Edits(t, "testdata/refused.txt", goodResidue, func(text string) string {
+		_, err := Parse([]byte(text))
+		return fmt.Sprint(err)
+	})
 }
 
 // A leaked process, mount or bundle, or a wrong exit status, is never a residue.
