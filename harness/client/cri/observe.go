@@ -2,16 +2,13 @@ package cri
 
 import (
 	"context"
-	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
+	containerd "github.com/containerd/containerd/v2/client"
+	"google.golang.org/grpc"
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/harness/client"
 	"github.com/shimquake/shimquake/harness/script"
-	"github.com/shimquake/shimquake/oracle/callerr"
 )
 
 // query records the states of the pod and of its containers, from status calls and from
@@ -61,28 +58,14 @@ func listed(list func(context.Context, api.RuntimeServiceClient) ([]item, error)
 	}
 }
 
-// observe requests a value of an object, and records it. A request that was not sent
-// observes nothing, nor does one that failed at the end of the script's time.
+// observe requests a value of an object, and records it.
 func (c *Client) observe(ctx context.Context, step int, field, of string, ask stateGetter) {
-	o := harness.Observed{Step: step, At: time.Now(), Of: of, Field: field}
-	limited, cancel := context.WithTimeout(ctx, c.CallTimeout)
-	defer cancel()
-	rt, err := c.rt(limited)
-	if client.Over(limited) != nil {
-		return
-	}
-	if err == nil {
-		o.Value, err = ask(limited, rt)
-	}
-	if err != nil && client.Over(ctx) != nil {
-		return
-	}
-	o.Took = time.Since(o.At)
-	if err != nil {
-		o.Value = ""
-	}
-	if status.Code(err) != codes.NotFound {
-		o.Err = callerr.Of(err)
-	}
-	c.Record.Set(func(h *harness.History) { h.Observed = append(h.Observed, o) })
+	_ = c.Observe(ctx, step, field, []string{of}, // the record has the error
+		func(ctx context.Context, _ *containerd.Client, conn *grpc.ClientConn) (map[string]string, error) {
+			value, err := ask(ctx, api.NewRuntimeServiceClient(conn))
+			if err != nil {
+				return nil, err
+			}
+			return map[string]string{of: value}, nil
+		})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/containerd/containerd/api/services/tasks/v1"
 	tasktypes "github.com/containerd/containerd/api/types/task"
 	containerd "github.com/containerd/containerd/v2/client"
-	"github.com/containerd/errdefs"
+	"google.golang.org/grpc"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
@@ -22,7 +22,7 @@ import (
 func (c *Client) query(ctx context.Context, step int) {
 	all := c.used(step)
 	for _, of := range all {
-		_ = c.observe(ctx, step, harness.FieldState, []script.Object{of}, c.askedState(of))
+		_ = c.observeState(ctx, step, of)
 	}
 	_ = c.observeList(ctx, step, all)
 }
@@ -48,7 +48,7 @@ func (c *Client) noteTask(ctx context.Context, of script.Object) {
 		return
 	}
 	call := harness.Call{Who: "oracle", Verb: "inventory", Of: i.ID, At: time.Now()}
-	err := c.observe(ctx, before, harness.FieldState, []script.Object{of}, c.askedState(of))
+	err := c.observeState(ctx, before, of)
 	if err == nil && !c.NoExtraCalls {
 		err = c.observeList(ctx, before, c.used(before))
 	}
@@ -58,74 +58,44 @@ func (c *Client) noteTask(ctx context.Context, of script.Object) {
 
 // observeList records the states of tasks in the list of all tasks.
 func (c *Client) observeList(ctx context.Context, step int, used []script.Object) error {
-	tasks := slices.DeleteFunc(used, script.Object.IsExec)
-	if len(tasks) == 0 {
+	var of []string
+	for _, o := range used {
+		if !o.IsExec() {
+			of = append(of, o.String())
+		}
+	}
+	if len(of) == 0 {
 		return nil
 	}
-	return c.observe(ctx, step, harness.FieldList, tasks, c.askedList)
+	return c.Observe(ctx, step, harness.FieldList, of,
+		func(ctx context.Context, cl *containerd.Client, _ *grpc.ClientConn) (map[string]string, error) {
+			r, err := cl.TaskService().List(ctx, &tasks.ListTasksRequest{})
+			if err != nil {
+				return nil, native(err)
+			}
+			values := map[string]string{}
+			for _, p := range r.Tasks {
+				if of, ok := harness.ObjectNamed(p.ID); ok && of.Container < len(c.of) {
+					c.learn(c.instance(of), nil, of, exit.ByTaskList, p)
+					values[of.String()] = p.GetStatus().String()
+				}
+			}
+			return values, nil
+		})
 }
 
-// observe makes one call that returns the values of some objects. It records the values,
-// and returns the error of the call. A request that was not sent observes nothing, nor
-// does one that failed at the end of the script's time.
-func (c *Client) observe(ctx context.Context, step int, field string, all []script.Object,
-	ask func(context.Context, *containerd.Client) (map[script.Object]string, error)) error {
-	o := harness.Observed{Step: step, At: time.Now(), Field: field}
-	limited, cancel := context.WithTimeout(ctx, c.CallTimeout)
-	defer cancel()
-	cl, _, err := c.Connect(limited)
-	if over := client.Over(limited); over != nil {
-		return over
-	}
-	var values map[script.Object]string
-	if err == nil {
-		values, err = ask(limited, cl)
-	}
-	if err != nil && client.Over(ctx) != nil {
-		return err
-	}
-	o.Took = time.Since(o.At)
-	if err = native(err); !errdefs.IsNotFound(err) {
-		o.Err = callerr.Of(err)
-	}
-	c.Record.Set(func(h *harness.History) {
-		for _, of := range all {
-			o.Of, o.Value = of.String(), values[of]
-			h.Observed = append(h.Observed, o)
-		}
-	})
-	return err
-}
-
-// askedState returns a function that requests the state of a task or an exec.
-func (c *Client) askedState(
-	of script.Object,
-) func(context.Context, *containerd.Client) (map[script.Object]string, error) {
+// observeState records the state of a task or an exec.
+func (c *Client) observeState(ctx context.Context, step int, of script.Object) error {
 	i, e := c.instance(of), c.execOf(of)
-	return func(ctx context.Context, cl *containerd.Client) (map[script.Object]string, error) {
-		r, err := cl.TaskService().Get(ctx, &tasks.GetRequest{ContainerID: i.ID, ExecID: execID(of)})
-		if err != nil {
-			return nil, err
-		}
-		c.learn(i, e, of, exit.ByTaskStatus, r.Process)
-		return map[script.Object]string{of: r.GetProcess().GetStatus().String()}, nil
-	}
-}
-
-// askedList requests the list of all tasks.
-func (c *Client) askedList(ctx context.Context, cl *containerd.Client) (map[script.Object]string, error) {
-	r, err := cl.TaskService().List(ctx, &tasks.ListTasksRequest{})
-	if err != nil {
-		return nil, err
-	}
-	values := map[script.Object]string{}
-	for _, p := range r.Tasks {
-		if of, ok := harness.ObjectNamed(p.ID); ok && of.Container < len(c.of) {
-			c.learn(c.instance(of), nil, of, exit.ByTaskList, p)
-			values[of] = p.GetStatus().String()
-		}
-	}
-	return values, nil
+	return c.Observe(ctx, step, harness.FieldState, []string{of.String()},
+		func(ctx context.Context, cl *containerd.Client, _ *grpc.ClientConn) (map[string]string, error) {
+			r, err := cl.TaskService().Get(ctx, &tasks.GetRequest{ContainerID: i.ID, ExecID: execID(of)})
+			if err != nil {
+				return nil, native(err)
+			}
+			c.learn(i, e, of, exit.ByTaskStatus, r.Process)
+			return map[string]string{of.String(): r.GetProcess().GetStatus().String()}, nil
+		})
 }
 
 // learn records the exit status in the state of a stopped process.
