@@ -13,25 +13,7 @@ import (
 )
 
 func TestPlainWords(t *testing.T) {
-	const killed = "the payload exited with 137 (killed: its own record ends before its exit)"
-	for text, want := range map[string]string{
-		"exit code of 5b0f by cri-status: cri-status reported 255; " + killed + "; 255 means that containerd does not " +
-			"know the status; 137 means SIGKILL; containerd was down": "exit code of 5b0f: CRI's status has 255, the " +
-			"container's process ended with 137; containerd was down",
-		"exit code of c0, exec e0 by shim-delete: shim-delete reported 0; the payload exited with 3 (its own record); " +
-			"0 means success": "exit code of c0, exec e0: the response to Delete has 0, the container's process ended with 3",
-		"exit code of c0 by nobody: containerd is up, but no client could get it; " + killed: "exit code of c0: no " +
-			"client can get it, the container's process ended with 137",
-		"/tasks/start of c0: has the time 14:03:24.8Z, but its shim had tried to send it at 14:03:24.7Z": "/tasks/start " +
-			"of c0: has the time 14:03:24.8Z, because the attempt to send the event before it had failed at 14:03:24.7Z",
-		"shim: it ended by itself with 2, and no fault asked it to": "shim: exited by itself with 2",
-		"process 74 (payload) of container c0":                      "process 74 (of the container) of container c0",
-		"lease k8s.io/d0b4: not deleted":                            "lease k8s.io/d0b4: not deleted",
-	} {
-		if got := plainWords([]string{text}); got[0] != want {
-			t.Errorf("%s\nwant %s", got[0], want)
-		}
-	}
+	must.Table(t, "testdata/words.txt", func(text string) string { return plainWords([]string{text})[0] })
 }
 
 func TestPrograms(t *testing.T) {

@@ -107,18 +107,7 @@ func TestGoroutinesThatHaveNotBegunAreAwaited(t *testing.T) {
 	}
 }
 
-func TestShort(t *testing.T) {
-	for name, want := range map[string]string{
-		"github.com/containerd/containerd/v2/core/x.(*Y).Run.func1.2": "core/x.(*Y).Run",
-		"github.com/containerd/containerd/services/x.F.gowrap1":       "services/x.F",
-		"github.com/containerd/ttrpc.(*Client).run-fm":                "github.com/containerd/ttrpc.(*Client).run",
-		"k8s.io/x/v1.New[...].func3.deferwrap1":                       "k8s.io/x/v1.New[...]",
-		"main.F-range1":                                               "main.F",
-		"main.Get2":                                                   "main.Get2",
-	} {
-		must.Equal(t, short(name), want, name)
-	}
-}
+func TestShort(t *testing.T) { must.Table(t, "testdata/functions.txt", short) }
 
 func FuzzParseGoroutines(f *testing.F) {
 	f.Add(profile)

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"testing"
@@ -18,23 +19,9 @@ func TestDescriptor(t *testing.T) {
 		2: {Path: "/run/containerd/containerd.sock.ttrpc", Inode: 2},
 		3: {Inode: 3},
 	}
-	for target, want := range map[string]Held{
-		"/dev/null":                 {Kind: fact.ADescriptor, Of: "/dev/null"},
-		"/run/x/w4b4/root/meta.db":  {Kind: fact.ADescriptor, Of: "/run/x/*/root/meta.db"},
-		"/r/io.containerd.v1.x/a.b": {Kind: fact.ADescriptor, Of: "/r/io.containerd.v1.x/a.b"},
-		"/a/supported (deleted)":    {Kind: fact.ADescriptor, Of: "/a/supported (deleted)"},
-		"pipe:[4711]":               {Kind: fact.ADescriptor, Of: "pipe"},
-		"net:[4026531840]":          {Kind: fact.ADescriptor, Of: "net"},
-		"anon_inode:[eventpoll]":    {Kind: fact.ADescriptor, Of: "eventpoll"},
-		"anon_inode:inotify":        {Kind: fact.ADescriptor, Of: "inotify"},
-		"socket:[1]":                {Kind: fact.ADescriptor, Of: "/run/containerd/containerd.sock"},
-		"socket:[2]":                {Kind: fact.AConnection, Of: "/run/containerd/containerd.sock.ttrpc"},
-		"socket:[3]":                {Kind: fact.AConnection, Of: "outgoing"},
-		"socket:[4]":                {Kind: fact.ADescriptor, Of: "socket NETLINK"},
-		"":                          {Kind: fact.ADescriptor},
-	} {
-		must.Equal(t, descriptor(openFile{target: target, protocol: "NETLINK"}, sockets), want, target)
-	}
+	must.Table(t, "testdata/descriptors.txt", func(target string) string {
+		return fmt.Sprintf("%+v", descriptor(openFile{target: target, protocol: "NETLINK"}, sockets))
+	})
 }
 
 // This process opens one descriptor of each kind, and the count rises by one.

@@ -1,6 +1,11 @@
 package inventory
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"github.com/shimquake/shimquake/must"
+)
 
 func TestOwner(t *testing.T) {
 	known := Inventory{
@@ -9,21 +14,8 @@ func TestOwner(t *testing.T) {
 		Cgroups:    []Cgroup{{Rel: "default"}, {Rel: "default/lost"}, {Rel: "default/lost/inner"}},
 		Daemon:     &Daemon{Containers: []Ref{{"moby", "feed"}}},
 	}
-	for cgroup, want := range map[string]Ref{
-		"/shimquake/w1/default/c1":                    {"default", "c1"},
-		"/shimquake/w1/other/c1":                      {"other", "c1"},
-		"/w1/default/c1/made/by/itself":               {"default", "c1"},
-		"/kubepods/besteffort/pod1/0123abcd":          {"k8s.io", "0123abcd"},
-		"/system.slice/cri-containerd-0123abcd.scope": {"k8s.io", "0123abcd"},
-		"/system.slice/docker-feed.scope":             {"moby", "feed"},
-		"/w1/default/lost":                            {"default", "lost"},
-		"/w1/default/lost/inner":                      {"default", "lost"},
-		"/w1":                                         {},
-		"/":                                           {},
-		"":                                            {},
-	} {
-		if ns, id := known.Owner(Process{Cgroup: cgroup}); (Ref{ns, id}) != want {
-			t.Errorf("owner(%q) = %q, %q; want %v", cgroup, ns, id, want)
-		}
-	}
+	must.Table(t, "testdata/owners.txt", func(cgroup string) string {
+		ns, id := known.Owner(Process{Cgroup: cgroup})
+		return strings.TrimSpace(ns + " " + id)
+	})
 }

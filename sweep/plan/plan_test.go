@@ -2,6 +2,7 @@ package plan
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -65,35 +66,24 @@ func TestCommon(t *testing.T) {
 }
 
 func TestPlan(t *testing.T) {
-	for name, c := range map[string]struct {
+	crash, failing := []string{"crash"}, []string{"error"}
+	stmt := regexp.MustCompile("^stmt")
+	var all strings.Builder
+	for _, c := range []struct {
+		name string
 		o    Options
-		want []string
 	}{
-		"crash at statements": {Options{Actions: []string{"crash"}, Points: regexp.MustCompile("^stmt")}, []string{
-			caught + " crash, create of task", called + " crash, create of task"}},
-		"crash at statements, on each path": {Options{
-			Hits: "path", Actions: []string{"crash"}, Points: regexp.MustCompile("^stmt"),
-		}, []string{
-			caught + " crash, create of task", caught + " (hit 3) crash, delete of task", called + " crash, create of task"}},
-		"an error is two faults at a statement": {Options{Actions: []string{"error"}, Who: []string{"daemon"}}, []string{
-			called + " error(x), create of task", called + " loseResult, create of task"}},
-		"an error is one fault at a method": {Options{
-			Hits: "path", Actions: []string{"error"}, Who: []string{"shim"},
-		}, []string{
-			method + " error(x), delete of task", method + " (hit 2) error(x), exit of cri"}},
-		"cancel where a client can": {Options{Actions: []string{"cancel"}, Who: []string{"daemon"}}, []string{
-			called + " cancel, create of task"}},
-		"later hits": {Options{
-			Actions: []string{"crash"}, Hits: "all", Paths: []string{"create"}, Workloads: []string{"task"},
-		}, []string{
-			caught + " crash, create of task", caught + " (hit 2) crash, create of task", called + " crash, create of task"}},
-		"every workload": {Options{Actions: []string{"crash"}, EveryWorkload: true, Paths: []string{"delete"}}, []string{
-			method + " crash, delete of task", caught + " (hit 3) crash, delete of task", method + " crash, delete of cri"}},
+		{"crash at statements", Options{Actions: crash, Points: stmt}},
+		{"crash at statements, on each path", Options{Actions: crash, Points: stmt, Hits: "path"}},
+		{"an error is two faults at a statement", Options{Actions: failing, Who: []string{"daemon"}}},
+		{"an error is one fault at a method", Options{Actions: failing, Who: []string{"shim"}, Hits: "path"}},
+		{"cancel where a client can", Options{Actions: []string{"cancel"}, Who: []string{"daemon"}}},
+		{"later hits", Options{Actions: crash, Hits: "all", Paths: []string{"create"}, Workloads: []string{"task"}}},
+		{"every workload", Options{Actions: crash, EveryWorkload: true, Paths: []string{"delete"}}},
 	} {
-		if got := specs(t, c.o); !slices.Equal(got, c.want) {
-			t.Errorf("%s:\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
-		}
+		fmt.Fprintf(&all, "# %s:\n%s\n", c.name, strings.Join(specs(t, c.o), "\n"))
 	}
+	must.Golden(t, "testdata/plans.txt", all.String())
 }
 
 // New plans no hit that some trace lacks. It marks a hit of a process that is about to
