@@ -6,7 +6,6 @@ import (
 	"errors"
 	"iter"
 	"slices"
-	"time"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/finding"
@@ -127,7 +126,7 @@ func (s *Schedule) todo() (todo []first) {
 	for _, r := range s.Done {
 		done[first{r.I, r.On}] = true
 		ran[r.I] = ran[r.I] || r.On != s.On
-		long[r.I] = long[r.I] || time.Duration(r.Millis)*time.Millisecond > waitsLong
+		long[r.I] = long[r.I] || compare.WaitedLong(r)
 	}
 	order := map[int]uint64{}
 	for i, spec := range s.Head.Plan.Specs {
@@ -147,9 +146,6 @@ func (s *Schedule) todo() (todo []first) {
 	slices.SortStableFunc(todo, func(a, b first) int { return cmp.Compare(order[a.spec], order[b.spec]) })
 	return todo
 }
-
-// waitsLong is the duration above which a case has waited for a time limit.
-const waitsLong = 20 * time.Second
 
 // one runs a case until its fault has fired, and the machine did not stand still, at most
 // Spec.MaxRuns times. It does not repeat a random case, because others follow.

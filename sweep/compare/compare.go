@@ -303,7 +303,7 @@ func (r *Row) count(all map[int]*runs) (same Row) {
 					k.lost = true
 					continue
 				}
-				k.long = k.long || res.Millis > waitsLong.Milliseconds()
+				k.long = k.long || WaitedLong(res)
 				n.Runs++
 				if shows(r.Left, res.Found) {
 					n.Shown++
@@ -356,11 +356,16 @@ const (
 	fewRuns = 6
 	// atATime limits the further runs of a row on each side before it is judged again. Cases
 	// that only wait run as often as needed at once.
-	atATime   = 5
-	waitsLong = 20 * time.Second
+	atATime = 5
 	// maxTries is how often a case runs again whose fault did not fire.
 	maxTries = 4
 )
+
+// waitsLong is the duration above which a case has waited for a time limit.
+const waitsLong = 20 * time.Second
+
+// WaitedLong reports whether a case has waited for a time limit.
+func WaitedLong(r journal.Result) bool { return r.Millis > waitsLong.Milliseconds() }
 
 // pairUp changes the kind of rows that B closes and opens in the same cases to Changed.
 // Their trigger is the same, and the facts are others.
