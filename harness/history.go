@@ -356,6 +356,11 @@ type Flushed struct {
 	Reported int `json:"reported"`
 }
 
+// Lengths returns the present lengths of the three lists.
+func (h *History) Lengths() *Flushed {
+	return &Flushed{Events: len(h.Events), Hits: len(h.Hits), Reported: len(h.Reported)}
+}
+
 // FirstUse returns the three lists as they were before the first id was used again. They
 // are the whole lists if the run ended earlier.
 func (h *History) FirstUse() (events []event.Task, hits []failpoints.Hit, reported []exit.Observation) {

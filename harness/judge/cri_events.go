@@ -35,7 +35,7 @@ func criEvents(h *run) (found []finding.Finding, _ []harness.Problem) {
 	}
 	found = append(found, bare(h)...)
 	found = append(found, misdated(h)...)
-	for _, e := range missing(h, h.CRI.Events) {
+	for _, e := range missing(h) {
 		found = append(found, criEvent(e.id, e.topic, e.facts()))
 	}
 	return found, nil
@@ -187,14 +187,13 @@ type dueEvent struct {
 	due
 }
 
-// HasDueCRIEvents reports whether an event that is due is not among these. The runner
-// waits for it.
-func HasDueCRIEvents(h harness.History, events []criview.Event) bool {
-	return h.CRI != nil && len(missing(runOf(&h), events)) > 0
-}
-
-// missing returns the events that are due and have not come.
-func missing(h *run, events []criview.Event) []dueEvent {
+// missing returns the events that are due and have not come. If no client listens, CRI
+// keeps an event for the next one. After a restart that may be the second client.
+func missing(h *run) []dueEvent {
+	events := h.CRI.Events
+	if h.CRI.Second != nil {
+		events = slices.Concat(events, h.CRI.Second.Events)
+	}
 	return slices.DeleteFunc(criDue(h), func(d dueEvent) bool {
 		return tolerated(h, criEventSent, span{d.from, d.since.Add(eventGrace)}) ||
 			slices.ContainsFunc(events, func(e criview.Event) bool { return e.ID == d.id && e.Type == d.topic })

@@ -36,13 +36,6 @@ func eventsOfOneClient(h *run) []finding.Finding {
 		fact.By: fact.AnotherClient, fact.Count: strconv.Itoa(len(missed))})}
 }
 
-// HasDueEventsOfAnother reports whether one client must still get an event that another
-// client got. The first client asked for events at since. The runner waits for the
-// event.
-func HasDueEventsOfAnother(told, another []criview.Event, since time.Time) bool {
-	return len(missedBy(told, another, since)) > 0
-}
-
 // missedBy returns the events that one client got and another client did not get. The
 // other client asked for events at since. All clients get the events in the same order,
 // so a client that has got one event must get all later ones.

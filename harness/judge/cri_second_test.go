@@ -43,6 +43,9 @@ func TestCRISecond(t *testing.T) {
 			h.CRI.Second.Events = slices.Insert(h.CRI.Second.Events, 3, criview.Event{Type: criview.Started, ID: "c9",
 				Created: at(19), Seen: at(19)})
 		}), missed + " topic=CONTAINER_STARTED_EVENT"},
+		"the first is not told the first one": {also(second(func(*harness.CRISecond) {}), func(h *harness.History) {
+			h.CRI.Events = h.CRI.Events[1:]
+		}), ""},
 		"it is told otherwise": {second(func(s *harness.CRISecond) { s.Events[4].ExitCode++ }), missed},
 		"it is told no more": {second(func(s *harness.CRISecond) {
 			without(4, 8)(s)

@@ -24,12 +24,15 @@ func (known excuses) events(h *run) (found []finding.Finding, _ []harness.Proble
 	return slices.Concat(known.taskEvents(h), oomEvents(h), stampedLate(h), ofRefused(h)), nil
 }
 
-// HasDueEvents reports whether a task event that is due has not arrived. The runner waits
-// for it.
-func HasDueEvents(h harness.History, known []residue.Known) bool {
-	found, _ := excuses(known).events(runOf(&h))
-	return slices.ContainsFunc(finding.Violations(found), func(f finding.Finding) bool {
-		return slices.Contains([]string{fact.Missing, fact.NotSentAgain}, f.Facts[fact.Event])
+// DueEvents returns a finding for each due event of containerd, and of CRI, that has not
+// arrived so far. The runner waits for them.
+func DueEvents(h harness.History, known []residue.Known) []finding.Finding {
+	h.Flushed = h.Lengths()
+	r := runOf(&h)
+	found, _ := excuses(known).events(r)
+	ofCRI, _ := criEvents(r)
+	return slices.DeleteFunc(append(finding.Violations(found), ofCRI...), func(f finding.Finding) bool {
+		return !slices.Contains([]string{fact.Missing, fact.NotSentAgain}, f.Facts[fact.Event])
 	})
 }
 

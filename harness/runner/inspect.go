@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints"
@@ -12,11 +13,11 @@ import (
 	"github.com/shimquake/shimquake/harness/client"
 	"github.com/shimquake/shimquake/harness/judge"
 	"github.com/shimquake/shimquake/oracle/callerr"
-	"github.com/shimquake/shimquake/oracle/event"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/oracle/residue"
 	"github.com/shimquake/shimquake/oracle/settle"
+	"github.com/shimquake/shimquake/poll"
 )
 
 // answerBound is how long an idle containerd may take to respond to a simple call. It
@@ -39,9 +40,10 @@ func (x *run) inspect() error {
 	if err := x.flushEvents(); err != nil {
 		return err
 	}
-	x.awaitEvents()
+	x.awaitEvents(eventTimeout, finding.ClassEvent)
 	x.inject.Controller.Flush(flushTimeout)
-	flushed := all(x.history()) // before inspectCRI, because that may create a pod
+	h := x.history()
+	flushed := h.Lengths() // before inspectCRI, because that may create a pod
 	x.inspectCRI()
 	instances := x.instances() // before the id is used again
 	x.record.Set(func(h *harness.History) {
@@ -51,11 +53,6 @@ func (x *run) inspect() error {
 	x.found = x.runner.verdict(x.history())
 	x.dump()
 	return nil
-}
-
-// all returns the current lengths of the history's lists, as Flushed has them.
-func all(h harness.History) *harness.Flushed {
-	return &harness.Flushed{Events: len(h.Events), Hits: len(h.Hits), Reported: len(h.Reported)}
 }
 
 func (x *run) before() inventory.Inventory { return *x.record.History().Before }
@@ -258,14 +255,15 @@ func calling(hits []failpoints.Hit, deaths []daemon.Death) string {
 // event at the end of its cleanup: at a load of 40, that took two more seconds.
 const eventTimeout = 5 * time.Second
 
-// awaitEvents waits for the task events that a rule of the judge requires. inspectCRI
-// waits for CRI's own events.
-func (x *run) awaitEvents() {
-	ctx, cancel := context.WithTimeout(x.ctx, eventTimeout)
+// eventTick is the time between two looks at the events. Most have come by the first one.
+const eventTick = 20 * time.Millisecond
+
+// awaitEvents waits for the events of a class that are due by the rules of the judge.
+func (x *run) awaitEvents(timeout time.Duration, class finding.Class) {
+	ctx, cancel := context.WithTimeout(x.ctx, timeout)
 	defer cancel()
-	x.events.Await(ctx, func([]event.Task) bool {
-		h := x.history()
-		h.Flushed = all(h)
-		return !judge.HasDueEvents(h, x.runner.Residues)
+	_ = poll.Until(ctx, eventTick, func() (bool, error) { // the judge reports what has not come by then
+		due := judge.DueEvents(x.history(), x.runner.Residues)
+		return !slices.ContainsFunc(due, func(f finding.Finding) bool { return f.Class == class }), nil
 	})
 }

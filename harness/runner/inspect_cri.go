@@ -10,9 +10,9 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
-	"github.com/shimquake/shimquake/harness/judge"
 	"github.com/shimquake/shimquake/oracle/callerr"
 	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
@@ -34,8 +34,8 @@ func (x *run) hearCRI(ctx context.Context, c *containerd.Client) error {
 // millisecond to send it.
 const criEventTimeout = 2 * time.Second
 
-// inspectCRI records CRI's lists and events. It waits for the events that a rule of the
-// judge requires, because nothing marks the end of CRI's events.
+// inspectCRI records CRI's lists and events. It waits for the events that are due, because
+// nothing marks the end of CRI's events.
 func (x *run) inspectCRI() {
 	lister, ok := x.client.(client.Lister)
 	if !ok {
@@ -45,32 +45,20 @@ func (x *run) inspectCRI() {
 	defer cancel()
 	listed := lister.List(ctx)
 	lister.TryNames(ctx)
-	bounded, done := context.WithTimeout(ctx, criEventTimeout)
-	defer done()
-	h := x.history()
-	x.criEvents.Await(bounded, func(heard criview.Heard) bool { return !judge.HasDueCRIEvents(h, heard.Events) })
-	second := x.secondClientsEvents(bounded)
-	heard := x.criEvents.Heard()
+	x.awaitEvents(criEventTimeout, finding.ClassCRIEvent)
 	x.record.CRI(func(s *harness.CRISeen) {
-		s.Listed, s.Events, s.NoEvents, s.Second = listed, heard.Events, heard.None, second
+		s.Listed = listed
+		x.hearInto(s)
 	})
 }
 
-// secondClientsEvents returns the events that the second subscriber to CRI's container
-// events received, or nil if there is none. It waits until both subscribers have the
-// same events.
-func (x *run) secondClientsEvents(ctx context.Context) *harness.CRISecond {
-	if x.criSecond.Heard().Since.IsZero() {
-		return nil
+// hearInto copies the events so far of both subscribers into what a client has seen.
+func (x *run) hearInto(s *harness.CRISeen) {
+	first, second := x.criEvents.Heard(), x.criSecond.Heard()
+	s.Events, s.NoEvents = first.Events, first.None
+	if !second.Since.IsZero() {
+		s.Second = &harness.CRISecond{Since: second.Since, Events: second.Events, Err: callerr.Of(second.Err)}
 	}
-	x.criSecond.Await(ctx, func(is criview.Heard) bool {
-		return is.Err != nil || !judge.HasDueEventsOfAnother(x.criEvents.Heard().Events, is.Events, is.Since)
-	})
-	is := x.criSecond.Heard()
-	x.criEvents.Await(ctx, func(first criview.Heard) bool {
-		return first.Err != nil || !judge.HasDueEventsOfAnother(is.Events, first.Events, is.Since)
-	})
-	return &harness.CRISecond{Since: is.Since, Events: is.Events, Err: callerr.Of(is.Err)}
 }
 
 // inspectMeanwhile takes an inventory while the client runs. If before is not nil, it

@@ -194,6 +194,9 @@ func (x *run) history() harness.History {
 		h.Deaths = x.daemon.Deaths()
 	}
 	h.Events, h.Gaps = x.events.Events(), x.events.Gaps()
+	if h.CRI != nil && h.Flushed == nil {
+		x.hearInto(h.CRI)
+	}
 	if x.world != nil {
 		for _, e := range x.world.Exits() {
 			h.Exits = append(h.Exits, harness.Exit{PID: e.PID, Code: e.Code(), At: e.At})
