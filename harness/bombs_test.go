@@ -34,7 +34,7 @@ func TestHistoriesAreBounded(t *testing.T) {
 	after := func(head string, then io.Reader, end ...string) io.Reader {
 		return io.MultiReader(strings.NewReader(head), then, strings.NewReader(strings.Join(end, "")))
 	}
-	const head = `{"shimquake":"history","format":5,"digest":"x","verdict":{},"history":{"case":{"name":"x"},`
+	const head = `{"shimquake":"history","format":6,"digest":"x","verdict":{},"history":{"case":{"name":"x"},`
 	for name, tt := range map[string]struct {
 		from io.Reader
 		says string
@@ -44,8 +44,8 @@ func TestHistoriesAreBounded(t *testing.T) {
 		"spaces":         {&repeated{text: " "}, "larger than 64 MiB"},
 		"calls":          {after(head+`"calls":[{}`, many(3_000_000, ",{}"), "]}}"), "1000000 values"},
 		"hits":           {after(head+`"hits":[{}`, many(1_000_000, ",{}"), "]}}"), "1000000 values"},
-		"fewer hits": {after(head+`"hits":[{}`, many(950_000, ",{}"), "]}}"),
-			"has 950001 entries in hits, and at most 100000"},
+		"a log": {after(head+`"log":[{}`, many(950_000, ",{}"), "]}}"),
+			"has 950001 entries in log, and at most 100000"},
 		"instances": {after(head+`"instances":[{}`, many(52_574, ",{}"), "]}}"),
 			"has 52575 entries in instances, and at most 20000"},
 		"kills": {after(head+`"kills":[ {}`, many(950_000, ",{}"), "]}}"),

@@ -79,7 +79,7 @@ type Container struct {
 	// in place of FIFOs. The container and each exec have a file or logger of their own.
 	// Task API only. With `file`, lines is at most 150 (LogFileLines), so that lines of
 	// stdout and stderr do not mix.
-	Log Log `yaml:"log,omitempty"`
+	Log LogTarget `yaml:"log,omitempty"`
 	// Unread makes the client read none of the `lines` before it deletes the task, as if the
 	// client had died. The shim waits 10s (IODrain) for a reader, and then deletes the
 	// container. Task API only, with at most 5000 lines (UnreadLines) and a callTimeout of

@@ -7,14 +7,14 @@ import (
 	"github.com/shimquake/shimquake/spelling"
 )
 
-// Log is where the shim itself writes a task's output. The client names the target when
-// it creates the task.
-type Log string
+// LogTarget is where the shim itself writes a task's output. The client names the target
+// when it creates the task.
+type LogTarget string
 
 // The targets.
 const (
-	LogFile   Log = "file"   // a file that already has a line
-	LogBinary Log = "binary" // the input of a program that the shim runs: a logger
+	LogFile   LogTarget = "file"   // a file that already has a line
+	LogBinary LogTarget = "binary" // the input of a program that the shim runs: a logger
 )
 
 // LogFileLines is a number of lines with less than 4 KiB, so that a shim copies them with

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints"
-	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/oracle/callerr"
 	"github.com/shimquake/shimquake/oracle/event"
 	"github.com/shimquake/shimquake/oracle/exit"
@@ -16,72 +15,23 @@ import (
 // PID namespace of the case's world.
 type History struct {
 	Case Case `json:"case"`
-	// Version is the release that the containerd under test reported.
-	Version string  `json:"containerd"`
-	Machine Machine `json:"machine"`
-	// Reached is the last stage of the run that was reached.
-	Reached Stage         `json:"reached"`
-	Began   time.Time     `json:"began"`
-	Took    time.Duration `json:"tookNs"`
-	// CPU is the processor time of all processes in the world.
-	CPU time.Duration `json:"cpuNs"`
-	// Stalls are the times in which the harness or the processes of the world stood still.
-	Stalls []Stall `json:"stalls,omitempty"`
-	// Again says why the run before this one was invalid.
-	Again string `json:"again,omitempty"`
-	// LeftOut lists the settings that the harness leaves out of containerd's configuration
-	// on this machine, with reasons.
-	LeftOut []string `json:"leftOut,omitempty"`
-	// Problems are the reasons why the run shows nothing, or less than a complete run.
-	Problems []Problem `json:"problems,omitempty"`
-
+	Run
 	// Instances are the containers of the workload, in the order of its text.
 	Instances []Instance `json:"instances,omitempty"`
-	// Calls are the client's calls, in the order of their ends.
-	Calls []Call `json:"calls,omitempty"`
-	// Signals are the signals that the client sent.
-	Signals []SentSignal `json:"signals,omitempty"`
-	// Reported has the reports of exits that the client received.
-	Reported []exit.Observation `json:"reported,omitempty"`
-
+	// Bystanders are the tasks and pods that ran beside the workload.
+	Bystanders []Bystander `json:"bystanders,omitempty"`
+	// Log has what was observed. Its JSON form is one list in the order of time (Record).
+	Log `json:"-"`
 	// Firings has a proof for each fault, in the order of the plan, and then for each
 	// misbehaviour of the fake shim.
 	Firings []Firing `json:"firings,omitempty"`
-	// Hits has each execution of a point that a probe reported, in the order of arrival.
-	Hits []failpoints.Hit `json:"hits,omitempty"`
 	// Functions are the functions with probes that its processes have reached, if the
 	// runner records them: "containerd runtime.binary.Start".
 	Functions []string `json:"functions,omitempty"`
-	// Kills are the processes that the harness killed.
-	Kills []Kill `json:"kills,omitempty"`
-	// Reboots are the times at which the harness simulated a reboot of the node, which
-	// empties /run.
-	Reboots []time.Time `json:"reboots,omitempty"`
-	// IgnoredSIGTERM has the shims that still ran some time after the harness had sent them
-	// SIGTERM.
-	IgnoredSIGTERM []IgnoredSIGTERM `json:"unheeded,omitempty"`
-	// Stops are the periods in which the harness had frozen containerd.
-	Stops []Stop `json:"stops,omitempty"`
-	// Deaths has each exit of containerd. The harness started it again each time.
-	Deaths []daemon.Death `json:"deaths,omitempty"`
-	// Exits has the processes that the init process of the world reaped.
-	Exits []Exit `json:"exits,omitempty"`
-
-	// Events are containerd's events in the order of arrival. Gaps are the periods without a
-	// subscription.
-	Events []event.Task `json:"events,omitempty"`
-	Gaps   []event.Gap  `json:"gaps,omitempty"`
-	// Done is the time at which the client was done. Later hits come from calls of the
-	// harness itself.
-	Done time.Time `json:"done,omitzero"`
-	// Flushed has the lengths of Events, Hits and Reported before the first id was used
-	// again. It is nil if the run ended earlier.
-	Flushed *Flushed `json:"flushed,omitempty"`
-
+	// CRI has the observations of a CRI client. It is nil for other clients.
+	CRI *CRISeen `json:"cri,omitempty"`
 	// Before is the inventory (shims, mounts, files and so on) after containerd's start.
-	// BeforeBegan is the time at which the harness began to take it.
-	Before      *inventory.Inventory `json:"before,omitempty"`
-	BeforeBegan time.Time            `json:"beforeBegan,omitzero"`
+	Before *inventory.Inventory `json:"before,omitempty"`
 	// Removal is the error of the client's last attempt to remove everything, or nil if
 	// everything was removed.
 	Removal *callerr.Failed `json:"removal,omitempty"`
@@ -96,34 +46,34 @@ type History struct {
 	// shows whether this machine can run the workload. It is nil unless the case failed and
 	// no fault explains that.
 	Reference *Reference `json:"reference,omitempty"`
+}
 
-	// Observed has the states and lists that the client of a script requested.
-	Observed []Observed `json:"observed,omitempty"`
-
-	// AskedWhile has the states that the steps of a pause in the plan requested.
-	AskedWhile []AskedWhile `json:"askedWhile,omitempty"`
-
-	// PIDReuses are idle processes that reuse the pid of an exited process.
-	PIDReuses []PIDReuse `json:"standIns,omitempty"`
-
-	// CRI has the observations of a CRI client. It is nil for other clients.
-	CRI *CRISeen `json:"cri,omitempty"`
-
-	// Outlived has the processes of containers that still ran after containerd reported the
-	// exit of the init. The harness looks for them only if the payload has children.
-	Outlived []Outlived `json:"outlived,omitempty"`
-	// Belongings are the files and mounts of running containers and sandboxes, before and
-	// after a restart of containerd or a soak step.
-	Belongings []inventory.Belongings `json:"belongings,omitempty"`
-	// Bystanders are the tasks and pods that ran beside the workload.
-	Bystanders []Bystander `json:"bystanders,omitempty"`
-
-	// Logged has messages that containerd logged before After: all fatal messages, and very
-	// frequent messages.
-	Logged []Logged `json:"logged,omitempty"`
-
-	// Notes has other incidents of the run, for people.
-	Notes []Note `json:"notes,omitempty"`
+// Run describes the run of a case: on what, how far and how long.
+type Run struct {
+	// Version is the release that the containerd under test reported.
+	Version string  `json:"containerd"`
+	Machine Machine `json:"machine"`
+	// Reached is the last stage of the run that was reached.
+	Reached Stage         `json:"reached"`
+	Began   time.Time     `json:"began"`
+	Took    time.Duration `json:"tookNs"`
+	// CPU is the processor time of all processes in the world.
+	CPU time.Duration `json:"cpuNs"`
+	// Again says why the run before this one was invalid.
+	Again string `json:"again,omitempty"`
+	// LeftOut lists the settings that the harness leaves out of containerd's configuration
+	// on this machine, with reasons.
+	LeftOut []string `json:"leftOut,omitempty"`
+	// Problems are the reasons why the run shows nothing, or less than a complete run.
+	Problems []Problem `json:"problems,omitempty"`
+	// BeforeBegan is the time at which the harness began to take the inventory Before.
+	BeforeBegan time.Time `json:"beforeBegan,omitzero"`
+	// Done is the time at which the client was done. Later hits come from calls of the
+	// harness itself.
+	Done time.Time `json:"done,omitzero"`
+	// Flushed has the lengths of Events, Hits and Reported before the first id was used
+	// again. It is nil if the run ended earlier.
+	Flushed *Flushed `json:"flushed,omitempty"`
 	// Evidence is the folder with the logs, if the evidence is kept.
 	Evidence string `json:"evidence,omitempty"`
 }

@@ -10,23 +10,23 @@ import (
 )
 
 // CRISeen has what a CRI client learned about the workload's pod and its containers, and
-// the inventories of the running pod.
+// the inventories of the running pod. The JSON form has its lists in the log (Record).
 type CRISeen struct {
 	// Done has the calls that succeeded.
-	Done []CRIDone `json:"done,omitempty"`
+	Done []CRIDone `json:"-"`
 	// Statuses are the responses of ContainerStatus, without repetitions. Sandboxes are the
 	// responses of PodSandboxStatus for the running and the stopped sandbox.
-	Statuses  []criview.Status `json:"statuses,omitempty"`
-	Sandboxes []SandboxSeen    `json:"sandboxes,omitempty"`
+	Statuses  []criview.Status `json:"-"`
+	Sandboxes []SandboxSeen    `json:"-"`
 	// Unanswered has the sandboxes that the client found in a list, because the response to
 	// its RunPodSandbox was lost.
-	Unanswered []SandboxSeen `json:"unanswered,omitempty"`
+	Unanswered []SandboxSeen `json:"-"`
 	// NotStarted has CRI's statuses of containers after a failed StartContainer: one at
 	// once, and one after a restart of containerd.
-	NotStarted []criview.Status `json:"notStarted,omitempty"`
+	NotStarted []criview.Status `json:"-"`
 	// Events are CRI's container events in the order of arrival, before the second use of
 	// the pod's name. NoEvents means that the release has no such events.
-	Events   []criview.Event `json:"events,omitempty"`
+	Events   []criview.Event `json:"-"`
 	NoEvents bool            `json:"noEvents,omitempty"`
 	// Second has the events that a second client received. It is nil in a case with faults,
 	// and for a release that sends each event to one client only.
@@ -40,9 +40,9 @@ type CRISeen struct {
 	Listed *CRIListed `json:"listed,omitempty"`
 	// States has the listed states of the pod and its containers, each time containers have
 	// ended.
-	States []CRIState `json:"states,omitempty"`
+	States []CRIState `json:"-"`
 	// Names has CRI's responses to requests with a name that must be free, or must be taken.
-	Names []CRIName `json:"names,omitempty"`
+	Names []CRIName `json:"-"`
 }
 
 // CRISecond has the events that a second client of GetContainerEvents received.

@@ -20,7 +20,7 @@ const HistoryFile = "history.json"
 
 // HistoryFormat is the version of a history's JSON form. It changes if an older program
 // would misread the new form, and if a key is removed.
-const HistoryFormat = 5
+const HistoryFormat = 6
 
 // Kept is a history in a file, with the verdict about it: a JSON object
 //
@@ -46,10 +46,11 @@ type keptText struct {
 // statuses all the time has 100,000.
 const maxValues = 1_000_000
 
-// maxHits and mostEntries limit the entries of all lists with the same key. Entries up to
-// one limit are judged in 300 MB and 2 s. A kept history has up to 1,534 hits, 5
-// instances, and 597 entries in other lists.
-const maxHits, mostEntries = 100_000, 20_000
+// maxLog limits the records of a history. mostEntries limits the records apart from hits,
+// and the entries of all other lists with the same key. Entries up to one limit are
+// judged in 300 MB and 2 s. A kept history has up to 1,534 hits, 5 instances, and 597
+// entries in other lists.
+const maxLog, mostEntries = 100_000, 20_000
 
 // maxInstances and maxPairs limit the instances, and the pairs of an instance and a hit.
 // Some rules look at all hits for each instance.
@@ -60,8 +61,8 @@ func checkEntries(text []byte) error {
 	counts := foreign.CountEntries(text)
 	for _, key := range slices.Sorted(maps.Keys(counts)) {
 		most := mostEntries
-		if key == "hits" {
-			most = maxHits
+		if key == "log" {
+			most = maxLog
 		}
 		if counts[key] > most {
 			return fmt.Errorf("the history has %d entries in %s, and at most %d are read", counts[key],
@@ -201,6 +202,13 @@ func (h *History) check() error {
 	if n, hits := len(h.Instances), len(h.Hits); n > maxInstances || n*hits > maxPairs {
 		return fmt.Errorf("the history has %d instances and %d hits: at most %d instances are read,"+
 			" and %d pairs of both", n, hits, maxInstances, maxPairs)
+	}
+	others := -len(h.Hits)
+	for _, c := range columns {
+		others += c.len(h)
+	}
+	if others > mostEntries {
+		return fmt.Errorf("the history has %d records apart from hits, and at most %d are read", others, mostEntries)
 	}
 	if slices.ContainsFunc(h.Calls, func(c Call) bool { return c.Took < 0 }) ||
 		slices.ContainsFunc(h.Observed, func(o Observed) bool { return o.Took < 0 }) ||

@@ -46,8 +46,13 @@ func TestAnExecBelongsToARunningContainer(t *testing.T) {
 func TestPassesOfAProcessThatEnds(t *testing.T) {
 	const shutdown, exit = "rpc:shim:Task.Shutdown:entry", "rpc:shim:Task.Shutdown:exit"
 	const list = "rpc:containerd:Events.Forward:entry"
-	h := History{Done: time.UnixMilli(100), Deaths: []daemon.Death{
-		{PID: 9, At: time.UnixMilli(9), After: 2 * time.Millisecond, Asked: true}}}
+	h := History{
+		Run: Run{Done: time.UnixMilli(100)},
+		Log: Log{
+			Deaths: []daemon.Death{
+				{PID: 9, At: time.UnixMilli(9), After: 2 * time.Millisecond, Asked: true}},
+		},
+	}
 	for n, hit := range []struct {
 		point string
 		pid   int
@@ -67,11 +72,13 @@ func TestPassesOfAProcessThatEnds(t *testing.T) {
 func TestPathAt(t *testing.T) {
 	at := func(ms int64) time.Time { return time.UnixMilli(ms) }
 	h := History{
-		Calls: []Call{
-			{Who: "client", Verb: "create", At: at(10)}, {Who: "client", Verb: "start", At: at(20)},
-			{Who: "oracle", Verb: "inventory", At: at(30)}, {Who: "client", Verb: "delete", At: at(40)},
+		Log: Log{
+			Calls: []Call{
+				{Who: "client", Verb: "create", At: at(10)}, {Who: "client", Verb: "start", At: at(20)},
+				{Who: "oracle", Verb: "inventory", At: at(30)}, {Who: "client", Verb: "delete", At: at(40)},
+			},
+			Deaths: []daemon.Death{{At: at(45), BackIn: 5 * time.Millisecond}},
 		},
-		Deaths: []daemon.Death{{At: at(45), BackIn: 5 * time.Millisecond}},
 	}
 	for ms, want := range map[int64]string{
 		5: "load", 10: "create", 25: "start", 35: "", 44: "delete", 47: "load", 51: "delete",
@@ -93,8 +100,14 @@ func TestThePathAfterTheExit(t *testing.T) {
 		{[]Instance{{Payload: exited}, {}}, []string{"start", "start", "exit", "delete"}},
 		{nil, []string{"start", "start", "exit", "delete"}},
 	} {
-		h := History{Done: at(100), Instances: tt.instances, Calls: []Call{{Who: "client", Verb: "start", At: at(10)},
-			{Who: "client", Verb: "wait", At: at(30)}, {Who: "client", Verb: "delete", At: at(40)}}}
+		h := History{
+			Run:       Run{Done: at(100)},
+			Instances: tt.instances,
+			Log: Log{
+				Calls: []Call{{Who: "client", Verb: "start", At: at(10)},
+					{Who: "client", Verb: "wait", At: at(30)}, {Who: "client", Verb: "delete", At: at(40)}},
+			},
+		}
 		for _, ms := range []int64{20, 26, 35, 45} {
 			h.Hits = append(h.Hits, failpoints.Hit{Hit: probe.Hit{Point: "rpc:containerd:Task.Kill:entry"}, Time: at(ms)})
 		}

@@ -22,7 +22,7 @@ func TestVerdictSaysThatNoObserverReported(t *testing.T) {
 // The verdict of an interrupted run names the stage that the run had reached.
 func TestVerdictSaysHowFarItCame(t *testing.T) {
 	for _, s := range []Stage{NotBegun, Prepared, Booted, Underway, Removed, Inspected, Completed} {
-		v := Verdict{Problems: []Problem{{Kind: ByEnd, Text: "the run was ended"}}, History: &History{Reached: s}}
+		v := Verdict{Problems: []Problem{{Kind: ByEnd, Text: "the run was ended"}}, History: &History{Run: Run{Reached: s}}}
 		if said := v.String(); stageWords[s] == "" || !strings.Contains(said, "came:  "+stageWords[s]+"\n") {
 			t.Errorf("%q: %s", s, said)
 		}
@@ -49,7 +49,9 @@ func TestVerdictQuotesForeignText(t *testing.T) {
 				Findings: []finding.Finding{f}, NeverBegan: []string{foreign},
 				Truths:   []exit.Truth{{Container: foreign, Source: foreign}},
 				Reported: []exit.Observation{{Container: foreign, Observer: exit.Observer(foreign)}},
-				History:  &History{Calls: []Call{{Verb: foreign, Err: &callerr.Failed{Text: foreign}}}}}
+				History: &History{Log: Log{
+					Calls: []Call{{Verb: foreign, Err: &callerr.Failed{Text: foreign}}},
+				}}}
 			for _, text := range []string{v.String(), v.History.TimelineText()} {
 				checkLines(t, text, v.Outcome)
 			}

@@ -30,25 +30,33 @@ func hit(ms, pid int, who, point, id string) failpoints.Hit {
 func ran(name string) harness.Verdict {
 	w := harness.Workload{Containers: []harness.Container{{Exit: 7}}}
 	h := &harness.History{
-		Case:    harness.Case{Name: name, Containerd: "v2.3.7", Workload: w},
-		Version: "v2.3.7", Machine: harness.Machine{Kernel: "6.18", Cgroups: "v2", CPUs: 2}, Reached: harness.Completed,
-		Began: began, Took: 7 * time.Second, Done: at(320),
+		Case: harness.Case{Name: name, Containerd: "v2.3.7", Workload: w},
+		Run: harness.Run{
+			Version: "v2.3.7",
+			Machine: harness.Machine{Kernel: "6.18", Cgroups: "v2", CPUs: 2},
+			Reached: harness.Completed,
+			Began:   began,
+			Took:    7 * time.Second,
+			Done:    at(320),
+		},
 		Instances: []harness.Instance{{Name: "c0", ID: "c0", PID: 50, Waited: at(250), Deleted: at(310),
 			Payload: payload.Truth{Runs: 1, StartedAt: at(200), ExitedAt: at(240), Exited: true, Status: 7}}},
-		Calls: []harness.Call{
-			{Who: "client", Verb: "create", Of: "c0", At: at(100), Took: 50 * time.Millisecond},
-			{Who: "client", Verb: "delete", Of: "c0", At: at(290), Took: 20 * time.Millisecond},
-		},
-		Hits: []failpoints.Hit{
-			hit(120, 27, "shim", "rpc:shim:Task.Create:entry", "c0"), hit(140, 27, "shim", "rpc:shim:Task.Create:exit", "c0"),
-			hit(299, 11, "containerd", "rpc:containerd:Task.Shutdown:entry", "c0"),
-			hit(300, 27, "shim", "rpc:shim:Task.Shutdown:entry", "c0"),
-			hit(301, 27, "shim", "rpc:shim:Task.Shutdown:exit", "c0"),
-			hit(302, 11, "containerd", "rpc:containerd:Task.Shutdown:exit", "c0"),
-		},
-		Exits: []harness.Exit{{PID: 27, At: at(305)}},
-		Events: []event.Task{
-			{Topic: "/tasks/exit", Container: "c0", PID: 50, Status: 7, Sent: at(245), Seen: at(246)},
+		Log: harness.Log{
+			Calls: []harness.Call{
+				{Who: "client", Verb: "create", Of: "c0", At: at(100), Took: 50 * time.Millisecond},
+				{Who: "client", Verb: "delete", Of: "c0", At: at(290), Took: 20 * time.Millisecond},
+			},
+			Hits: []failpoints.Hit{
+				hit(120, 27, "shim", "rpc:shim:Task.Create:entry", "c0"), hit(140, 27, "shim", "rpc:shim:Task.Create:exit", "c0"),
+				hit(299, 11, "containerd", "rpc:containerd:Task.Shutdown:entry", "c0"),
+				hit(300, 27, "shim", "rpc:shim:Task.Shutdown:entry", "c0"),
+				hit(301, 27, "shim", "rpc:shim:Task.Shutdown:exit", "c0"),
+				hit(302, 11, "containerd", "rpc:containerd:Task.Shutdown:exit", "c0"),
+			},
+			Exits: []harness.Exit{{PID: 27, At: at(305)}},
+			Events: []event.Task{
+				{Topic: "/tasks/exit", Container: "c0", PID: 50, Status: 7, Sent: at(245), Seen: at(246)},
+			},
 		},
 		After: &harness.Inspection{At: at(6320)},
 	}

@@ -41,6 +41,9 @@ func schema(dir string) ([]byte, error) {
 	}
 	met := map[string]reflect.Type{}
 	add(historyTypes(met), reflect.TypeFor[harness.History]())
+	add(historyTypes(met), reflect.TypeFor[harness.Record]())
+	defs["History"].Properties.Set("log", &jsonschema.Schema{Type: "array", Items: ref("Record", ""),
+		Description: "What was observed, in the order of time."})
 	add(historyTypes(met), reflect.TypeFor[harness.Verdict]())
 	nullable(defs, met)
 	add(caseTypes(), reflect.TypeFor[harness.Case]())
@@ -111,6 +114,9 @@ func historyTypes(met map[string]reflect.Type) jsonschema.Reflector {
 		}
 		if _, is := textTypes[title(t)]; is {
 			return ref(title(t), "")
+		}
+		if t == reflect.TypeFor[harness.History]() {
+			return nil // schema adds the log
 		}
 		if implements[json.Marshaler](t) || implements[encoding.TextMarshaler](t) {
 			panic(fmt.Sprintf("%s has a JSON form of its own: say which", t))

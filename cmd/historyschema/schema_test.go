@@ -141,16 +141,16 @@ func TestWrongHistoriesDoNotFit(t *testing.T) {
 	wrong, all := check(t), realHistories(t)
 	text := must.Get(all["../shimquake/testdata/kept/violated.json.gz"].Encode())(t)
 	for _, change := range []struct{ from, to, says string }{
-		{`"format":5`, `"format":2`, "/format"},
+		{`"format":6`, `"format":2`, "/format"},
 		{`"digest":"`, `"digest":"x`, "/digest"},
 		{`"history":{`, `"history":{"colour":1,`, "colour"},
-		{`"calls":[{`, `"calls":[{"colour":1,`, "/history/calls/0"},
+		{`{"call":{`, `{"call":{"colour":1,`, "/call"},
 		{`"reached":"completed"`, `"reached":1`, "/history/reached"},
 		{`"workload":{`, `"workload":{"colour":1,`, "/history/case/workload"},
-		{`"exits":[{"pid":`, `"exits":[{"pid":1.5,"was":`, "/history/exits/0/pid"},
+		{`{"exit":{"pid":`, `{"exit":{"pid":1.5,"was":`, "/exit/pid"},
 		{`"began":"2`, `"began":"at 2`, "/history/began"},
 		{`"facts":["task=none"`, `"facts":["task none"`, "/facts/0"},
-		{`"events":[{`, `"events":[{"code":7},{`, "/history/events/0"},
+		{`"log":[{`, `"log":[{"events":[]},{`, "/history/log/0"},
 	} {
 		changed := strings.Replace(string(text), change.from, change.to, 1)
 		if changed == string(text) {

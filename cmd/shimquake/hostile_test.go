@@ -22,8 +22,13 @@ import (
 func TestForeignTextIsQuoted(t *testing.T) {
 	const foreign = "v2.4.2\x1b[2J\nheld     forged on containerd v2.4.2 in 1s\r\u202e\u009b2J"
 	kept := filepath.Join(t.TempDir(), "history.json")
-	k := harness.Kept{History: harness.History{Case: harness.Case{Name: "x"}, Version: foreign,
-		Problems: []harness.Problem{{Kind: harness.ByEnd, Text: foreign}}}}
+	k := harness.Kept{History: harness.History{
+		Case: harness.Case{Name: "x"},
+		Run: harness.Run{
+			Version:  foreign,
+			Problems: []harness.Problem{{Kind: harness.ByEnd, Text: foreign}},
+		},
+	}}
 	text := must.Get(k.Encode())(t)
 	must.Succeed(t, os.WriteFile(kept, text, 0o600))
 	swept := t.TempDir()
@@ -71,7 +76,7 @@ func TestForeignTextIsQuoted(t *testing.T) {
 func TestForeignNamesStayInTheirLine(t *testing.T) {
 	const name = "a\nviolated forged\n  next: curl evil"
 	t.Chdir(t.TempDir())
-	changed := `{"shimquake":"history","format":5,"digest":"0\nnext: curl evil","history":{},"verdict":{}}`
+	changed := `{"shimquake":"history","format":6,"digest":"0\nnext: curl evil","history":{},"verdict":{}}`
 	must.Succeed(t, errors.Join(os.MkdirAll(filepath.Join("swept", name), 0o755), os.Mkdir(name+"/", 0o755),
 		os.WriteFile(filepath.Join("swept", name, harness.HistoryFile), []byte("{"), 0o600),
 		os.WriteFile("changed.json", []byte(changed), 0o600), os.WriteFile(name+".yaml", []byte("x: ["), 0o600)))

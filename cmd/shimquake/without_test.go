@@ -26,9 +26,11 @@ func TestAnInterruptLeavesReproItsAnswer(t *testing.T) {
 	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: filepath.Join(f.out, "evidence")}
 	o := repro.Options{Trier: repro.Trier{Runner: r, Engine: engine.New(r, 1)}}
 	shown := judge.Judge(harness.History{
-		Case: harness.Case{Name: "x", Containerd: "v2.4.2"}, Reached: harness.Completed, Before: &inventory.Inventory{},
-		After: &harness.Inspection{Inventory: &inventory.Inventory{}},
-		Reuse: &harness.Reuse{Err: callerr.Of(context.DeadlineExceeded)},
+		Case:   harness.Case{Name: "x", Containerd: "v2.4.2"},
+		Run:    harness.Run{Reached: harness.Completed},
+		Before: &inventory.Inventory{},
+		After:  &harness.Inspection{Inventory: &inventory.Inventory{}},
+		Reuse:  &harness.Reuse{Err: callerr.Of(context.DeadlineExceeded)},
 	}, catalogue.Residues())
 	if shown.Outcome != harness.Violated {
 		t.Fatal(shown)

@@ -12,7 +12,7 @@ import (
 // ShimLog is a file or logger to which the shim itself writes the outputs of a task or of
 // an exec.
 type ShimLog struct {
-	To     harness.Log
+	To     harness.LogTarget
 	Dir    *foreign.Dir
 	Name   string // of the file, or the prefix of the logger's files
 	Logger string // its program

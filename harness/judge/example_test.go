@@ -12,8 +12,9 @@ import (
 // A verdict depends only on a history. In this one containerd died.
 func ExampleJudge() {
 	v := judge.Judge(harness.History{
-		Case: harness.Case{Name: "x"}, Version: "v2.4.2",
-		Deaths: []daemon.Death{{At: time.Now(), PID: 9, Code: 2}},
+		Case: harness.Case{Name: "x"},
+		Run:  harness.Run{Version: "v2.4.2"},
+		Log:  harness.Log{Deaths: []daemon.Death{{At: time.Now(), PID: 9, Code: 2}}},
 	}, nil)
 	fmt.Println(v.Outcome)
 	for _, f := range v.Findings {

@@ -54,26 +54,32 @@ func clean() harness.History {
 		return exit.Observation{Container: "c0", Observer: by, Status: 7, At: at(30), PID: 41}
 	}
 	return harness.History{
-		Case:    harness.Case{Name: "x", Plan: failpoints.Plan{failpoints.Error(shutdownEntry, 1, "injected")}},
-		Version: "v2.4.2", Reached: harness.Completed, Began: at(-100),
+		Case: harness.Case{Name: "x", Plan: failpoints.Plan{failpoints.Error(shutdownEntry, 1, "injected")}},
+		Run: harness.Run{
+			Version: "v2.4.2",
+			Reached: harness.Completed,
+			Began:   at(-100),
+			Flushed: &harness.Flushed{Events: 4, Hits: 3, Reported: 2},
+		},
 		Instances: []harness.Instance{i},
-		Reported:  []exit.Observation{reported(exit.ByWait), reported(exit.ByDelete)},
-		Firings:   []harness.Firing{{Text: "x", Count: 1, Proof: "counted"}},
-		Hits: []failpoints.Hit{
-			hit(
-				createEntry,
-				5,
-				nil,
-			), hit(createExit, 9, nil), hit(shutdownEntry, 40, func(h *failpoints.Hit) { h.Fault, h.Did = 0, term.Error }),
+		Log: harness.Log{
+			Reported: []exit.Observation{reported(exit.ByWait), reported(exit.ByDelete)},
+			Hits: []failpoints.Hit{
+				hit(
+					createEntry,
+					5,
+					nil,
+				), hit(createExit, 9, nil), hit(shutdownEntry, 40, func(h *failpoints.Hit) { h.Fault, h.Did = 0, term.Error }),
+			},
+			Exits: []harness.Exit{{PID: 41, Code: 7, At: at(30)}},
+			Events: []event.Task{
+				eventOf("/tasks/create", 10),
+				eventOf("/tasks/start", 20),
+				eventOf("/tasks/exit", 31),
+				eventOf("/tasks/delete", 40),
+			},
 		},
-		Exits: []harness.Exit{{PID: 41, Code: 7, At: at(30)}},
-		Events: []event.Task{
-			eventOf("/tasks/create", 10),
-			eventOf("/tasks/start", 20),
-			eventOf("/tasks/exit", 31),
-			eventOf("/tasks/delete", 40),
-		},
-		Flushed: &harness.Flushed{Events: 4, Hits: 3, Reported: 2},
+		Firings: []harness.Firing{{Text: "x", Count: 1, Proof: "counted"}},
 		Before:  &inventory.Inventory{Daemon: &inventory.Daemon{}},
 		After: &harness.Inspection{
 			At:        at(50),
@@ -263,7 +269,7 @@ func bystanderFails(h *harness.History, reference harness.Outcome) {
 
 // neverBoots makes containerd panic at each of its first starts.
 func neverBoots(h *harness.History) {
-	*h = harness.History{Case: h.Case, Version: h.Version, Reached: harness.Prepared}
+	*h = harness.History{Case: h.Case, Run: harness.Run{Version: h.Version, Reached: harness.Prepared}}
 	h.Deaths = []daemon.Death{{PID: 9, Code: 2, At: at(1)}, {PID: 9, Code: 2, At: at(2)}}
 	h.Problems = problem(harness.ByBoot, "it does not boot")
 }

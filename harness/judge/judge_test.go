@@ -344,20 +344,23 @@ func TestNobodyLooked(t *testing.T) {
 	inv := &inventory.Inventory{Daemon: &inventory.Daemon{}}
 	for name, h := range map[string]harness.History{
 		"nothing":                {},
-		"it says that all was":   {Reached: harness.Completed},
-		"no look before":         {Reached: harness.Completed, After: &harness.Inspection{Inventory: inv}},
-		"no look after":          {Reached: harness.Completed, Before: inv},
-		"a look that saw naught": {Reached: harness.Completed, Before: inv, After: &harness.Inspection{}},
+		"it says that all was":   {Run: harness.Run{Reached: harness.Completed}},
+		"no look before":         {Run: harness.Run{Reached: harness.Completed}, After: &harness.Inspection{Inventory: inv}},
+		"no look after":          {Run: harness.Run{Reached: harness.Completed}, Before: inv},
+		"a look that saw naught": {Run: harness.Run{Reached: harness.Completed}, Before: inv, After: &harness.Inspection{}},
 	} {
 		if v := Judge(h, nil); v.Outcome != harness.Invalid || !v.HasProblem(harness.ByLook) {
 			t.Errorf("%s: %s", name, v)
 		}
 	}
-	whole := harness.History{Reached: harness.Completed, Before: inv, After: &harness.Inspection{Inventory: inv}}
+	whole := harness.History{Run: harness.Run{Reached: harness.Completed}, Before: inv,
+		After: &harness.Inspection{Inventory: inv}}
 	if v := Judge(whole, nil); v.Outcome != harness.Held {
 		t.Errorf("with both: %s", v)
 	}
-	died := harness.History{Problems: []harness.Problem{{Kind: harness.ByBoot, Text: "x"}}}
+	died := harness.History{Run: harness.Run{
+		Problems: []harness.Problem{{Kind: harness.ByBoot, Text: "x"}},
+	}}
 	if v := Judge(died, nil); len(v.Problems) != 1 {
 		t.Errorf("a run that says why it was ended: %s", v)
 	}

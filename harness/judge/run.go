@@ -37,11 +37,13 @@ func (b *beside) alone() *run {
 	})
 	return &run{
 		History: &harness.History{
-			Case:    harness.Case{Plan: h.Case.Plan, Workload: harness.Workload{API: b.b.API}},
-			Version: h.Version, Began: h.Began, Done: b.b.Removed, Deaths: h.Deaths, Stops: h.Stops, Exits: h.Exits,
-			Instances: []harness.Instance{b.b.Instance}, Calls: b.b.Calls, Reported: b.b.Reported,
-			Events: events, Gaps: h.Gaps, Before: h.Before, After: h.After,
-			Flushed: &harness.Flushed{Events: len(events), Reported: len(b.b.Reported)},
+			Case: harness.Case{Plan: h.Case.Plan, Workload: harness.Workload{API: b.b.API}},
+			Run: harness.Run{Version: h.Version, Began: h.Began, Done: b.b.Removed,
+				Flushed: &harness.Flushed{Events: len(events), Reported: len(b.b.Reported)}},
+			Instances: []harness.Instance{b.b.Instance},
+			Log: harness.Log{Deaths: h.Deaths, Stops: h.Stops, Exits: h.Exits, Calls: b.b.Calls, Reported: b.b.Reported,
+				Events: events, Gaps: h.Gaps},
+			Before: h.Before, After: h.After,
 		},
 		namespace: b.b.Namespace, downs: h.downs,
 		effects: slices.DeleteFunc(slices.Clone(h.effects), func(e effect) bool {

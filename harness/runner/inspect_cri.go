@@ -34,8 +34,8 @@ func (x *run) hearCRI(ctx context.Context, c *containerd.Client) error {
 // millisecond to send it.
 const criEventTimeout = 2 * time.Second
 
-// inspectCRI records CRI's lists and events. It waits for the events that are due, because
-// nothing marks the end of CRI's events.
+// inspectCRI records CRI's lists and events. It waits for the events that are due,
+// because nothing marks the end of CRI's events.
 func (x *run) inspectCRI() {
 	lister, ok := x.client.(client.Lister)
 	if !ok {

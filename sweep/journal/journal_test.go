@@ -158,8 +158,12 @@ func rebuild(t *testing.T, dir string) {
 func kept(t *testing.T, j *Journal, i int, p ...harness.Problem) {
 	t.Helper()
 	nothing := &inventory.Inventory{Daemon: &inventory.Daemon{}}
-	v := judge.Judge(harness.History{Case: harness.Case{Name: "x"}, Problems: p, Reached: harness.Completed,
-		Before: nothing, After: &harness.Inspection{Inventory: nothing}}, catalogue.Residues())
+	v := judge.Judge(harness.History{
+		Case:   harness.Case{Name: "x"},
+		Run:    harness.Run{Problems: p, Reached: harness.Completed},
+		Before: nothing,
+		After:  &harness.Inspection{Inventory: nothing},
+	}, catalogue.Residues())
 	r := must.Get(ResultOf(i, v))(t)
 	r.Outcome = harness.Violated // the outcome by yesterday's shimquake
 	must.Succeed(t, errors.Join(r.Keep(v), j.Add(&r)))
@@ -251,9 +255,13 @@ func FuzzRead(f *testing.F) {
 // A result has the path on which each fault fired.
 func TestAResultSaysOnWhichPathsItsFaultsFired(t *testing.T) {
 	at := func(s int64) time.Time { return time.Unix(s, 0) }
-	h := &harness.History{Calls: []harness.Call{
-		{Who: "client", Verb: "create", At: at(10)}, {Who: "client", Verb: "delete", At: at(20)},
-	}}
+	h := &harness.History{
+		Log: harness.Log{
+			Calls: []harness.Call{
+				{Who: "client", Verb: "create", At: at(10)}, {Who: "client", Verb: "delete", At: at(20)},
+			},
+		},
+	}
 	v := harness.Verdict{
 		Outcome: harness.Violated, History: h, Case: harness.Case{Plan: make(failpoints.Plan, 3)},
 		Firings: []harness.Firing{
