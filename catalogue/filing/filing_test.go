@@ -64,7 +64,7 @@ func TestTextHasTheTemplatesSections(t *testing.T) {
 		}
 		_, r, err := filing.Of(f.Bug)
 		must.Succeed(t, err)
-		text, at := filing.Text(f, r), 0
+		text, at := must.Get(filing.Text(f, r))(t), 0
 		for _, want := range []string{
 			"### Description\n", "**Root cause.** ", "**Direction for a fix.** ", "**Existing threads**",
 			"### Steps to reproduce the issue\n", "### Describe the results you received and expected\n",

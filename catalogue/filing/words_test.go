@@ -50,7 +50,7 @@ func TestRanDescribesTheRun(t *testing.T) {
 		Workload: harness.Workload{Containers: []harness.Container{{Exit: 7, SharedPID: true}, {Signal: "SIGTERM"}}},
 		Plan:     failpoints.Plan{{At: at, Do: do}},
 	}}
-	got := ran(f)
+	got := must.Get(Text(f, Recorded{}))(t)
 	for _, want := range []string{
 		"a test with the same cause", "as dockerd does, with a time limit of 10 s", "`create c0 c1`", "`delete c1 c0`",
 		"c0 exits with 7 (`sharedPID: true`).", "c1 ends by SIGTERM.",

@@ -61,7 +61,9 @@ func showCommand() *cobra.Command {
 					if err != nil {
 						return err
 					}
-					text = filing.Text(f, r)
+					if text, err = filing.Text(f, r); err != nil {
+						return err
+					}
 				}
 				fmt.Fprint(cmd.OutOrStdout(), text)
 			}
