@@ -151,11 +151,6 @@ func cell(f fault, e end, api harness.API) harness.Case {
 }
 
 var _ = Describe("the exit code of a container", Label("exit-code"), func() {
-	spec.It("is known to CRI when the Deletes of three containers have failed, and that of one once more", harness.Case{
-		Name:     "exit-deletes-fail-and-one-again",
-		Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Exit: 5}, {Exit: 3}}},
-		Plan:     failpoints.Plan{failpoints.Error("rpc:shim:Task.Delete:entry", 4, "injected")},
-	}, spec.Quick, Label("cri"))
 	for _, api := range []harness.API{harness.TaskAPI, harness.CRI} {
 		for _, f := range faults {
 			if f.apis != nil && !slices.Contains(f.apis, api) {

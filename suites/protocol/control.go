@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/exit"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/suites/spec"
@@ -15,6 +16,15 @@ import (
 
 // wrongStatus is the status that a shim reports instead of 7.
 const wrongStatus = 99
+
+// misbehaving returns a container that exits by itself. Its fake shim has these
+// misbehaviours.
+func misbehaving(name, words string) harness.Case {
+	return harness.Case{
+		Name:     name,
+		Workload: harness.Workload{Fakeshim: words, Containers: []harness.Container{{Exit: 7}}},
+	}
+}
 
 // These specs test the harness. The shim reports a wrong status, and no containerd can
 // notice that. The harness must find the wrong report on every release, at each

@@ -12,6 +12,8 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
+const entry = "rpc:shim:Task.Shutdown:entry"
+
 // pod returns a pod of one container. Its client's calls have this timeout; 0 means
 // kubelet's timeout.
 func pod(timeout time.Duration) harness.Workload {

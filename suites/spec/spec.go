@@ -32,10 +32,6 @@ var Quick = ginkgo.Label("quick")
 // begin first, so that no process waits for one at the end.
 var Slow = []any{ginkgo.Label("slow"), ginkgo.SpecPriority(1)}
 
-// Pressure labels the specs that limit the writes of a disk. The kernel limits them
-// differently with cgroup v1 and v2.
-var Pressure = ginkgo.Label("pressure")
-
 // VerdictEntry is the name of the report entry with a spec's verdict.
 const VerdictEntry = "verdict"
 
@@ -116,12 +112,6 @@ func Holds(ctx context.Context, c harness.Case) harness.Verdict {
 	v := Run1(ctx, c)
 	gomega.Expect(catalogue.CompareWithKnown(v)).To(gomega.Succeed())
 	return v
-}
-
-// It makes a spec in which a case holds (see Holds). args are Ginkgo's decorators.
-func It(text string, c harness.Case, args ...any) bool {
-	ginkgo.GinkgoHelper()
-	return ginkgo.It(text, append(args, func(ctx context.Context) { Holds(ctx, c) })...)
 }
 
 // Shows runs a case and asserts that it has the findings `left` and perhaps `may`, and no
