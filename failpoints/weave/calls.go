@@ -3,6 +3,7 @@ package weave
 import (
 	"go/ast"
 	"regexp"
+	"strings"
 )
 
 // The source text decides which calls of a statement can be made to fail. Types would
@@ -10,34 +11,24 @@ import (
 // does not compile, so a mistake is noticed.
 
 // builtins are not values. Of these, only recover has a result that may be called err.
-var builtins = map[string]bool{
-	"append":  true,
-	"cap":     true,
-	"copy":    true,
-	"len":     true,
-	"make":    true,
-	"max":     true,
-	"min":     true,
-	"new":     true,
-	"recover": true,
-	"any":     true,
-	"error":   true,
-	"string":  true,
-	"int":     true,
-	"int32":   true,
-	"int64":   true,
-	"uint32":  true,
-	"uint64":  true,
-	"byte":    true,
-}
+var builtins = set("append cap copy len make max min new recover any error string int int32 int64 uint32 uint64 byte")
 
 // makers are packages whose functions make an error of an error or a text. They cannot
 // fail.
-var makers = map[string]bool{"errors": true, "errdefs": true, "errgrpc": true, "errhttp": true, "status": true}
+var makers = set("errors errdefs errgrpc errhttp status")
 
 // notValues are generic functions and conversions of other packages, which cannot be used
 // as a value.
-var notValues = map[string]bool{"shim.ReadRuntimeOptions": true, "unix.Errno": true, "syscall.Errno": true}
+var notValues = set("shim.ReadRuntimeOptions unix.Errno syscall.Errno")
+
+// set returns the words of a text.
+func set(words string) map[string]bool {
+	all := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		all[w] = true
+	}
+	return all
+}
 
 // local returns the names of a package's types and generic functions, which cannot be
 // used as a function value.

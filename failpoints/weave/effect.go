@@ -34,37 +34,33 @@ func (e Effect) and(o Effect) Effect {
 // calls has the effects of calls. "os.Stat" is a function of another package, by the name
 // that containerd's files give the package. "errors.*" are all functions of a package.
 // ".Lock" is a method of any type. A line in the log does not count as an effect.
-var calls = map[string]Effect{
-	"bytes.*": computes, "cgroups.Mode": computes, "codes.*": computes, "context.*": computes, "errdefs.*": computes,
-	"errgroup.WithContext": computes, "errgrpc.*": computes, "errors.*": computes, "hex.*": computes,
-	"identifiers.*": computes, "log.*": computes, "maps.*": computes, "namespaces.*": computes, "path.*": computes,
-	"platforms.*": computes, "protobuf.*": computes, "sha256.*": computes, "slices.*": computes, "span.*": computes,
-	"status.*": computes, "strconv.*": computes, "strings.*": computes, "timeout.WithContext": computes,
-	"tracing.*": computes, "typeurl.*": computes, "util.GenerateID": computes,
-	"ctrdutil.NamespacedContext": computes, "json.Marshal": computes, "json.Unmarshal": computes,
-	"proto.Marshal": computes, "proto.Unmarshal": computes, "time.Duration": computes, "time.Now": computes,
-	"time.Since": computes,
+var calls = byName(map[Effect]string{
+	computes: `
+		bytes.* cgroups.Mode codes.* context.* ctrdutil.NamespacedContext errdefs.* errgroup.WithContext
+		errgrpc.* errors.* exec.Command exec.CommandContext filepath.Base filepath.Clean filepath.Dir
+		filepath.Ext filepath.IsAbs filepath.Join fmt.Errorf fmt.Sprint fmt.Sprintf hex.* identifiers.*
+		json.Marshal json.Unmarshal log.* maps.* namespaces.* os.Environ os.Getenv os.Geteuid os.Getpid
+		os.Getppid os.IsExist os.IsNotExist path.* platforms.* proto.Marshal proto.Unmarshal protobuf.* sha256.*
+		slices.* span.* status.* strconv.* strings.* time.Duration time.Now time.Since timeout.WithContext
+		tracing.* typeurl.* util.GenerateID .Err .Error .ExitedAt .ID .Load .Name .Namespace .Pid .String`,
+	reads: `
+		exec.LookPath filepath.* mount.CanonicalizePath mountinfo.* os.Executable os.Getwd os.Lstat os.ReadDir
+		os.ReadFile os.Readlink os.Stat .Info .List`,
+	inMemory: `
+		atomic.* close cwg.Add cwg.Done debug.SetGCPercent delete flag.* goruntime.* shims.Add shims.Delete
+		sort.* wg.Add wg.Done .AddEvent .LoadOrStore .Lock .RLock .RUnlock .SetAttributes .Store .Unlock
+		.UpdateSince`,
+})
 
-	"exec.Command": computes, "exec.CommandContext": computes, "exec.LookPath": reads, "flag.*": inMemory,
-	"filepath.*": reads, "filepath.Base": computes, "filepath.Clean": computes, "filepath.Dir": computes,
-	"filepath.Ext": computes, "filepath.IsAbs": computes, "filepath.Join": computes,
-	"fmt.Errorf": computes, "fmt.Sprint": computes, "fmt.Sprintf": computes,
-	"mount.CanonicalizePath": reads, "mountinfo.*": reads,
-	"os.Environ": computes, "os.Executable": reads, "os.Getenv": computes, "os.Geteuid": computes,
-	"os.Getpid": computes, "os.Getppid": computes, "os.Getwd": reads, "os.IsExist": computes,
-	"os.IsNotExist": computes, "os.Lstat": reads, "os.ReadDir": reads, "os.ReadFile": reads,
-	"os.Readlink": reads, "os.Stat": reads,
-
-	"atomic.*": inMemory, "cwg.Add": inMemory, "cwg.Done": inMemory, "debug.SetGCPercent": inMemory,
-	"goruntime.*": inMemory, "shims.Add": inMemory, "shims.Delete": inMemory, "sort.*": inMemory,
-	"wg.Add": inMemory, "wg.Done": inMemory,
-
-	".AddEvent": inMemory, ".Err": computes, ".Error": computes, ".ExitedAt": computes, ".ID": computes, ".Info": reads,
-	".List": reads, ".Load": computes, ".LoadOrStore": inMemory, ".Lock": inMemory, ".Name": computes,
-	".Namespace": computes, ".Pid": computes, ".RLock": inMemory, ".RUnlock": inMemory, ".SetAttributes": inMemory,
-	".Store": inMemory, ".String": computes, ".Unlock": inMemory, ".UpdateSince": inMemory,
-
-	"close": inMemory, "delete": inMemory,
+// byName returns the effect of each name in the texts.
+func byName(names map[Effect]string) map[string]Effect {
+	all := map[string]Effect{}
+	for effect, words := range names {
+		for name := range strings.FieldsSeq(words) {
+			all[name] = effect
+		}
+	}
+	return all
 }
 
 // callsBy has the effects of other calls, by the beginnings of their names.

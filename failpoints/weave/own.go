@@ -3,9 +3,10 @@ package weave
 import (
 	"embed"
 	"io/fs"
+	"strings"
 )
 
-//go:embed *.go ttrpc_probe.go.txt
+//go:embed *.go *.txt *.yaml
 var own embed.FS
 
 // Source returns the source of this package as it runs in this program, by file, without
@@ -14,7 +15,7 @@ var own embed.FS
 func Source() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	err := fs.WalkDir(own, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !IsSource(name) && name != "ttrpc_probe.go.txt" {
+		if err != nil || d.IsDir() || strings.HasSuffix(name, "_test.go") {
 			return err
 		}
 		files[name], err = own.ReadFile(name)

@@ -51,7 +51,7 @@ var BuildTags = []string{"urfave_cli_no_docs", "no_grpc"}
 // Statements puts a probe before every statement of containerd's and the shim's lifecycle
 // code and fills the table. module is containerd's path.
 //
-// It returns ErrSite if the source differs from folders.go. Otherwise a package or a
+// It returns ErrSite if the source differs from folders.yaml. Otherwise a package or a
 // function that has moved would be missing without a notice.
 func Statements(module string, table *Table) Step {
 	return Step{Module: module, Edit: func(dir string) error {
@@ -98,14 +98,14 @@ func generation(module, dir string) (Generation, error) {
 	if m == nil {
 		return Generation{}, fmt.Errorf("%w: %s sets no Version", ErrSite, name)
 	}
-	for _, g := range Generations {
+	for _, g := range Generations() {
 		if g.Module == module && strings.HasPrefix(string(m[1]), g.Versions) {
 			return g, nil
 		}
 	}
 	return Generation{}, fmt.Errorf(
 		"%w: the folders of the lifecycle code of containerd %s (module %s) are unknown: add its folders to "+
-			"failpoints/weave/folders.go, or build it stock",
+			"failpoints/weave/folders.yaml, or build it stock",
 		ErrSite,
 		m[1],
 		module,
@@ -119,7 +119,7 @@ func weavePackage(dir string, pkg Package, table *Table) error {
 	}
 	if len(files) == 0 {
 		return fmt.Errorf(
-			"%w: %s is gone from this containerd: has it moved? add its new folder to failpoints/weave/folders.go",
+			"%w: %s is gone from this containerd: has it moved? add its new folder to failpoints/weave/folders.yaml",
 			ErrSite,
 			pkg.Folder,
 		)
@@ -152,7 +152,7 @@ func weavePackage(dir string, pkg Package, table *Table) error {
 	}
 	if len(table.Statements) < base {
 		return fmt.Errorf(
-			"%w: %s holds no statement to weave: has its code moved? see failpoints/weave/folders.go",
+			"%w: %s holds no statement to weave: has its code moved? see failpoints/weave/folders.yaml",
 			ErrSite,
 			pkg.Folder,
 		)
@@ -252,7 +252,7 @@ func (p Package) choose(files []*File) (map[*File][]*ast.FuncDecl, error) {
 	for _, wanted := range slices.Concat(p.Files, p.Also) {
 		if !met[wanted] {
 			return nil, fmt.Errorf(
-				"%w: %s of %s is gone from this containerd: has it moved? say where it is in failpoints/weave/folders.go",
+				"%w: %s of %s is gone from this containerd: has it moved? say where it is in failpoints/weave/folders.yaml",
 				ErrSite,
 				wanted,
 				p.Folder,

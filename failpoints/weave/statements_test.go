@@ -52,7 +52,7 @@ func generationTree(g Generation, version string) map[string]string {
 }
 
 func TestMoved(t *testing.T) {
-	two := Generations[slices.IndexFunc(Generations, func(g Generation) bool { return g.Versions == "2." })]
+	two := Generations()[slices.IndexFunc(Generations(), func(g Generation) bool { return g.Versions == "2." })]
 	for name, tt := range map[string]struct {
 		change func(tree map[string]string)
 		want   string // "" for no error

@@ -6,9 +6,9 @@
 // every line where it was, so stack traces and logs still match the release.
 //
 // Ttrpc weaves the methods between containerd and its shims. Statements weaves the
-// code that creates, starts and deletes shims and tasks. folders.go lists the folders of
-// that code for each branch of releases. If a release moves the code to another folder,
-// add an entry to folders.go. Without it, the build with probes fails.
+// code that creates, starts and deletes shims and tasks. folders.yaml lists the folders
+// of that code for each branch of releases. If a release moves the code to another
+// folder, add an entry to folders.yaml. Without it, the build with probes fails.
 package weave
 
 import (
