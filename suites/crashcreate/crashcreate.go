@@ -84,16 +84,9 @@ func (w way) paused(how string, steps ...string) []spec.Row {
 }
 
 func (w way) case1(name string, f failpoints.Fault) harness.Case {
-	name = "crashcreate-" + w.name + "-" + name
-	return harness.Case{Name: name, Workload: w.Workload, Plan: failpoints.Plan{f}, Bugs: known[name]}
+	return harness.Case{Name: "crashcreate-" + w.name + "-" + name, Workload: w.Workload, Plan: failpoints.Plan{f}}
 }
 
 var _ = Describe("containerd that is SIGKILLed while it creates and starts", Label("crash"), func() {
-	spec.DescribeTables(tables(), quick)
-})
-
-var _ = It("lists only existing cases as known or quick", func() {
-	all := spec.CasesOf(tables())
-	spec.ExpectCases(all, known)
-	spec.ExpectCases(all, quick)
+	spec.DescribeTables(tables(), quick, known)
 })

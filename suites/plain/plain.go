@@ -18,6 +18,7 @@ import (
 const emulated = 2
 
 var _ = Describe("a run without a fault", func() {
+	spec.CheckNames(plain.Cases(), shows)
 	for n, c := range plain.Cases() {
 		labels := []string{string(c.Workload.WithDefaults().API)}
 		if n >= emulated {
@@ -33,5 +34,3 @@ var _ = Describe("a run without a fault", func() {
 			})
 	}
 })
-
-var _ = It("lists only existing cases", spec.Quick, func() { spec.ExpectCases(plain.Cases(), shows) })

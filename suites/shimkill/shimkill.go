@@ -7,6 +7,7 @@
 package shimkill
 
 import (
+	_ "embed" // specs
 	"fmt"
 	"strings"
 
@@ -16,6 +17,11 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/suites/spec"
 )
+
+//go:embed shimkill.yaml
+var specs string
+
+var _ = spec.File("suites/shimkill/shimkill.yaml", specs, nil)
 
 // shape is a workload whose shim is killed.
 type shape struct {
@@ -81,15 +87,13 @@ func (s shape) points(how string, steps []failpoints.Step, methods ...string) []
 }
 
 func (s shape) case1(name string, plan failpoints.Plan) harness.Case {
-	name = "shimkill-" + s.name + "-" + name
-	return harness.Case{Name: name, Workload: s.Workload, Plan: plan, Bugs: known[name]}
+	return harness.Case{Name: "shimkill-" + s.name + "-" + name, Workload: s.Workload, Plan: plan}
 }
 
 // known are the known bugs, by the name of the case.
 var known = map[string][]string{
 	"shimkill-task-running-down":      {"exit-unheard-over-a-restart"},
 	"shimkill-group-running-down":     {"exit-unheard-over-a-restart"},
-	"shimkill-pod-seven":              {"cri-exit-of-a-dead-shim"},
 	"shimkill-pod2-running":           {"containerd-13293", "cri-exit-of-a-dead-shim"},
 	"shimkill-pod2-running-down":      {"cri-exit-of-a-dead-shim"},
 	"shimkill-pod2-delete-entry-up":   {"containerd-13293", "cri-exit-of-a-dead-shim"},
@@ -105,35 +109,4 @@ var quick = map[string]bool{
 	"shimkill-group-create-exit-up": true, "shimkill-task-delete-entry-down": true, "shimkill-task-running-down": true,
 }
 
-var _ = Describe("a shim that is SIGKILLed", Label("shim"), func() { spec.DescribeTables(tables(), quick) })
-
-// seven is a case that kills containerd and the shim during the shim's Delete. The
-// container has exited with 7 by then, and the shim has reported that.
-func seven(name string, api harness.API) harness.Case {
-	return harness.Case{
-		Name: name, Bugs: known[name], Workload: harness.Workload{API: api, Containers: []harness.Container{{Exit: 7}}},
-		Plan: failpoints.Plan{
-			failpoints.PauseAt(
-				"rpc:shim:Task.Delete:entry",
-				failpoints.Steps("kill containerd", "kill shim", "start containerd")...),
-		},
-	}
-}
-
-var sevens = spec.Table{
-	Title: "is known after a SIGKILL of containerd and the shim before Delete, to the client of",
-	Rows: []spec.Row{
-		{Title: "the task API", Case: seven("shimkill-task-seven", harness.TaskAPI)},
-		{Title: "CRI", Case: seven("shimkill-pod-seven", harness.CRI)},
-	},
-}
-
-var _ = Describe("a payload that has exited by itself with 7", Label("shim", "issue:14113", "crash"), func() {
-	spec.DescribeTables([]spec.Table{sevens}, quick)
-})
-
-var _ = It("lists only existing cases as known or quick", func() {
-	all := spec.CasesOf(append(tables(), sevens))
-	spec.ExpectCases(all, known)
-	spec.ExpectCases(all, quick)
-})
+var _ = Describe("a shim that is SIGKILLed", Label("shim"), func() { spec.DescribeTables(tables(), quick, known) })

@@ -3,8 +3,6 @@ package spec
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -38,13 +36,13 @@ func File(name, text string, shows map[string]func(harness.Verdict)) bool {
 	if err != nil {
 		panic(harness.PlaceYAML(name, err))
 	}
-	unknown := maps.Clone(shows)
+	var all []harness.Case
 	for i, g := range groups {
 		cases := make([]harness.Case, len(g.Specs))
 		for n, s := range g.Specs {
 			cases[n] = caseAt(name, tree, fmt.Sprintf("$[%d].specs[%d].case", i, n), s.Case)
-			delete(unknown, cases[n].Name)
 		}
+		all = append(all, cases...)
 		ginkgo.Describe(g.Describe, decorators(g.Labels), func() {
 			for n, s := range g.Specs {
 				at := types.CodeLocation{FileName: name, LineNumber: s.Case.GetToken().Position.Line}
@@ -57,9 +55,7 @@ func File(name, text string, shows map[string]func(harness.Verdict)) bool {
 			}
 		})
 	}
-	if len(unknown) > 0 {
-		panic(fmt.Sprintf("%s has no cases %q", name, slices.Collect(maps.Keys(unknown))))
-	}
+	CheckNames(all, shows)
 	return true
 }
 

@@ -2,9 +2,9 @@ package spec
 
 import (
 	"context"
+	"slices"
 
 	"github.com/onsi/ginkgo/v2"
-	"github.com/onsi/gomega"
 
 	"github.com/shimquake/shimquake/harness"
 )
@@ -21,10 +21,12 @@ type Row struct {
 	harness.Case
 }
 
-// DescribeTables makes specs in which the cases of the tables hold. quick are the names
-// of the cases that also run in `make suites SHORT=1`.
-func DescribeTables(tables []Table, quick map[string]bool) {
+// DescribeTables makes specs in which the cases of the tables hold. quick has the names
+// of the cases that also run in `make suites SHORT=1`. known has the bugs of a case, by
+// its name.
+func DescribeTables(tables []Table, quick map[string]bool, known map[string][]string) {
 	ginkgo.GinkgoHelper()
+	var all []harness.Case
 	for _, t := range tables {
 		args := []any{func(ctx context.Context, c harness.Case) { Holds(ctx, c) }}
 		for _, r := range t.Rows {
@@ -32,26 +34,21 @@ func DescribeTables(tables []Table, quick map[string]bool) {
 			if quick[r.Name] {
 				labels = Quick
 			}
+			r.Bugs = known[r.Name]
 			args = append(args, ginkgo.Entry(r.Title, labels, r.Case))
+			all = append(all, r.Case)
 		}
 		ginkgo.DescribeTable(t.Title, args...)
 	}
+	CheckNames(all, quick)
+	CheckNames(all, known)
 }
 
-// CasesOf returns the cases of the tables.
-func CasesOf(tables []Table) (all []harness.Case) {
-	for _, t := range tables {
-		for _, r := range t.Rows {
-			all = append(all, r.Case)
-		}
-	}
-	return all
-}
-
-// ExpectCases expects that each key is the name of a case.
-func ExpectCases[V any](cases []harness.Case, byName map[string]V) {
-	ginkgo.GinkgoHelper()
+// CheckNames panics if a key is not the name of a case.
+func CheckNames[V any](cases []harness.Case, byName map[string]V) {
 	for name := range byName {
-		gomega.Expect(cases).To(gomega.ContainElement(gomega.HaveField("Name", name)))
+		if !slices.ContainsFunc(cases, func(c harness.Case) bool { return c.Name == name }) {
+			panic("no case has the name " + name)
+		}
 	}
 }
