@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"path"
 	"slices"
@@ -54,12 +55,11 @@ func (w *viewing) ask(ctx context.Context) {
 			d.Error = quote.Cut(err.Error(), maxText)
 		}
 	})
-	slices.Sort(w.Known.Namespaces)
-	w.Known.Namespaces = slices.Compact(w.Known.Namespaces)
+	slices.Sort(w.Namespaces)
+	w.Namespaces = slices.Compact(w.Namespaces)
 }
 
-// askOne asks a containerd for its version and its lists. It returns an error for an id
-// that could forge a row, a path or a command.
+// askOne asks a containerd for its version and its lists.
 func (w *viewing) askOne(ctx context.Context, d *Daemon) (err error) {
 	if d.conn, err = w.connect(d); err != nil {
 		return err
@@ -80,66 +80,52 @@ func (w *viewing) askOne(ctx context.Context, d *Daemon) (err error) {
 	if err != nil {
 		return err
 	}
-	pods, containers, err := askCRI(ctx, d.conn)
-	d.CRI = pods != nil
-
-	var invalid []string
-	isValid := func(id string) bool {
-		is := scan.IsName(id)
-		if !is {
-			invalid = append(invalid, id)
-		}
-		return is
+	states, err := askCRI(ctx, d.conn)
+	d.CRI = states != nil
+	if err != nil {
+		return err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.Known.Namespaces = append(w.Known.Namespaces, inv.Daemon.Namespaces...)
+	w.Namespaces = append(w.Namespaces, inv.Daemon.Namespaces...)
 	for _, c := range inv.Daemon.Details {
-		if isValid(c.ID) && (c.Kind == "" || isValid(c.Kind)) {
-			w.Known.Containers[Key(c.Ref)] = c
-		}
+		w.know(Key(c.Ref), Known{Container: &c})
 	}
 	for _, t := range inv.Daemon.Tasks {
-		if isValid(t.ID) {
-			w.Known.Tasks[Key{t.Namespace, t.ID}] = t
-		}
+		w.know(Key{t.Namespace, t.ID}, Known{Task: &t})
 	}
 	for _, r := range inv.Daemon.Sandboxes {
-		if isValid(r.ID) {
-			w.Known.Sandboxes[Key(r)] = true
-		}
+		w.know(Key(r), Known{Sandbox: true})
 	}
-	for _, p := range pods {
-		if isValid(p.Id) {
-			w.Known.Pods[p.Id] = p.State.String()
-		}
+	for id, state := range states {
+		w.know(Key{criNamespace, id}, Known{CRI: state})
 	}
-	for _, c := range containers {
-		if isValid(c.Id) {
-			w.Known.CRIContainers[c.Id] = c.State.String()
-		}
-	}
-	if len(invalid) > 0 {
-		return fmt.Errorf("it listed an invalid id: %q", quote.Cut(invalid[0], maxText))
-	}
-	return err
+	return nil
 }
 
-// askCRI asks for CRI's lists. The first is nil if containerd has no CRI.
-func askCRI(ctx context.Context, conn *grpc.ClientConn) ([]*cri.PodSandbox, []*cri.Container, error) {
+// askCRI returns the states of CRI's pods and containers, by their ids. It returns nil if
+// containerd has no CRI.
+func askCRI(ctx context.Context, conn *grpc.ClientConn) (map[string]string, error) {
 	client := cri.NewRuntimeServiceClient(conn)
 	pods, err := client.ListPodSandbox(ctx, &cri.ListPodSandboxRequest{})
 	if status.Code(err) == codes.Unimplemented {
-		return nil, nil, nil
+		return nil, nil
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("list CRI's pods: %w", err)
+		return nil, fmt.Errorf("list CRI's pods: %w", err)
 	}
 	containers, err := client.ListContainers(ctx, &cri.ListContainersRequest{})
 	if err != nil {
-		return nil, nil, fmt.Errorf("list CRI's containers: %w", err)
+		return nil, fmt.Errorf("list CRI's containers: %w", err)
 	}
-	return append([]*cri.PodSandbox{}, pods.Items...), containers.Containers, nil
+	states := map[string]string{}
+	for _, p := range pods.Items {
+		states[p.Id] = p.State.String()
+	}
+	for _, c := range containers.Containers {
+		states[c.Id] = c.State.String()
+	}
+	return states, inventory.CheckNames("id", slices.Collect(maps.Keys(states)))
 }
 
 // confirm asks for each task that is not in the list, but has objects on the node. The
@@ -148,7 +134,7 @@ func askCRI(ctx context.Context, conn *grpc.ClientConn) ([]*cri.PodSandbox, []*c
 func (w *viewing) confirm(ctx context.Context) {
 	var want []Key
 	for k := range ownersOf(w.View) {
-		if _, listed := w.Known.Tasks[k]; !listed && k.ID != "" && k.Namespace != "" {
+		if w.Known[k].Task == nil && k.ID != "" && k.Namespace != "" {
 			want = append(want, k)
 		}
 	}
@@ -163,7 +149,7 @@ func (w *viewing) confirm(ctx context.Context) {
 			w.Complete = false
 			w.note("ask for task %s/%s: %s", k.Namespace, k.ID, quote.Cut(err.Error(), maxText))
 		case t.Status != "":
-			w.Known.Tasks[*k] = t
+			w.know(*k, Known{Task: &t})
 		}
 	})
 }

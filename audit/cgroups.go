@@ -50,11 +50,11 @@ func (w *viewing) territory(own []inventory.Mount) {
 // groups below them, because a container that is a node (kind) has its own containers. It
 // also skips the groups that root has delegated to a user.
 func (w *viewing) cgroups(h inventory.Mount) error {
-	namespaces := slices.Clone(w.Known.Namespaces)
+	namespaces := slices.Clone(w.Namespaces)
 	for k := range ownersOf(w.View) {
 		namespaces = append(namespaces, k.Namespace)
 	}
-	ids := w.Known.ids()
+	ids := w.ids()
 	left := maxCgroups
 	err := inventory.EachCgroup(w.tree, h.Point, func(name string) bool {
 		rel := strings.TrimPrefix(strings.TrimPrefix(name, h.Point), "/")

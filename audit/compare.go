@@ -25,7 +25,7 @@ func Compare(n *Node) []Suspect {
 		for _, d := range v.Daemons {
 			answered[d.PID] = v.Complete
 		}
-		maps.Copy(known, v.Known.ids())
+		maps.Copy(known, v.ids())
 	}
 	var out []Suspect
 	for _, v := range n.Views {
@@ -80,7 +80,7 @@ type comparison struct {
 
 func index(v *View) *comparison {
 	c := &comparison{
-		View: v, ids: v.Known.ids(), byPID: map[int]*Process{}, byInner: map[int]*Process{},
+		View: v, ids: map[string]bool{}, byPID: map[int]*Process{}, byInner: map[int]*Process{},
 		shimOf: map[Key]*Process{}, byAddress: map[string]*Process{}, bundleOf: map[Key]*inventory.Bundle{},
 		socketOf: map[string]Key{}, named: map[string]bool{}, listening: map[string]bool{}, busy: map[int]bool{},
 		helped: map[Key]bool{},
@@ -111,17 +111,16 @@ func index(v *View) *comparison {
 			}
 		}
 	}
-	for k, t := range v.Known.Tasks {
-		if p := c.server(k, t); p != nil {
+	for k, is := range v.Known {
+		if p := c.server(k); p != nil && is.Task != nil {
 			c.busy[p.PID] = true
 		}
-	}
-	for k := range v.Known.Containers {
-		c.ids[k.ID] = true
-		c.addSockets(k)
-	}
-	for id := range v.Known.Pods {
-		c.ids[id] = true
+		if is.Container != nil {
+			c.addSockets(k)
+		}
+		if is.Container != nil || is.runs() || strings.HasPrefix(is.CRI, "SANDBOX_") {
+			c.ids[k.ID] = true
+		}
 	}
 	return c
 }
@@ -149,7 +148,7 @@ func socketKey(address string) string {
 
 // server returns the shim that serves a task. It is the shim with the task's id, the shim
 // that listens on the bundle's address, or the parent of the task's process.
-func (c *comparison) server(k Key, t inventory.Task) *Process {
+func (c *comparison) server(k Key) *Process {
 	if p := c.shimOf[k]; p != nil {
 		return p
 	}
@@ -158,8 +157,8 @@ func (c *comparison) server(k Key, t inventory.Task) *Process {
 			return p
 		}
 	}
-	if p := c.byInner[t.PID]; p != nil && t.PID != 0 {
-		if parent := c.byPID[p.Parent]; parent != nil && parent.Serves() {
+	if t := c.Known[k].Task; t != nil && t.PID != 0 && c.byInner[t.PID] != nil {
+		if parent := c.byPID[c.byInner[t.PID].Parent]; parent != nil && parent.Serves() {
 			return parent
 		}
 	}
@@ -168,19 +167,13 @@ func (c *comparison) server(k Key, t inventory.Task) *Process {
 
 // task returns the value of the fact task: the status that containerd reports, or none.
 func (c *comparison) task(k Key) string {
-	if t, ok := c.Known.Tasks[k]; ok {
+	if t := c.Known[k].Task; t != nil {
 		return t.Status
 	}
 	if !c.Complete {
 		return fact.NotAsked
 	}
 	return fact.None
-}
-
-// has reports whether containerd has a task or a sandbox.
-func (c *comparison) has(k Key) bool {
-	_, ok := c.Known.Tasks[k]
-	return ok || c.Known.Sandboxes[k]
 }
 
 // suspect reports a new suspect, with the view and the version of its containerd. The

@@ -36,7 +36,21 @@ func shim(id string, pid, parent int, age time.Duration, action string) Process 
 	return p
 }
 
-func task(pid int, status string) inventory.Task { return inventory.Task{PID: pid, Status: status} }
+func task(pid int, status string) *inventory.Task { return &inventory.Task{PID: pid, Status: status} }
+
+// setTask changes the task of a container, or removes it (nil).
+func (v *View) setTask(k Key, t *inventory.Task) {
+	is := v.Known[k]
+	is.Task = t
+	v.Known[k] = is
+}
+
+// setCRI changes the state that CRI lists, or removes it from CRI's list ("").
+func (v *View) setCRI(k Key, state string) {
+	is := v.Known[k]
+	is.CRI = state
+	v.Known[k] = is
+}
 
 func socket(name string, listening bool) inventory.Socket {
 	return inventory.Socket{Path: name, Listening: listening}
@@ -73,14 +87,13 @@ func healthy() *Node {
 			{Point: taskDir + "k8s.io/c1/rootfs", Type: "overlay"}, {Point: criDir + "p1/shm", Type: "tmpfs"},
 			{Point: "/run/netns/cni-1", Type: "nsfs", Root: "net:[9]"},
 		},
-		Cgroups: []Cgroup{{Path: "/sys/fs/cgroup/kubepods/podx/c1", Key: Key{"", "c1"}}},
-		Known: Known{
-			Namespaces: []string{"k8s.io"},
-			Containers: map[Key]inventory.ContainerDetails{p1: {Kind: "sandbox", NetNS: "/var/run/netns/cni-1"},
-				c1: {Kind: "container"}},
-			Tasks:     map[Key]inventory.Task{p1: task(podInit, "RUNNING"), c1: task(inContInit, "RUNNING")},
-			Sandboxes: map[Key]bool{p1: true},
-			Pods:      map[string]string{"p1": "SANDBOX_READY"}, CRIContainers: map[string]string{"c1": "CONTAINER_RUNNING"},
+		Cgroups:    []Cgroup{{Path: "/sys/fs/cgroup/kubepods/podx/c1", Key: Key{"", "c1"}}},
+		Namespaces: []string{"k8s.io"},
+		Known: map[Key]Known{
+			p1: {Container: &inventory.ContainerDetails{Kind: "sandbox", NetNS: "/var/run/netns/cni-1"},
+				Task: task(podInit, "RUNNING"), Sandbox: true, CRI: "SANDBOX_READY"},
+			c1: {Container: &inventory.ContainerDetails{Kind: "container"},
+				Task: task(inContInit, "RUNNING"), CRI: "CONTAINER_RUNNING"},
 		},
 	}
 	return &Node{Views: []*View{v}}
@@ -88,13 +101,7 @@ func healthy() *Node {
 
 func TestCompare(t *testing.T) {
 	p1, c1 := Key{"k8s.io", "p1"}, Key{"k8s.io", "c1"}
-	forget := func(v *View, k Key) {
-		delete(v.Known.Tasks, k)
-		delete(v.Known.Sandboxes, k)
-		delete(v.Known.Containers, k)
-		delete(v.Known.Pods, k.ID)
-		delete(v.Known.CRIContainers, k.ID)
-	}
+	forget := func(v *View, k Key) { delete(v.Known, k) }
 	forgetAll := func(v *View) { forget(v, p1); forget(v, c1) }
 	for _, test := range []struct {
 		name  string
@@ -103,19 +110,18 @@ func TestCompare(t *testing.T) {
 	}{
 		{"healthy", func(*View) {}, nil},
 		{"a stopped pod keeps its records", func(v *View) {
-			v.Known.Pods["p1"], v.Known.CRIContainers["c1"] = "SANDBOX_NOTREADY", "CONTAINER_EXITED"
-			delete(v.Known.Tasks, p1)
-			delete(v.Known.Tasks, c1)
+			v.setCRI(p1, "SANDBOX_NOTREADY")
+			v.setCRI(c1, "CONTAINER_EXITED")
+			v.setTask(p1, nil)
+			v.setTask(c1, nil)
 			v.Processes, v.Bundles, v.RuncStates, v.Cgroups, v.Sockets = nil, nil, nil, nil, nil
 			v.Mounts = v.Mounts[2:]
 		}, nil},
 		{"the pause container is gone, another of its pod runs", func(v *View) {
-			delete(v.Known.Tasks, p1)
-			delete(v.Known.Sandboxes, p1)
+			v.Known[p1] = Known{Container: v.Known[p1].Container, CRI: v.Known[p1].CRI}
 		}, nil},
 		{"no bundle names the pod's shim, but the task is its child", func(v *View) {
-			delete(v.Known.Tasks, p1)
-			delete(v.Known.Sandboxes, p1)
+			v.Known[p1] = Known{Container: v.Known[p1].Container, CRI: v.Known[p1].CRI}
 			v.Bundles = nil
 		}, nil},
 		{"a shim that lives on", func(v *View) {
@@ -169,7 +175,8 @@ func TestCompare(t *testing.T) {
 		{"a task without a shim", func(v *View) {
 			v.Processes = slices.Delete(v.Processes, 1, 2)
 			v.Sockets = nil
-			v.Known.Tasks[p1], v.Known.Tasks[c1] = task(0, "UNKNOWN"), task(0, "UNKNOWN")
+			v.setTask(p1, task(0, "UNKNOWN"))
+			v.setTask(c1, task(0, "UNKNOWN"))
 		}, []string{"task certain c1 task=UNKNOWN shim=none", "task certain p1 task=UNKNOWN shim=none"}},
 		{"a shim that was started after the processes were listed", func(v *View) {
 			v.Processes = slices.Delete(v.Processes, 1, 2)
@@ -182,16 +189,16 @@ func TestCompare(t *testing.T) {
 				v.Bundles[i].Address = "vsock://3:1024"
 			}
 		}, nil},
-		{"a shim that does not answer", func(v *View) { v.Known.Tasks[p1] = task(0, "UNKNOWN") },
+		{"a shim that does not answer", func(v *View) { v.setTask(p1, task(0, "UNKNOWN")) },
 			[]string{"task likely p1 task=UNKNOWN"}},
 		{"a shim that a signal has stopped", func(v *View) {
-			v.Known.Tasks[p1] = task(0, "UNKNOWN")
+			v.setTask(p1, task(0, "UNKNOWN"))
 			v.Processes[1].State = "T"
 		}, []string{"task certain p1 task=UNKNOWN state=stopped"}},
-		{"a stopped task whose process runs", func(v *View) { v.Known.Tasks[c1] = task(inContInit, "STOPPED") },
+		{"a stopped task whose process runs", func(v *View) { v.setTask(c1, task(inContInit, "STOPPED")) },
 			[]string{"process certain c1 task=STOPPED owner=container parent=shim"}},
 		{"a pid that was given anew is not the container's", func(v *View) {
-			v.Known.Tasks[c1] = task(0, "STOPPED")
+			v.setTask(c1, task(0, "STOPPED"))
 			v.RuncStates[0].Start = 99
 		}, nil},
 		{"a zombie that its shim does not reap", func(v *View) {
@@ -247,15 +254,19 @@ func TestCompare(t *testing.T) {
 		{"a root file system alone", func(v *View) {
 			v.Mounts = append(v.Mounts, inventory.Mount{Point: taskDir + "k8s.io/x/rootfs", Type: "overlay"})
 		}, []string{"mount certain x task=none bundle=gone type=overlay"}},
-		{"CRI has forgotten a container", func(v *View) { delete(v.Known.CRIContainers, "c1") },
+		{"CRI has forgotten a container", func(v *View) { v.setCRI(c1, "") },
 			[]string{"container certain c1 task=RUNNING listed=not-by-cri"}},
 		{"CRI says running, and there is no task", func(v *View) {
-			delete(v.Known.Tasks, c1)
+			v.setTask(c1, nil)
 			v.Bundles, v.RuncStates, v.Mounts = nil, nil, v.Mounts[1:]
 			v.Cgroups = nil
 			v.Processes = v.Processes[:3]
 		}, []string{"container certain c1 task=none"}},
-		{"no CRI", func(v *View) { v.Known.Pods, v.Known.CRIContainers, v.Daemons[0].CRI = nil, nil, false }, nil},
+		{"no CRI", func(v *View) {
+			v.setCRI(p1, "")
+			v.setCRI(c1, "")
+			v.Daemons[0].CRI = false
+		}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			n := healthy()
@@ -295,7 +306,7 @@ func TestTheAgeOfASuspect(t *testing.T) {
 func TestACgroupOfANodeInANode(t *testing.T) {
 	n := healthy()
 	inner := healthy().Views[0]
-	inner.Known.Tasks[Key{"k8s.io", "inner"}] = task(podInit, "RUNNING")
+	inner.setTask(Key{"k8s.io", "inner"}, task(podInit, "RUNNING"))
 	inner.Daemons[0].PID = 77
 	n.Views = append(n.Views, inner)
 	n.Views[0].Peers = []int{77}
@@ -303,7 +314,7 @@ func TestACgroupOfANodeInANode(t *testing.T) {
 	if found := Compare(n); len(found) != 0 {
 		t.Errorf("%v", found)
 	}
-	delete(inner.Known.Tasks, Key{"k8s.io", "inner"})
+	inner.setTask(Key{"k8s.io", "inner"}, nil)
 	if found := Compare(n); len(found) != 1 || found[0].Kind != finding.ClassCgroup {
 		t.Errorf("nobody has it: %v", found)
 	}

@@ -194,7 +194,7 @@ func (w *viewing) mounts() error {
 // remains reports whether an object still exists, unless the walk has reached its limits.
 // It notes the time of the last change of an object without a task.
 func (w *viewing) remains(name string, of Key) bool {
-	if _, ok := w.Known.Tasks[of]; ok {
+	if w.Known[of].Task != nil {
 		return true
 	}
 	info, err := w.tree.Stat(name)
@@ -212,7 +212,7 @@ const maxState = 4 << 20
 // state returns runc's state of a container. It reports the same as remains.
 func (w *viewing) state(r inventory.RuncState) (s State, isThere bool) {
 	k := Key{r.Namespace, r.ID}
-	if task, ok := w.Known.Tasks[k]; ok && task.Status == fact.TaskStopped {
+	if task := w.Known[k].Task; task != nil && task.Status == fact.TaskStopped {
 		k = Key{} // its process may still be there
 	}
 	s.RuncState, isThere = r, w.remains(r.Path, k)

@@ -17,7 +17,7 @@ func (c *comparison) bundles() {
 		isServed := c.Blind || // an unread process may be its shim
 			c.shimOf[k] != nil || c.helped[k] || b.Address != "" && c.byAddress[socketKey(b.Address)] != nil
 		isOfBundle := b.Work && c.bundleOf[k] != nil // it is reported with its bundle
-		if !b.Hidden && (isServed || isOfBundle || c.has(k)) {
+		if !b.Hidden && (isServed || isOfBundle || c.Known[k].runs()) {
 			continue
 		}
 		fs := fact.Facts{fact.Task: c.task(k), fact.Shim: fact.None}
@@ -80,8 +80,10 @@ func (c *comparison) mounts() {
 		return
 	}
 	used := map[string]bool{}
-	for _, k := range c.Known.Containers {
-		used[path.Base(k.NetNS)] = true
+	for _, is := range c.Known {
+		if is.Container != nil {
+			used[path.Base(is.Container.NetNS)] = true
+		}
 	}
 	for _, m := range c.Mounts {
 		ns, id := scan.MountOwner(m.Point)
@@ -92,7 +94,7 @@ func (c *comparison) mounts() {
 			if used[name] || !strings.HasPrefix(name, "cni-") {
 				continue // others do not come from CNI, but for example from `ip netns add`
 			}
-		case c.has(k) || name != "rootfs" && c.ids[id]: // CRI keeps a pod's mounts as long as the pod exists
+		case c.Known[k].runs() || name != "rootfs" && c.ids[id]: // CRI keeps a pod's mounts as long as the pod exists
 			continue
 		default:
 			fs[fact.Task], fs[fact.Bundle] = fact.None, fact.Gone

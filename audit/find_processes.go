@@ -22,7 +22,7 @@ func (c *comparison) shims() {
 		case p.Shim == nil || p.Zombie():
 		case p.Shim.Action != "":
 			c.helper(p)
-		case !c.has(p.served()) && !c.busy[p.PID]:
+		case !c.Known[p.served()].runs() && !c.busy[p.PID]:
 			c.idleShim(p)
 		}
 	}
@@ -55,7 +55,7 @@ func (c *comparison) idleShim(p *Process) {
 		return
 	}
 	s := c.ofProcess(k, p, fs)
-	if _, ok := c.Known.Containers[k]; !ok && c.Complete {
+	if c.Known[k].Container == nil && c.Complete {
 		s.Missing = slices.Insert(s.Missing, 1, "container")
 	}
 	switch {

@@ -1,22 +1,12 @@
 package audit
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/shimquake/shimquake/oracle/fact"
 )
-
-// sorted returns the sorted keys of a map, so that the rows of a report have a fixed
-// order.
-func sorted[T any](m map[Key]T) []Key {
-	return slices.SortedFunc(maps.Keys(m), func(a, b Key) int {
-		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.ID, b.ID))
-	})
-}
 
 // tasks reports the tasks with a wrong status. Such a task is running without a process,
 // or it has no shim, or its shim does not respond.
@@ -24,9 +14,12 @@ func (c *comparison) tasks() {
 	if c.Blind {
 		return // an unread process may be a task's process or shim
 	}
-	for _, k := range sorted(c.Known.Tasks) {
-		t := c.Known.Tasks[k]
-		shim, fs := c.server(k, t), fact.Facts{fact.Task: t.Status}
+	for k, is := range c.Known {
+		t := is.Task
+		if t == nil {
+			continue
+		}
+		shim, fs := c.server(k), fact.Facts{fact.Task: t.Status}
 		isKnown := t.Status != fact.TaskUnknown
 		switch {
 		case shim == nil && (c.remote(k) || isKnown): // the status is newer than the list of processes
@@ -61,19 +54,12 @@ func (c *comparison) inCRI() {
 	if !c.Complete || !slices.ContainsFunc(c.Daemons, func(d Daemon) bool { return d.CRI }) {
 		return
 	}
-	for _, k := range sorted(c.Known.Containers) {
-		kind := c.Known.Containers[k].Kind
-		_, pod := c.Known.Pods[k.ID]
-		_, container := c.Known.CRIContainers[k.ID]
-		if kind == "" || pod || container {
-			continue
+	for k, is := range c.Known {
+		if is.Container != nil && is.Container.Kind != "" && is.CRI == "" {
+			s := c.suspect(k, fact.Facts{fact.Task: c.task(k), fact.Listed: fact.NotByCRI})
+			s.Changed, s.Missing = is.Container.Created, []string{"CRI's record of the " + is.Container.Kind}
 		}
-		s := c.suspect(k, fact.Facts{fact.Task: c.task(k), fact.Listed: fact.NotByCRI})
-		s.Changed, s.Missing = c.Known.Containers[k].Created, []string{"CRI's record of the " + kind}
-	}
-	for _, id := range slices.Sorted(maps.Keys(c.Known.CRIContainers)) {
-		k := Key{"k8s.io", id}
-		if c.task(k) == fact.None && c.Known.CRIContainers[id] == "CONTAINER_RUNNING" {
+		if is.Task == nil && is.CRI == "CONTAINER_RUNNING" {
 			s := c.suspect(k, fact.Facts{fact.Task: fact.None})
 			s.Missing = []string{"task: CRI reports it as running"}
 		}

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"time"
 
 	"google.golang.org/grpc"
@@ -46,8 +47,9 @@ type View struct {
 	// Changed has the times of the last changes of the sockets, bundles and runc's states
 	// without a task, by path.
 	Changed map[string]time.Time `json:"changed,omitempty"`
-	// Known has the merged responses of its containerds.
-	Known Known `json:"known"`
+	// Namespaces and Known are the merged responses of its containerds.
+	Namespaces []string      `json:"namespaces,omitempty"`
+	Known      map[Key]Known `json:"known"`
 	// Complete is set if every containerd of the view has responded, and every shim has a
 	// running containerd. An object that is not in Known is then a leak.
 	Complete bool `json:"complete"`
@@ -70,10 +72,7 @@ type View struct {
 }
 
 func newView(root, pidns string) *View {
-	return &View{Root: root, PIDNS: pidns, Changed: map[string]time.Time{}, Known: Known{
-		Containers: map[Key]inventory.ContainerDetails{}, Tasks: map[Key]inventory.Task{}, Sandboxes: map[Key]bool{},
-		Pods: map[string]string{}, CRIContainers: map[string]string{},
-	}}
+	return &View{Root: root, PIDNS: pidns, Changed: map[string]time.Time{}, Known: map[Key]Known{}}
 }
 
 // Daemon is one containerd.
@@ -145,26 +144,36 @@ type Cgroup struct {
 	Procs []int  `json:"procs,omitempty"`
 }
 
-// Known holds the responses of containerd.
+// Known is what the containerds of a view know by one name.
 type Known struct {
-	Namespaces []string                           `json:"namespaces,omitempty"`
-	Containers map[Key]inventory.ContainerDetails `json:"containers,omitempty"`
+	Container *inventory.ContainerDetails `json:"container,omitempty"`
 	// The status of a task is UNKNOWN if its shim does not respond to containerd.
-	Tasks     map[Key]inventory.Task `json:"tasks,omitempty"`
-	Sandboxes map[Key]bool           `json:"sandboxes,omitempty"`
-	// Pods and CRIContainers are CRI's lists, with their states.
-	Pods          map[string]string `json:"pods,omitempty"`
-	CRIContainers map[string]string `json:"criContainers,omitempty"`
+	Task    *inventory.Task `json:"task,omitempty"`
+	Sandbox bool            `json:"sandbox,omitempty"`
+	// CRI is the state in CRI's list of pods or of containers.
+	CRI string `json:"cri,omitempty"`
 }
 
+// criNamespace is the containerd namespace of CRI's pods and containers.
+const criNamespace = "k8s.io"
+
+// know adds to what is known by a name.
+func (v *View) know(k Key, more Known) {
+	is := v.Known[k]
+	v.Known[k] = Known{cmp.Or(more.Container, is.Container), cmp.Or(more.Task, is.Task), more.Sandbox || is.Sandbox,
+		cmp.Or(more.CRI, is.CRI)}
+}
+
+// runs reports whether containerd has a task or a sandbox.
+func (is Known) runs() bool { return is.Task != nil || is.Sandbox }
+
 // ids returns the ids of tasks and sandboxes.
-func (k Known) ids() map[string]bool {
+func (v *View) ids() map[string]bool {
 	out := map[string]bool{}
-	for key := range k.Tasks {
-		out[key.ID] = true
-	}
-	for key := range k.Sandboxes {
-		out[key.ID] = true
+	for k, is := range v.Known {
+		if is.runs() {
+			out[k.ID] = true
+		}
 	}
 	return out
 }

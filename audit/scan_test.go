@@ -115,10 +115,10 @@ func TestAWalkThatIsCut(t *testing.T) {
 func TestASlowDisk(t *testing.T) {
 	proc, root := fakeProc(t), t.TempDir()
 	var errs []error
-	known := newView("", "").Known
+	known := map[Key]Known{}
 	for i := range 100 {
 		if i%2 == 0 {
-			known.Tasks[Key{"ns", strconv.Itoa(i)}] = inventory.Task{}
+			known[Key{"ns", strconv.Itoa(i)}] = Known{Task: &inventory.Task{}}
 		}
 		dir := filepath.Join(root, taskDir, "ns", strconv.Itoa(i))
 		errs = append(errs, os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "bootstrap.json"),
@@ -144,7 +144,7 @@ func TestASlowDisk(t *testing.T) {
 				t.Fatal(delay, err, ctx.Err())
 			}
 			for _, b := range v.Bundles {
-				if _, isKnown := known.Tasks[Key{b.Namespace, b.ID}]; b.Address == "" || v.Changed[b.Path].IsZero() != isKnown {
+				if _, isKnown := known[Key{b.Namespace, b.ID}]; b.Address == "" || v.Changed[b.Path].IsZero() != isKnown {
 					t.Errorf("%s: half a bundle: %+v", delay, b)
 				}
 			}

@@ -83,7 +83,7 @@ func (s Suspect) key() string {
 	return fmt.Sprint(s.Kind, s.View, s.Namespace, s.ID, s.PID, s.Start, s.Path, s.Changed.UnixNano())
 }
 
-// order sorts suspects by containerd, kind, certainty and age.
+// order sorts suspects by containerd, kind, certainty, age and name.
 func order(all []Suspect) {
 	names := Kinds()
 	slices.SortFunc(all, func(a, b Suspect) int {
@@ -94,6 +94,7 @@ func order(all []Suspect) {
 			cmp.Compare(b.Age, a.Age),
 			cmp.Compare(a.PID, b.PID),
 			strings.Compare(a.Path+a.ID, b.Path+b.ID),
+			strings.Compare(a.Namespace, b.Namespace),
 		)
 	})
 }

@@ -34,8 +34,8 @@ func askDaemon(ctx context.Context, s Scene, want parts) (*Daemon, error) {
 	if n := len(d.Namespaces); n > maxNamespaces {
 		return nil, fmt.Errorf("it lists %d namespaces, and the limit is %d", n, maxNamespaces)
 	}
-	if i := slices.IndexFunc(d.Namespaces, func(ns string) bool { return !scan.IsName(ns) }); i >= 0 {
-		return nil, fmt.Errorf("it listed an invalid namespace: %.300q", d.Namespaces[i])
+	if err := CheckNames("namespace", d.Namespaces); err != nil {
+		return nil, err
 	}
 	slices.Sort(d.Namespaces)
 	// Each namespace has its own part, because the requests are concurrent. Only this
@@ -62,7 +62,25 @@ func askDaemon(ctx context.Context, s Scene, want parts) (*Daemon, error) {
 		d.SnapshotDirs = append(d.SnapshotDirs, a.SnapshotDirs...)
 		d.Records = append(d.Records, a.Records...)
 	}
-	return d, nil
+	var ids []string
+	for _, c := range d.Details {
+		ids = append(ids, c.ID, cmp.Or(c.Kind, c.ID)) // most containers have no kind
+	}
+	for _, t := range d.Tasks {
+		ids = append(ids, t.ID)
+	}
+	for _, r := range d.Sandboxes {
+		ids = append(ids, r.ID)
+	}
+	return d, CheckNames("id", ids)
+}
+
+// CheckNames returns an error for a name that could forge a row, a path or a command.
+func CheckNames(what string, names []string) error {
+	if i := slices.IndexFunc(names, func(name string) bool { return !scan.IsName(name) }); i >= 0 {
+		return fmt.Errorf("it listed an invalid %s: %.300q", what, names[i])
+	}
+	return nil
 }
 
 // criKind is the label of CRI's containers.
