@@ -98,17 +98,13 @@ func (e *evidence) file(name, from string) {
 	if e.ctx.Err() != nil {
 		return
 	}
-	text, err := attempt(e.ctx, from, e.limit, func(func(string)) string {
-		text, err := foreign.ReadFile(from, maxFile)
-		if err != nil {
-			return err.Error()
-		}
-		return string(text)
+	text, err := attempt(e.ctx, from, e.limit, func(func(string)) ([]byte, error) {
+		return foreign.ReadFile(from, maxFile)
 	})
 	if err != nil {
-		text = err.Error()
+		text = []byte(err.Error())
 	}
-	e.put(name, []byte(quoted(text)))
+	e.put(name, []byte(quoted(string(text))))
 }
 
 // quoted returns the quoted lines of a text. Each NUL ends a line, because the words of a

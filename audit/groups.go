@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -28,7 +27,10 @@ type group struct {
 
 // place is a root directory in a PID namespace. Two roots count as the same if they have
 // the same /run, because containerd's state and the shims' sockets are there.
-type place struct{ pidns, root string }
+type place struct {
+	pidns string
+	root  [2]uint64 // the device and the inode of /run, or zeros if it cannot be read
+}
 
 // maxUsers is the maximum number of users' containerds that are examined.
 const maxUsers = 20
@@ -39,10 +41,9 @@ func (l *nodeScan) groups(ctx context.Context) (ofRoot, ofUsers []*group, err er
 	if err := l.checkPID(); err != nil {
 		return nil, nil, err
 	}
-	placeOf := func(pid int) place { return place{inventory.Link(l.table.dir(pid), "ns/pid"), l.rootOf(ctx, pid)} }
 	byPlace := map[place]*group{}
 	put := func(p *Process) *group {
-		at := placeOf(p.PID)
+		at := l.placeOf(ctx, p.PID)
 		if byPlace[at] == nil {
 			byPlace[at] = &group{place: at, anchor: p.PID}
 		}
@@ -69,12 +70,12 @@ func (l *nodeScan) groups(ctx context.Context) (ofRoot, ofUsers []*group, err er
 			}
 		}
 	}
-	ofUsers = l.users(placeOf)
+	ofUsers = l.users(ctx)
 	anchor := cmp.Or(l.PID, 1)
 	if p := l.table.byPID[anchor]; p != nil && p.notRoots != "" && l.PID != 0 {
 		return nil, ofUsers, nil
 	}
-	own := placeOf(anchor)
+	own := l.placeOf(ctx, anchor)
 	for at, g := range byPlace {
 		if l.PID == 0 || at == own {
 			ofRoot = append(ofRoot, g)
@@ -105,7 +106,7 @@ func (l *nodeScan) checkPID() error {
 }
 
 // users returns a group for each containerd of a user, with the shims of the same user.
-func (l *nodeScan) users(placeOf func(pid int) place) []*group {
+func (l *nodeScan) users(ctx context.Context) []*group {
 	if !l.Untrusted {
 		return nil
 	}
@@ -114,9 +115,9 @@ func (l *nodeScan) users(placeOf func(pid int) place) []*group {
 		if c.notRoots == "" || c.pidns == "" || len(out) == maxUsers || l.PID != 0 && l.PID != c.PID {
 			continue
 		}
-		g := &group{place: placeOf(c.PID), anchor: c.PID, user: c, daemons: []*Process{c}}
+		g := &group{place: l.placeOf(ctx, c.PID), anchor: c.PID, user: c, daemons: []*Process{c}}
 		for _, p := range l.table.byPID {
-			if p.Shim != nil && p.notRoots != "" && p.UID == c.UID && !p.Zombie() && placeOf(p.PID) == g.place {
+			if p.Shim != nil && p.notRoots != "" && p.UID == c.UID && !p.Zombie() && l.placeOf(ctx, p.PID) == g.place {
 				g.shims = append(g.shims, p)
 			}
 		}
@@ -125,15 +126,14 @@ func (l *nodeScan) users(placeOf func(pid int) place) []*group {
 	return out
 }
 
-// rootOf identifies a process's root by its /run. It returns "" if /run cannot be read.
-func (l *nodeScan) rootOf(ctx context.Context, pid int) string {
-	name := filepath.Join(l.Proc, strconv.Itoa(pid), "root/run")
-	at, _ := attempt(ctx, name, l.hangs, func(func(string)) string { // the view reports the error
+// placeOf returns the place of a process. The view of the place reports an error.
+func (l *nodeScan) placeOf(ctx context.Context, pid int) place {
+	dir := l.table.dir(pid)
+	name := filepath.Join(dir, "root/run")
+	root, _ := attempt(ctx, name, l.hangs, func(func(string)) ([2]uint64, error) {
 		var st unix.Stat_t
-		if err := unix.Stat(name, &st); err != nil {
-			return ""
-		}
-		return fmt.Sprint(st.Dev, " ", st.Ino)
+		err := unix.Stat(name, &st)
+		return [2]uint64{st.Dev, st.Ino}, err
 	})
-	return at
+	return place{inventory.Link(dir, "ns/pid"), root}
 }

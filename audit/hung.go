@@ -67,25 +67,27 @@ type step struct {
 // attempt runs f, which calls at before each step. It abandons f if a step takes longer
 // than the limit, or if the context ends. An abandoned f keeps running, so f must not
 // write shared data. Only one attempt with the same name runs at a time.
-func attempt[T any](ctx context.Context, name string, limit time.Duration, f func(at func(string)) T) (
-	got T, err error) {
+func attempt[T any](ctx context.Context, name string, limit time.Duration, f func(at func(string)) (T, error)) (
+	none T, err error) {
 	if err := hung.begin(name); err != nil {
-		return got, err
+		return none, err
 	}
 	var last atomic.Pointer[step]
 	at := func(what string) { last.Store(&step{what, time.Now()}) }
 	at(name)
-	done, ended := make(chan T, 1), make(chan struct{})
+	var got T
+	var failed error
+	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		done <- f(at)
+		got, failed = f(at)
 	}()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	for err == nil {
 		select {
-		case got := <-done:
-			return got, nil
+		case <-ended:
+			return got, failed
 		case <-ctx.Done():
 			err = fmt.Errorf("reading was stopped at %s: %w", last.Load().what, ctx.Err())
 		case <-timer.C:
@@ -98,5 +100,5 @@ func attempt[T any](ctx context.Context, name string, limit time.Duration, f fun
 		}
 	}
 	hung.abandon(name, ended)
-	return got, err
+	return none, err
 }

@@ -64,7 +64,7 @@ func readProcesses(ctx context.Context, o Options) (*processTable, error) {
 		if err != nil {
 			continue
 		}
-		p, err := attempt(ctx, t.dir(pid), o.hangs, func(func(string)) *Process { return t.read(pid) })
+		p, err := attempt(ctx, t.dir(pid), o.hangs, func(func(string)) (*Process, error) { return t.read(pid), nil })
 		if err != nil { // the audit continues without it
 			t.unread = append(t.unread, err.Error())
 		} else if p != nil {

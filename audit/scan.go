@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -166,21 +165,14 @@ func (l *nodeScan) anyView(ctx, limited context.Context, g *group) (*View, error
 	for _, p := range g.shims {
 		anchors = append(anchors, p.PID)
 	}
-	type answer struct {
-		*View
-		error
-	}
 	for _, pid := range anchors {
-		root := filepath.Join(l.Proc, strconv.Itoa(pid), "root")
-		got, err := attempt(ctx, root, l.hangs+l.Timeout, func(at func(string)) answer {
+		root := filepath.Join(l.table.dir(pid), "root")
+		v, err := attempt(ctx, root, l.hangs+l.Timeout, func(at func(string)) (*View, error) {
 			w := viewing{nodeScan: l, group: g, at: at, View: newView(root, g.pidns)}
-			return answer{w.View, w.take(limited, pid)}
+			return w.View, w.take(limited, pid)
 		})
-		if err = cmp.Or(err, got.error); err == nil {
-			return got.View, nil
-		}
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ESRCH) {
-			return nil, err
+			return v, err
 		}
 	}
 	return nil, fmt.Errorf("process %d and all others with its root exited during the scan",
