@@ -138,26 +138,24 @@ func (w *viewing) ofRoot(sockets []scan.UnixSocket) []scan.UnixSocket {
 	if w.View.Untrusted != 0 || len(w.table.denied) > 0 || w.Blind {
 		return sockets
 	}
-	held := map[uint64]bool{}
-	hold := func(inodes []uint64) {
-		for _, inode := range inodes {
-			held[inode] = true
-		}
-	}
-	for _, p := range w.table.byPID {
-		if p.notRoots == "" {
-			hold(p.SocketInodes)
-		}
-	}
-	isForged := func(s scan.UnixSocket) bool { return !held[s.Inode] }
-	if slices.ContainsFunc(sockets, isForged) { // or of a shim that has rewritten its command line
+	unheld := scan.ByInode(sockets)
+	for _, inodes := range []func(*Process) []uint64{
+		func(p *Process) []uint64 { return p.SocketInodes },
+		// The socket is forged, or is of a shim that has rewritten its command line.
+		func(p *Process) []uint64 { return inventory.HeldSockets(w.table.dir(p.PID)) },
+	} {
 		for _, p := range w.table.byPID {
-			if p.notRoots == "" && p.Shim == nil {
-				hold(inventory.HeldSockets(w.table.dir(p.PID)))
+			if p.notRoots == "" && len(unheld) > 0 {
+				for _, inode := range inodes(p) {
+					delete(unheld, inode)
+				}
 			}
 		}
 	}
-	return slices.DeleteFunc(sockets, isForged)
+	return slices.DeleteFunc(sockets, func(s scan.UnixSocket) bool {
+		_, isForged := unheld[s.Inode]
+		return isForged
+	})
 }
 
 // mounts lists the mounts of containers and of network namespaces, and then the cgroups

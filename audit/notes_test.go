@@ -8,7 +8,6 @@ import (
 
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
-	"github.com/shimquake/shimquake/oracle/scan"
 	"github.com/shimquake/shimquake/oracle/wording"
 )
 
@@ -28,19 +27,6 @@ func TestAFloodOfNotes(t *testing.T) {
 	}
 	if !slices.Contains(r.Partial, flood[0]) {
 		t.Error("the other notes are gone")
-	}
-}
-
-func TestRepeated(t *testing.T) {
-	sockets := []scan.UnixSocket{{Inode: 1}, {Inode: 2}}
-	if n := repeated(sockets); n != 0 {
-		t.Errorf("%d of two inodes are repeated", n)
-	}
-	for range 300 {
-		sockets = append(sockets, scan.UnixSocket{Inode: 1})
-	}
-	if n := repeated(sockets); n != 300 {
-		t.Errorf("%d are repeated, want 300", n)
 	}
 }
 

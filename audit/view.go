@@ -134,28 +134,16 @@ func (w *viewing) listen(anchor int) (err error) {
 	if w.listening, err = scan.Listeners(w.Proc, anchor); err != nil {
 		return err
 	}
-	if n := repeated(w.listening); n > 0 {
+	if n := len(w.listening) - len(scan.ByInode(w.listening)); n > 0 {
 		w.note("%s lists %s twice, so a user has forged lines in it",
 			filepath.Join(w.table.dir(anchor), "net/unix"), quote.Count(n, "socket"))
 	}
 	return nil
 }
 
-// repeated returns the number of entries with the inode of an earlier entry.
-func repeated(sockets []scan.UnixSocket) int {
-	seen := make(map[uint64]bool, len(sockets))
-	for _, s := range sockets {
-		seen[s.Inode] = true
-	}
-	return len(sockets) - len(seen)
-}
-
 // processes adds the processes of the view, except for the shims of other groups.
 func (w *viewing) processes(family []*Process, depth int) {
-	names := make(map[uint64]string, len(w.listening))
-	for _, s := range w.listening {
-		names[s.Inode] = s.Path
-	}
+	sockets := scan.ByInode(w.listening)
 	for _, known := range family {
 		p := *known
 		if p.Shim != nil && !slices.Contains(w.group.shims, known) {
@@ -165,8 +153,8 @@ func (w *viewing) processes(family []*Process, depth int) {
 			p.Inner = slices.Concat(p.pids, make([]int, depth+1))[depth] // 0 if it has no pid there
 		}
 		for _, inode := range p.SocketInodes {
-			if name := names[inode]; name != "" && p.Shim != nil {
-				p.Listens = append(p.Listens, name)
+			if s, listens := sockets[inode]; listens && p.Shim != nil {
+				p.Listens = append(p.Listens, s.Path)
 			}
 		}
 		if p.Shim != nil && !w.isShim(p) {

@@ -33,11 +33,7 @@ func handles(ctx context.Context, s Scene, all []Process) ([]Handles, error) {
 	if err != nil {
 		return nil, err
 	}
-	sockets := make(map[uint64]scan.UnixSocket, len(listed))
-	for _, u := range listed {
-		sockets[u.Inode] = u
-	}
-	out := []Handles{}
+	sockets, out := scan.ByInode(listed), []Handles{}
 	for _, p := range all {
 		daemon := p.PID == s.Daemon
 		if !daemon && (!p.Serves() || p.Foreign) {

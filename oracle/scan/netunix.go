@@ -43,6 +43,15 @@ func Listeners(proc string, pid int) ([]UnixSocket, error) {
 	return slices.DeleteFunc(all, func(s UnixSocket) bool { return !s.Listening || s.Path == "" }), err
 }
 
+// ByInode returns sockets by their inodes.
+func ByInode(all []UnixSocket) map[uint64]UnixSocket {
+	out := make(map[uint64]UnixSocket, len(all))
+	for _, s := range all {
+		out[s.Inode] = s
+	}
+	return out
+}
+
 // ParseNetUnix parses the sockets of /proc/PID/net/unix (proc_pid_net(5)):
 //
 //	Num RefCount Protocol Flags Type St Inode Path

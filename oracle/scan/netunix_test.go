@@ -31,6 +31,15 @@ func TestParseNetUnix(t *testing.T) {
 	must.Equal(t, got, want)
 }
 
+// A user can forge a line with the inode of another socket.
+func TestByInode(t *testing.T) {
+	sockets := []UnixSocket{{Inode: 1}, {Inode: 2}}
+	for range 300 {
+		sockets = append(sockets, UnixSocket{Path: "/forged", Inode: 1})
+	}
+	must.Equal(t, ByInode(sockets), map[uint64]UnixSocket{1: {Path: "/forged", Inode: 1}, 2: {Inode: 2}})
+}
+
 func FuzzParseNetUnix(f *testing.F) {
 	f.Add(netUnix)
 	f.Fuzz(func(t *testing.T, text string) {
