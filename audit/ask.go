@@ -12,6 +12,7 @@ import (
 
 	tasksapi "github.com/containerd/containerd/api/services/tasks/v1"
 	containerd "github.com/containerd/containerd/v2/client"
+	"github.com/containerd/ttrpc"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
@@ -267,7 +268,7 @@ func (w *viewing) connect(d *Daemon) (*grpc.ClientConn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := w.peer(conn); err != nil {
+		if _, _, err := ttrpc.UnixCredentialsFunc(w.checkUser).Handshake(ctx, conn); err != nil {
 			return nil, errors.Join(err, conn.Close())
 		}
 		return conn, nil
@@ -284,23 +285,10 @@ func (w *viewing) connect(d *Daemon) (*grpc.ClientConn, error) {
 // maxAnswer limits the size of a response, in bytes: containerd's own limit.
 const maxAnswer = 16 << 20
 
-// peer returns an error if the listener of a socket is not the user of containerd.
-func (w *viewing) peer(conn net.Conn) error {
-	unixConn, ok := conn.(*net.UnixConn)
-	if !ok {
-		return errors.New("the connection is not to a Unix socket")
-	}
-	raw, err := unixConn.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var peer *unix.Ucred
-	cerr := raw.Control(func(fd uintptr) { peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
-	if err := errors.Join(cerr, err); err != nil {
-		return err
-	}
-	if int(peer.Uid) != w.owner.UID {
-		return fmt.Errorf("uid %d listens on the socket, and not uid %d, which runs containerd", peer.Uid, w.owner.UID)
+// checkUser returns an error if the listener of a socket is not the user of containerd.
+func (w *viewing) checkUser(listener *unix.Ucred) error {
+	if int(listener.Uid) != w.owner.UID {
+		return fmt.Errorf("uid %d listens on the socket, and not uid %d, which runs containerd", listener.Uid, w.owner.UID)
 	}
 	return nil
 }
