@@ -251,7 +251,7 @@ func (w *viewing) stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.
 func (w *viewing) connect(d *Daemon) (*grpc.ClientConn, error) {
 	address := strings.TrimPrefix(d.Address, "unix://")
 	// Read again, because containerd may have begun to listen since the first read.
-	own := inventory.HeldSockets(w.table.dir(d.PID))
+	own := inventory.HeldSockets(w.dir(d.PID))
 	if !slices.ContainsFunc(w.listening, func(s scan.UnixSocket) bool {
 		return path.Base(s.Path) == path.Base(address) && slices.Contains(own, s.Inode)
 	}) {

@@ -19,11 +19,11 @@ const maxCgroups = 50_000
 // to the containerd whose top is its nearest ancestor. Another containerd with the same
 // top is a peer, because it may own any group of this view.
 func (w *viewing) territory(own []inventory.Mount) {
-	for _, p := range w.table.candidates {
+	for _, p := range w.candidates {
 		if p.notRoots != "" || slices.Contains(w.group.daemons, p) {
 			continue
 		}
-		all, _ := inventory.Mounts(w.table.dir(p.PID)) // an error means that the process has exited
+		all, _ := inventory.Mounts(w.dir(p.PID)) // an error means that the process has exited
 		isPeer := false
 		for _, theirs := range all {
 			for _, h := range own {

@@ -17,7 +17,7 @@ import (
 // its binary, configuration, state, root or socket.
 func (w *viewing) daemon(p *Process) {
 	d := Daemon{PID: p.PID, Exe: p.Exe, Age: p.Age}
-	own := w.table.dir(p.PID)
+	own := w.dir(p.PID)
 	exe, wasReplaced := strings.CutSuffix(p.Exe, deleted)
 	d.Replaced = wasReplaced
 	if w.View.Untrusted == 0 {
@@ -33,7 +33,7 @@ func (w *viewing) daemon(p *Process) {
 	}
 	where := p.where.or(places{config: defaults.config})
 	if !path.IsAbs(where.config) {
-		where.config = path.Join(inventory.Link(w.table.dir(p.PID), "cwd"), where.config)
+		where.config = path.Join(inventory.Link(w.dir(p.PID), "cwd"), where.config)
 	}
 	said, err := configured(w.tree, where.config)
 	where = where.or(said).or(defaults)
@@ -51,14 +51,11 @@ func (w *viewing) daemon(p *Process) {
 	w.Daemons = append(w.Daemons, d)
 }
 
-// refusal is a process that the audit does not trust as a containerd, with the reason.
-type refusal struct {
-	*Process
-	why string
-}
-
+// refuse notes a process that the audit does not trust as a containerd, with the reason.
 func (w *viewing) refuse(p *Process, why error) {
-	w.refused = append(w.refused, refusal{p, why.Error()})
+	users := *p
+	users.notRoots = why.Error()
+	w.refused = append(w.refused, &users)
 	if w.View.Untrusted == 0 {
 		w.note("containerd (process %d) is not trusted, because %v", p.PID, why)
 	}

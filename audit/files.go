@@ -135,16 +135,16 @@ func (w *viewing) sockets() error {
 // ofRoot returns the sockets that a process of root holds. A line in the kernel's list is
 // no proof, because a user can forge it (see listening).
 func (w *viewing) ofRoot(sockets []scan.UnixSocket) []scan.UnixSocket {
-	if w.View.Untrusted != 0 || len(w.table.denied) > 0 || w.Blind {
+	if w.View.Untrusted != 0 || len(w.denied) > 0 || w.Blind {
 		return sockets
 	}
 	unheld := scan.ByInode(sockets)
 	for _, inodes := range []func(*Process) []uint64{
 		func(p *Process) []uint64 { return p.SocketInodes },
 		// The socket is forged, or is of a shim that has rewritten its command line.
-		func(p *Process) []uint64 { return inventory.HeldSockets(w.table.dir(p.PID)) },
+		func(p *Process) []uint64 { return inventory.HeldSockets(w.dir(p.PID)) },
 	} {
-		for _, p := range w.table.byPID {
+		for _, p := range w.byPID {
 			if p.notRoots == "" && len(unheld) > 0 {
 				for _, inode := range inodes(p) {
 					delete(unheld, inode)

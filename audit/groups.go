@@ -23,6 +23,9 @@ type group struct {
 	// sharing are containerds with the same root in another PID namespace. Their files are
 	// in this view, and their shims are not.
 	sharing []int
+
+	view *View
+	err  error // why there is no view
 }
 
 // place is a root directory in a PID namespace. Two roots count as the same if they have
@@ -35,30 +38,45 @@ type place struct {
 // maxUsers is the maximum number of users' containerds that are examined.
 const maxUsers = 20
 
-// groups returns the containerds and shims of root, grouped by place, and with
-// Options.Untrusted a group for each containerd of a user.
-func (l *nodeScan) groups(ctx context.Context) (ofRoot, ofUsers []*group, err error) {
-	if err := l.checkPID(); err != nil {
+// groups returns the containerds and shims of root, grouped by place. With
+// Options.Untrusted it also returns a group for each containerd of a user, with the shims
+// of the same user.
+func (t *processTable) groups(ctx context.Context) (ofRoot, ofUsers []*group, err error) {
+	if err := t.checkPID(); err != nil {
 		return nil, nil, err
 	}
 	byPlace := map[place]*group{}
 	put := func(p *Process) *group {
-		at := l.placeOf(ctx, p.PID)
+		at := t.placeOf(ctx, p.PID)
 		if byPlace[at] == nil {
 			byPlace[at] = &group{place: at, anchor: p.PID}
 		}
 		return byPlace[at]
 	}
-	for _, c := range l.table.candidates {
-		if c.notRoots == "" {
+	for _, c := range t.candidates {
+		switch {
+		case c.notRoots == "":
 			g := put(c)
 			g.daemons = append(g.daemons, c)
+		case t.Untrusted && c.pidns != "" && len(ofUsers) < maxUsers && (t.PID == 0 || t.PID == c.PID):
+			ofUsers = append(ofUsers, &group{
+				place: t.placeOf(ctx, c.PID), anchor: c.PID, user: c, daemons: []*Process{c},
+			})
 		}
 	}
-	for _, p := range l.table.byPID {
-		if p.Shim != nil && p.notRoots == "" && !p.Zombie() && p.pidns != "" { // otherwise it has just exited
+	for _, p := range t.byPID {
+		if p.Shim == nil || p.Zombie() || p.pidns == "" { // without a PID namespace it has just exited
+			continue
+		}
+		if p.notRoots == "" {
 			g := put(p)
 			g.shims = append(g.shims, p)
+			continue
+		}
+		for _, g := range ofUsers {
+			if p.UID == g.user.UID && t.placeOf(ctx, p.PID) == g.place {
+				g.shims = append(g.shims, p)
+			}
 		}
 	}
 	for at, g := range byPlace {
@@ -70,14 +88,13 @@ func (l *nodeScan) groups(ctx context.Context) (ofRoot, ofUsers []*group, err er
 			}
 		}
 	}
-	ofUsers = l.users(ctx)
-	anchor := cmp.Or(l.PID, 1)
-	if p := l.table.byPID[anchor]; p != nil && p.notRoots != "" && l.PID != 0 {
+	anchor := cmp.Or(t.PID, 1)
+	if p := t.byPID[anchor]; p != nil && p.notRoots != "" && t.PID != 0 {
 		return nil, ofUsers, nil
 	}
-	own := l.placeOf(ctx, anchor)
+	own := t.placeOf(ctx, anchor)
 	for at, g := range byPlace {
-		if l.PID == 0 || at == own {
+		if t.PID == 0 || at == own {
 			ofRoot = append(ofRoot, g)
 		}
 	}
@@ -89,48 +106,27 @@ func (l *nodeScan) groups(ctx context.Context) (ofRoot, ofUsers []*group, err er
 }
 
 // checkPID returns an error if the audit cannot look from Options.PID.
-func (l *nodeScan) checkPID() error {
-	if l.PID == 0 {
+func (t *processTable) checkPID() error {
+	if t.PID == 0 {
 		return nil
 	}
-	p := l.table.byPID[l.PID]
+	p := t.byPID[t.PID]
 	switch {
 	case p == nil:
-		return fmt.Errorf("process %d does not exist: --pid needs the pid of a running process, such as containerd's", l.PID)
+		return fmt.Errorf("process %d does not exist: --pid needs the pid of a running process, such as containerd's", t.PID)
 	case p.notRoots == unreadable:
-		return fmt.Errorf("this user may not read process %d: %s", l.PID, privileges)
-	case p.notRoots != "" && !l.Untrusted:
-		return fmt.Errorf("process %d does not belong to root (%s): add --untrusted to examine it", l.PID, p.notRoots)
+		return fmt.Errorf("this user may not read process %d: %s", t.PID, privileges)
+	case p.notRoots != "" && !t.Untrusted:
+		return fmt.Errorf("process %d does not belong to root (%s): add --untrusted to examine it", t.PID, p.notRoots)
 	}
 	return nil
 }
 
-// users returns a group for each containerd of a user, with the shims of the same user.
-func (l *nodeScan) users(ctx context.Context) []*group {
-	if !l.Untrusted {
-		return nil
-	}
-	var out []*group
-	for _, c := range l.table.candidates {
-		if c.notRoots == "" || c.pidns == "" || len(out) == maxUsers || l.PID != 0 && l.PID != c.PID {
-			continue
-		}
-		g := &group{place: l.placeOf(ctx, c.PID), anchor: c.PID, user: c, daemons: []*Process{c}}
-		for _, p := range l.table.byPID {
-			if p.Shim != nil && p.notRoots != "" && p.UID == c.UID && !p.Zombie() && l.placeOf(ctx, p.PID) == g.place {
-				g.shims = append(g.shims, p)
-			}
-		}
-		out = append(out, g)
-	}
-	return out
-}
-
 // placeOf returns the place of a process. The view of the place reports an error.
-func (l *nodeScan) placeOf(ctx context.Context, pid int) place {
-	dir := l.table.dir(pid)
+func (t *processTable) placeOf(ctx context.Context, pid int) place {
+	dir := t.dir(pid)
 	name := filepath.Join(dir, "root/run")
-	root, _ := attempt(ctx, name, l.hangs, func(func(string)) ([2]uint64, error) {
+	root, _ := attempt(ctx, name, t.hangs, func(func(string)) ([2]uint64, error) {
 		var st unix.Stat_t
 		err := unix.Stat(name, &st)
 		return [2]uint64{st.Dev, st.Ino}, err

@@ -22,14 +22,11 @@ type attempts struct {
 
 var hung = attempts{hung: map[string]<-chan struct{}{}}
 
-// hangError reports a read that does not return.
-type hangError struct{ what string }
-
-func (e *hangError) Error() string {
-	return fmt.Sprintf("reading %s hangs in the kernel: see wchan and stack of that process", e.what)
-}
-
-var errStillReading = errors.New("an earlier read has not returned, because it is slow or hangs in the kernel")
+// errHangs and errStillReading report a read that does not return.
+var (
+	errHangs        = errors.New("hangs in the kernel: see wchan and stack of that process")
+	errStillReading = errors.New("an earlier read has not returned, because it is slow or hangs in the kernel")
+)
 
 // begin returns an error if an earlier attempt with this name hangs, or if too many
 // others hang.
@@ -95,7 +92,7 @@ func attempt[T any](ctx context.Context, name string, limit time.Duration, f fun
 			if idle := time.Since(now.since); idle < limit {
 				timer.Reset(limit - idle)
 			} else {
-				err = &hangError{now.what}
+				err = fmt.Errorf("reading %s %w", now.what, errHangs)
 			}
 		}
 	}

@@ -67,12 +67,8 @@ type View struct {
 	// Name is the name of the view in reports, or "" for the node itself.
 	Name string `json:"name,omitempty"`
 
-	refused []refusal
-	cut     bool // a walk has reached its limits
-}
-
-func newView(root, pidns string) *View {
-	return &View{Root: root, PIDNS: pidns, Changed: map[string]time.Time{}, Known: map[Key]Known{}}
+	refused []*Process // that are not trusted as containerds (notRoots)
+	cut     bool       // a walk has reached its limits
 }
 
 // Daemon is one containerd.
@@ -107,10 +103,10 @@ type Process struct {
 	// gone.
 	Cwd string `json:"cwd,omitempty"`
 
-	notRoots string  // why it does not count as a process of root; "" if it does.
-	pids     []int   // its pids, from the auditor's PID namespace to its own.
-	where    *places // the paths in its command line, if it may be a containerd.
-	dir      string  // its folder in /proc, while it is read
+	notRoots string   // why it does not count as a process of root; "" if it does.
+	pids     []uint64 // its pids, from the auditor's PID namespace to its own.
+	where    *places  // the paths in its command line, if it may be a containerd.
+	dir      string   // its folder in /proc, while it is read
 	pidns    string
 	denied   bool // the auditor may not read it
 }

@@ -26,9 +26,9 @@ const userHz = 100
 // processTable has the processes in /proc, without kernel threads and without processes
 // that exit during the scan. It reads only stat and status of a user's process. The user
 // could fill the other files with any text, or make their reads hang (with a command line
-// in a FUSE file).
+// in a FUSE file). It is complete before the first view, and views only read it.
 type processTable struct {
-	proc  string        // "/proc"
+	Options
 	files procfs.FS     // of the auditor's descriptors, in place of pids
 	up    time.Duration // since boot
 	byPID map[int]*Process
@@ -39,7 +39,6 @@ type processTable struct {
 	// unread are the reasons why processes of root were left out.
 	unread []string
 	userNS string // the auditor's user namespace
-	all    bool   // also read all files of users' processes
 }
 
 func readProcesses(ctx context.Context, o Options) (*processTable, error) {
@@ -51,8 +50,7 @@ func readProcesses(ctx context.Context, o Options) (*processTable, error) {
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &up); err != nil {
 		return nil, fmt.Errorf("read the uptime: %w", err)
 	}
-	t := &processTable{proc: o.Proc, up: time.Duration(up.Nano()), byPID: make(map[int]*Process, len(entries)),
-		all: o.Untrusted}
+	t := &processTable{Options: o, up: time.Duration(up.Nano()), byPID: make(map[int]*Process, len(entries))}
 	if t.files, err = procfs.NewFS("/proc/self/fd"); err != nil {
 		return nil, fmt.Errorf("open the audit's own descriptors: %w", err)
 	}
@@ -79,7 +77,7 @@ func readProcesses(ctx context.Context, o Options) (*processTable, error) {
 }
 
 // dir returns the folder of a process.
-func (t *processTable) dir(pid int) string { return filepath.Join(t.proc, strconv.Itoa(pid)) }
+func (t *processTable) dir(pid int) string { return filepath.Join(t.Proc, strconv.Itoa(pid)) }
 
 // classify notes the children of each process, and the candidates. It leaves out forked
 // processes that have not executed their program yet: such a child still has its parent's
@@ -131,7 +129,7 @@ func (t *processTable) read(pid int) *Process {
 		return p
 	}
 	was := p.notRoots
-	p.command(files, t.all)
+	p.command(files, t.Untrusted)
 	// A child of sudo or of a login may have changed its user between the two reads.
 	if (p.where != nil || p.Shim != nil) && (!t.identify(p, files) || p.notRoots != was) {
 		p.Shim, p.where, p.denied = nil, nil, false
@@ -145,11 +143,7 @@ func (t *processTable) identify(p *Process, files procfs.Proc) bool {
 	if err != nil {
 		return false
 	}
-	p.UID, p.notRoots = int(st.UIDs[0]), t.notRoots(p, st)
-	p.pids = nil // it is read twice
-	for _, pid := range st.NSpids {
-		p.pids = append(p.pids, int(pid))
-	}
+	p.UID, p.notRoots, p.pids = int(st.UIDs[0]), t.notRoots(p, st), st.NSpids
 	return true
 }
 

@@ -62,45 +62,35 @@ const privileges = "run the audit as root, in a container with hostPID and the c
 // time. It returns an error if it could read nothing.
 func Scan(ctx context.Context, o Options) (*Node, error) {
 	o = o.withDefaults()
-	l := &nodeScan{Options: o}
-	node, err := l.take(ctx)
+	n := &Node{Taken: time.Now()}
+	limited, cancel := context.WithTimeout(ctx, ownTime+(timeoutsOfLists+timeoutsOfTasks)*o.Timeout)
+	defer cancel()
+	table, err := readProcesses(limited, o)
+	if err == nil {
+		err = table.take(ctx, limited, n)
+	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	return node, err
+	return n, err
 }
 
-// nodeScan is the state of one Scan. A view has the state of the containerds with the
-// same root directory. The table is complete before the first view, and views
-// only read it.
-type nodeScan struct {
-	Options
-	table *processTable
-}
-
-func (l *nodeScan) take(ctx context.Context) (*Node, error) {
-	n := &Node{Taken: time.Now()}
-	limited, cancel := context.WithTimeout(ctx, ownTime+(timeoutsOfLists+timeoutsOfTasks)*l.Timeout)
-	defer cancel()
-	table, err := readProcesses(limited, l.Options)
+// take takes the views of the node, those of root until limited ends.
+func (t *processTable) take(ctx, limited context.Context, n *Node) error {
+	ofRoot, ofUsers, err := t.groups(limited)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	l.table = table
-	ofRoot, ofUsers, err := l.groups(limited)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range table.candidates {
+	for _, p := range t.candidates {
 		if p.notRoots != "" {
 			n.Untrusted = append(n.Untrusted, Untrusted{PID: p.PID, Why: p.notRoots})
 		}
 	}
-	refused := l.views(ctx, limited, ofRoot, n)
-	if l.Untrusted {
+	refused := t.views(ctx, limited, ofRoot, n)
+	if t.Untrusted {
 		short, cancel := context.WithTimeout(ctx, userTime)
 		defer cancel()
-		l.views(ctx, short, slices.Concat(ofUsers, refused), n)
+		t.views(ctx, short, slices.Concat(ofUsers, refused), n)
 	}
 	for i, u := range n.Untrusted {
 		n.Untrusted[i].Examined = slices.ContainsFunc(n.Views, func(v *View) bool {
@@ -108,18 +98,18 @@ func (l *nodeScan) take(ctx context.Context) (*Node, error) {
 		})
 	}
 	slices.SortStableFunc(n.Untrusted, func(a, b Untrusted) int { return cmp.Compare(a.PID, b.PID) })
-	n.Notes = append(n.Notes, table.unread...)
-	if d := table.denied; len(d) > 0 {
+	n.Notes = append(n.Notes, t.unread...)
+	if d := t.denied; len(d) > 0 {
 		n.Notes = append(n.Notes, fmt.Sprintf("processes %s could not be read: %s", pids(d), privileges))
 	}
 	if len(n.Views) == 0 && len(n.Notes) > 0 && !n.late {
-		if len(table.candidates) == 0 { // the scan then read the root of process 1, or of --pid
-			return n, fmt.Errorf("no running containerd was found, and its usual folders could not be read: %s;"+
+		if len(t.candidates) == 0 { // the scan then read the root of process 1, or of --pid
+			return fmt.Errorf("no running containerd was found, and its usual folders could not be read: %s;"+
 				" or audit the root of a process that you may read: --pid %d", n.Notes[0], os.Getppid())
 		}
-		return n, fmt.Errorf("the audit could read nothing: %s", n.Notes[0])
+		return fmt.Errorf("the audit could read nothing: %s", n.Notes[0])
 	}
-	return n, nil
+	return nil
 }
 
 // viewsAtOnce is the number of views that are taken concurrently, so that a slow
@@ -128,29 +118,20 @@ const viewsAtOnce = 8
 
 // views takes the views of some groups until limited ends. It returns a group for each
 // containerd of root that was not trusted.
-func (l *nodeScan) views(ctx, limited context.Context, groups []*group, n *Node) (refused []*group) {
-	type look struct {
-		*group
-		*View
-		err error
-	}
-	looks := make([]look, len(groups))
-	for i, g := range groups {
-		looks[i].group = g
-	}
-	each(viewsAtOnce, looks, func(v *look) { v.View, v.err = l.anyView(ctx, limited, v.group) })
-	for _, v := range looks {
-		if v.err != nil {
-			n.Notes = append(n.Notes, v.err.Error())
-			_, hangs := errors.AsType[*hangError](v.err)
-			n.late = n.late || hangs || errors.Is(v.err, errStillReading) || errors.Is(v.err, context.DeadlineExceeded)
+func (t *processTable) views(ctx, limited context.Context, groups []*group, n *Node) (refused []*group) {
+	each(viewsAtOnce, groups, func(g **group) { (*g).view, (*g).err = t.anyView(ctx, limited, *g) })
+	for _, g := range groups {
+		if g.err != nil {
+			n.Notes = append(n.Notes, g.err.Error())
+			n.late = n.late || errors.Is(g.err, errHangs) || errors.Is(g.err, errStillReading) ||
+				errors.Is(g.err, context.DeadlineExceeded)
 			continue
 		}
-		n.Views = append(n.Views, v.View)
-		for _, r := range v.refused {
-			n.Untrusted = append(n.Untrusted, Untrusted{PID: r.PID, Why: r.why})
+		n.Views = append(n.Views, g.view)
+		for _, r := range g.view.refused {
+			n.Untrusted = append(n.Untrusted, Untrusted{PID: r.PID, Why: r.notRoots})
 			refused = append(refused, &group{
-				place: v.place, anchor: r.PID, user: r.Process, daemons: []*Process{r.Process}, shims: v.shims,
+				place: g.place, anchor: r.PID, user: r, daemons: []*Process{r}, shims: g.shims,
 			})
 		}
 	}
@@ -160,15 +141,17 @@ func (l *nodeScan) views(ctx, limited context.Context, groups []*group, n *Node)
 // anyView takes the view through the first process of a group that still runs. It returns
 // an error if all have exited. When limited ends, the view opens no more files. It may
 // then take as long as a hanging read to return its state.
-func (l *nodeScan) anyView(ctx, limited context.Context, g *group) (*View, error) {
+func (t *processTable) anyView(ctx, limited context.Context, g *group) (*View, error) {
 	anchors := []int{g.anchor}
 	for _, p := range g.shims {
 		anchors = append(anchors, p.PID)
 	}
 	for _, pid := range anchors {
-		root := filepath.Join(l.table.dir(pid), "root")
-		v, err := attempt(ctx, root, l.hangs+l.Timeout, func(at func(string)) (*View, error) {
-			w := viewing{nodeScan: l, group: g, at: at, View: newView(root, g.pidns)}
+		root := filepath.Join(t.dir(pid), "root")
+		v, err := attempt(ctx, root, t.hangs+t.Timeout, func(at func(string)) (*View, error) {
+			w := viewing{processTable: t, group: g, at: at, View: &View{
+				Root: root, PIDNS: g.pidns, Changed: map[string]time.Time{}, Known: map[Key]Known{},
+			}}
 			return w.View, w.take(limited, pid)
 		})
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ESRCH) {

@@ -95,7 +95,7 @@ func TestAWalkThatIsCut(t *testing.T) {
 	defer cancel()
 	for ctx, isCut := range map[context.Context]bool{t.Context(): false, over: true} {
 		v := &View{Root: "/root", Complete: true}
-		w := viewing{nodeScan: &nodeScan{}, View: v, group: &group{}, whole: tree, at: func(string) {}}
+		w := viewing{processTable: &processTable{}, View: v, group: &group{}, whole: tree, at: func(string) {}}
 		v.Daemons = []Daemon{{Answered: true}}
 		err := w.walk(ctx, func() error {
 			_, err := w.tree.List("/run")
@@ -136,7 +136,7 @@ func TestASlowDisk(t *testing.T) {
 	for delay := 300 * time.Millisecond; delay < 500*time.Millisecond; delay += 15 * time.Millisecond {
 		synctest.Test(t, func(t *testing.T) {
 			v := &View{Root: filepath.Join(proc, "1/root"), Known: known, Changed: map[string]time.Time{}}
-			w := viewing{nodeScan: &nodeScan{table: &processTable{}}, View: v, group: &group{}, whole: tree,
+			w := viewing{processTable: &processTable{}, View: v, group: &group{}, whole: tree,
 				dirs: []places{defaults}, at: func(string) { <-time.After(delay) }} // for each file
 			ctx, cancel := context.WithTimeout(t.Context(), userTime)
 			defer cancel()

@@ -18,7 +18,7 @@ import (
 
 // viewing takes one view.
 type viewing struct {
-	*nodeScan
+	*processTable
 	*View
 	group     *group
 	at        func(what string) // notes the next step
@@ -40,16 +40,16 @@ func (w *viewing) note(format string, args ...any) {
 
 func (w *viewing) take(ctx context.Context, anchor int) error {
 	w.at(w.Root)
-	w.Blind = len(w.table.unread) > 0
+	w.Blind = len(w.unread) > 0
 	tree, err := scan.OpenTree(w.Root)
 	if err != nil {
 		return fmt.Errorf("look into the root of process %d: %w: %s", anchor, err, privileges)
 	}
 	defer tree.Close()
-	family, depth := slices.Collect(maps.Values(w.table.byPID)), 0
-	if p := w.table.byPID[anchor]; p != nil && p.depth() > 0 {
-		top := w.table.top(p)
-		family, depth = w.table.family(top), p.depth()
+	family, depth := slices.Collect(maps.Values(w.byPID)), 0
+	if p := w.byPID[anchor]; p != nil && p.depth() > 0 {
+		top := w.top(p)
+		family, depth = w.family(top), p.depth()
 		w.Name = fmt.Sprintf("in the container of process %d", top.PID)
 	}
 	if u := w.group.user; u != nil {
@@ -69,7 +69,7 @@ func (w *viewing) take(ctx context.Context, anchor int) error {
 		return nil
 	})
 	if w.View.Untrusted != 0 && len(w.Daemons) == 0 { // there is no containerd to compare with
-		w.note("process %d was not examined: %s", w.View.Untrusted, w.refused[0].why)
+		w.note("process %d was not examined: %s", w.View.Untrusted, w.refused[0].notRoots)
 		w.refused = nil
 		return nil
 	}
@@ -136,7 +136,7 @@ func (w *viewing) listen(anchor int) (err error) {
 	}
 	if n := len(w.listening) - len(scan.ByInode(w.listening)); n > 0 {
 		w.note("%s lists %s twice, so a user has forged lines in it",
-			filepath.Join(w.table.dir(anchor), "net/unix"), quote.Count(n, "socket"))
+			filepath.Join(w.dir(anchor), "net/unix"), quote.Count(n, "socket"))
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func (w *viewing) processes(family []*Process, depth int) {
 			continue // a shim of another group
 		}
 		if depth > 0 {
-			p.Inner = slices.Concat(p.pids, make([]int, depth+1))[depth] // 0 if it has no pid there
+			p.Inner = int(slices.Concat(p.pids, make([]uint64, depth+1))[depth]) // 0 if it has no pid there
 		}
 		for _, inode := range p.SocketInodes {
 			if s, listens := sockets[inode]; listens && p.Shim != nil {
