@@ -134,8 +134,8 @@ func askCRI(ctx context.Context, conn *grpc.ClientConn) (map[string]string, erro
 // NotFound proves that containerd does not know the task.
 func (w *viewing) confirm(ctx context.Context) {
 	var want []Key
-	for k := range ownersOf(w.View) {
-		if w.Known[k].Task == nil && k.ID != "" && k.Namespace != "" {
+	for k, is := range w.Known {
+		if is.Found && is.Task == nil {
 			want = append(want, k)
 		}
 	}

@@ -42,7 +42,7 @@ func (w *viewing) territory(own []inventory.Mount) {
 	}
 	if w.PID != 0 && len(w.Peers) > 0 && w.View.Untrusted == 0 {
 		w.note("cgroups are not compared, because other containerds have the same hierarchy, and --pid leaves them out:"+
-			" processes %s", pids(w.Peers))
+			" processes %s", first(w.Peers))
 	}
 }
 
@@ -50,11 +50,13 @@ func (w *viewing) territory(own []inventory.Mount) {
 // groups below them, because a container that is a node (kind) has its own containers. It
 // also skips the groups that root has delegated to a user.
 func (w *viewing) cgroups(h inventory.Mount) error {
-	namespaces := slices.Clone(w.Namespaces)
-	for k := range ownersOf(w.View) {
-		namespaces = append(namespaces, k.Namespace)
+	namespaces, ids := map[string]bool{}, w.ids()
+	for _, ns := range w.Namespaces {
+		namespaces[ns] = true
 	}
-	ids := w.ids()
+	for k := range w.Known {
+		namespaces[k.Namespace] = true
+	}
 	left := maxCgroups
 	err := inventory.EachCgroup(w.tree, h.Point, func(name string) bool {
 		rel := strings.TrimPrefix(strings.TrimPrefix(name, h.Point), "/")
@@ -96,31 +98,14 @@ func (w *viewing) addCgroup(name string, k Key, ids map[string]bool) {
 // uses NAMESPACE/ID at the top. With systemd, the name is cri-containerd-ID.scope,
 // docker-ID.scope or nerdctl-ID.scope. Without systemd, CRI and docker use an id of 64
 // hexadecimal digits.
-func cgroupKey(rel string, namespaces []string) (Key, bool) {
+func cgroupKey(rel string, namespaces map[string]bool) (Key, bool) {
 	parent, base := path.Split(rel)
 	parent = strings.Trim(parent, "/")
-	if slices.Contains(namespaces, parent) {
+	if namespaces[parent] {
 		return Key{parent, scan.UnitID(base)}, true
 	}
 	if id := scan.UnitID(base); id != base && id+".scope" != base || scan.LongID(id) {
 		return Key{"", id}, true
 	}
 	return Key{}, false
-}
-
-// ownersOf returns the containers of the shims, bundles and runc's states of a view.
-func ownersOf(v *View) map[Key]bool {
-	out := map[Key]bool{}
-	for _, b := range v.Bundles {
-		out[Key{b.Namespace, b.ID}] = true
-	}
-	for _, s := range v.RuncStates {
-		out[Key{s.Namespace, s.ID}] = true
-	}
-	for _, p := range v.Processes {
-		if p.Shim != nil {
-			out[p.served()] = true
-		}
-	}
-	return out
 }

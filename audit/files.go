@@ -88,7 +88,8 @@ func (w *viewing) real(name string) string {
 func (w *viewing) bundles() error {
 	for _, dir := range w.dirs {
 		err := scan.EachBundle(w.tree, dir.state, dir.root, func(b inventory.Bundle) {
-			if w.remains(b.Path, Key{b.Namespace, b.ID}) && scan.IsName(b.Namespace) && scan.IsName(b.ID) {
+			if k := (Key{b.Namespace, b.ID}); k.isValid() && w.remains(b.Path, k) {
+				w.know(k, Known{Found: true})
 				w.Bundles = append(w.Bundles, b)
 			}
 		})
@@ -106,7 +107,9 @@ var runcRoots = []string{"/run/containerd/runc", "/run/docker/runtime-runc"}
 func (w *viewing) runcStates() error {
 	for _, root := range runcRoots {
 		err := scan.EachRuncState(w.tree, root, func(r inventory.RuncState) {
-			if s, isThere := w.state(r); isThere && scan.IsName(r.Namespace) && scan.IsName(r.ID) {
+			k := Key{r.Namespace, r.ID}
+			if s, isThere := w.state(r, k); isThere && k.isValid() {
+				w.know(k, Known{Found: true})
 				w.RuncStates = append(w.RuncStates, s)
 			}
 		})
@@ -208,8 +211,7 @@ func (w *viewing) remains(name string, of Key) bool {
 const maxState = 4 << 20
 
 // state returns runc's state of a container. It reports the same as remains.
-func (w *viewing) state(r inventory.RuncState) (s State, isThere bool) {
-	k := Key{r.Namespace, r.ID}
+func (w *viewing) state(r inventory.RuncState, k Key) (s State, isThere bool) {
 	if task := w.Known[k].Task; task != nil && task.Status == fact.TaskStopped {
 		k = Key{} // its process may still be there
 	}

@@ -88,24 +88,18 @@ func (c *comparison) mounts() {
 	for _, m := range c.Mounts {
 		ns, id := scan.MountOwner(m.Point)
 		k, name := Key{ns, id}, path.Base(m.Point)
-		fs := fact.Facts{fact.MountType: m.Type}
 		switch {
+		case isNetNS(m) && (used[name] || !strings.HasPrefix(name, "cni-")):
+			// Others do not come from CNI, but for example from `ip netns add`.
 		case isNetNS(m):
-			if used[name] || !strings.HasPrefix(name, "cni-") {
-				continue // others do not come from CNI, but for example from `ip netns add`
-			}
-		case c.Known[k].runs() || name != "rootfs" && c.ids[id]: // CRI keeps a pod's mounts as long as the pod exists
-			continue
-		default:
-			fs[fact.Task], fs[fact.Bundle] = fact.None, fact.Gone
+			s := c.suspect(k, fact.Facts{fact.MountType: m.Type})
+			s.Path, s.Sure, s.Missing = m.Point, Likely, []string{"container that names this network namespace"}
+		case !c.Known[k].runs() && (name == "rootfs" || !c.ids[id]): // CRI keeps a pod's mounts as long as the pod exists
+			fs := fact.Facts{fact.MountType: m.Type, fact.Task: fact.None, fact.Bundle: fact.Gone}
 			if c.bundleOf[k] != nil {
 				fs[fact.Bundle] = fact.There
 			}
-		}
-		s := c.suspect(k, fs)
-		s.Path = m.Point
-		if isNetNS(m) {
-			s.Sure, s.Missing = Likely, []string{"container that names this network namespace"}
+			c.suspect(k, fs).Path = m.Point
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/shimquake/shimquake/oracle/inventory"
+	"github.com/shimquake/shimquake/oracle/scan"
 )
 
 // Node is the state of a node at one time.
@@ -47,7 +48,7 @@ type View struct {
 	// Changed has the times of the last changes of the sockets, bundles and runc's states
 	// without a task, by path.
 	Changed map[string]time.Time `json:"changed,omitempty"`
-	// Namespaces and Known are the merged responses of its containerds.
+	// Namespaces are the containerd namespaces that its containerds list.
 	Namespaces []string      `json:"namespaces,omitempty"`
 	Known      map[Key]Known `json:"known"`
 	// Complete is set if every containerd of the view has responded, and every shim has a
@@ -123,6 +124,9 @@ type Key struct {
 // MarshalText returns NAMESPACE/ID, so that a Key can be the key of a JSON object.
 func (k Key) MarshalText() ([]byte, error) { return []byte(k.Namespace + "/" + k.ID), nil }
 
+// isValid reports whether a namespace and a container may have these names.
+func (k Key) isValid() bool { return scan.IsName(k.Namespace) && scan.IsName(k.ID) }
+
 // State is runc's state of a container.
 type State struct {
 	inventory.RuncState
@@ -140,7 +144,7 @@ type Cgroup struct {
 	Procs []int  `json:"procs,omitempty"`
 }
 
-// Known is what the containerds of a view know by one name.
+// Known is what is known by one name: by the containerds of a view, and on the node.
 type Known struct {
 	Container *inventory.ContainerDetails `json:"container,omitempty"`
 	// The status of a task is UNKNOWN if its shim does not respond to containerd.
@@ -148,6 +152,8 @@ type Known struct {
 	Sandbox bool            `json:"sandbox,omitempty"`
 	// CRI is the state in CRI's list of pods or of containers.
 	CRI string `json:"cri,omitempty"`
+	// Found is set if the node has a shim, a bundle or a runc state with this name.
+	Found bool `json:"found,omitempty"`
 }
 
 // criNamespace is the containerd namespace of CRI's pods and containers.
@@ -157,7 +163,7 @@ const criNamespace = "k8s.io"
 func (v *View) know(k Key, more Known) {
 	is := v.Known[k]
 	v.Known[k] = Known{cmp.Or(more.Container, is.Container), cmp.Or(more.Task, is.Task), more.Sandbox || is.Sandbox,
-		cmp.Or(more.CRI, is.CRI)}
+		cmp.Or(more.CRI, is.CRI), more.Found || is.Found}
 }
 
 // runs reports whether containerd has a task or a sandbox.

@@ -17,7 +17,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/oracle/inventory"
-	"github.com/shimquake/shimquake/oracle/scan"
 )
 
 // userHz is USER_HZ, the unit of start times in /proc: 100 on every Linux that Go has.
@@ -181,7 +180,7 @@ func (p *Process) command(files procfs.Proc, ofUsers bool) {
 	if p.ReadCommand(files, p.dir) != nil {
 		return
 	}
-	isNamed := p.Shim != nil && scan.IsName(p.Shim.ID) && scan.IsName(p.Shim.Namespace)
+	isNamed := p.Shim != nil && p.served().isValid()
 	switch {
 	case p.notRoots == unreadable:
 		_, isDaemon := isContainerd("containerd", p.Argv)

@@ -100,7 +100,7 @@ func (t *processTable) take(ctx, limited context.Context, n *Node) error {
 	slices.SortStableFunc(n.Untrusted, func(a, b Untrusted) int { return cmp.Compare(a.PID, b.PID) })
 	n.Notes = append(n.Notes, t.unread...)
 	if d := t.denied; len(d) > 0 {
-		n.Notes = append(n.Notes, fmt.Sprintf("processes %s could not be read: %s", pids(d), privileges))
+		n.Notes = append(n.Notes, fmt.Sprintf("processes %s could not be read: %s", first(d), privileges))
 	}
 	if len(n.Views) == 0 && len(n.Notes) > 0 && !n.late {
 		if len(t.candidates) == 0 { // the scan then read the root of process 1, or of --pid

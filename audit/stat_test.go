@@ -73,7 +73,7 @@ func TestCgroupKey(t *testing.T) {
 		"kubepods/burstable/pod01234567-89ab":            {},
 		"system.slice/containerd.service":                {},
 	} {
-		if got, ok := cgroupKey(rel, []string{"k8s.io"}); got != want || ok != (want.ID != "") {
+		if got, ok := cgroupKey(rel, map[string]bool{"k8s.io": true}); got != want || ok != (want.ID != "") {
 			t.Errorf("%s: %v, %v; want %v", rel, got, ok, want)
 		}
 	}

@@ -103,15 +103,16 @@ func order(all []Suspect) {
 // the others.
 func fold(all []Suspect) []Suspect {
 	order(all)
-	heads := map[string]int{} // indexes in out, by view and namespace/id, or by view and id
+	heads := map[string]int{} // indexes in out, by view and id
 	var out []Suspect
 	for _, s := range all {
 		name := s.View + "\n" + s.ID
-		if at, ok := heads[name]; ok && s.ID != "" && sameNamespace(out[at], s) {
+		at, isKnown := heads[name]
+		if isKnown && sameNamespace(out[at], s) {
 			out[at].With = append(out[at].With, s.what())
 			continue
 		}
-		if _, ok := heads[name]; !ok && s.ID != "" {
+		if !isKnown && s.ID != "" {
 			heads[name] = len(out)
 		}
 		out = append(out, s)

@@ -61,23 +61,18 @@ func notBelieved(all []Untrusted, examined bool) string {
 // maxText limits a text that another program chose, in bytes.
 const maxText = 300
 
-// first returns the first names, and the number of the others.
-func first(names []string) string {
+// first returns the first entries of a list, and the number of the others.
+func first[T any](all []T) string {
 	const most = 5
-	text := strings.Join(names[:min(len(names), most)], ", ")
-	if len(names) > most {
-		text += fmt.Sprintf(" and %d more", len(names)-most)
+	var names []string
+	for _, entry := range all[:min(len(all), most)] {
+		names = append(names, fmt.Sprint(entry))
+	}
+	text := strings.Join(names, ", ")
+	if len(all) > most {
+		text += fmt.Sprintf(" and %d more", len(all)-most)
 	}
 	return text
-}
-
-// pids returns the first of several pids.
-func pids(all []int) string {
-	names := make([]string, len(all))
-	for i, pid := range all {
-		names[i] = fmt.Sprint(pid)
-	}
-	return first(names)
 }
 
 // String returns a suspect in at most four lines.

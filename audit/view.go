@@ -157,7 +157,9 @@ func (w *viewing) processes(family []*Process, depth int) {
 				p.Listens = append(p.Listens, s.Path)
 			}
 		}
-		if p.Shim != nil && !w.isShim(p) {
+		if p.Shim != nil && w.isShim(p) {
+			w.know(p.served(), Known{Found: true})
+		} else {
 			p.Shim = nil
 		}
 		w.Processes = append(w.Processes, p)
@@ -193,10 +195,10 @@ func (w *viewing) ownerOf(name string) Key {
 	isIn := slices.ContainsFunc(w.dirs, func(p places) bool {
 		return strings.HasPrefix(name, p.state+"/") || strings.HasPrefix(name, p.root+"/")
 	})
-	if !isIn || !scan.IsName(ns) || !scan.IsName(id) {
-		return Key{}
+	if k := (Key{ns, id}); isIn && k.isValid() {
+		return k
 	}
-	return Key{ns, id}
+	return Key{}
 }
 
 // socketDirs returns the directories that may have shims' sockets. They are the directory
