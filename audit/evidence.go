@@ -104,18 +104,13 @@ func (e *evidence) file(name, from string) {
 	if err != nil {
 		text = []byte(err.Error())
 	}
-	e.put(name, []byte(quoted(string(text))))
+	e.put(name, quoted(text))
 }
 
 // quoted returns the quoted lines of a text. Each NUL ends a line, because the words of a
 // command line end with a NUL.
-func quoted(text string) string {
-	var t quote.Text
-	text = strings.TrimRight(text, "\n\x00")
-	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\x00", "\n"), "\n") {
-		t.Line("%s", line)
-	}
-	return t.String()
+func quoted(text []byte) []byte {
+	return []byte(quote.Block(strings.ReplaceAll(string(text), "\x00", "\n"), "") + "\n")
 }
 
 func (e *evidence) process(proc string, pid int, ours bool) {
@@ -171,7 +166,7 @@ func (e *evidence) bundles(dir string, v *View, suspects []Suspect) {
 		e.put(dir+b.Path+"/ls", []byte(list.String()))
 		for _, name := range names {
 			if text, err := t.ReadFile(filepath.Join(b.Path, name), maxFile); err == nil && len(text) > 0 {
-				e.put(dir+b.Path+"/"+name, []byte(quoted(string(text))))
+				e.put(dir+b.Path+"/"+name, quoted(text))
 			}
 		}
 	}

@@ -1,12 +1,13 @@
 package audit
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // Metrics writes the report in the text format of Prometheus, for node_exporter's
@@ -17,25 +18,23 @@ func (r *Report) Metrics(w io.Writer) error {
 		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name)
 	}
 	head("shimquake_audit_suspects", "Objects of containerd without an owner, seen twice.")
-	type series struct{ kind, sure, ns, bug string }
-	counts := map[series]int{}
+	counts := map[string]int{}
+	series := func(k finding.Class, sure Certainty, ns, bug string) string {
+		return fmt.Sprintf("shimquake_audit_suspects{kind=%s,certainty=%s,namespace=%s,bug=%s}", label(string(k)),
+			label(string(sure)), label(ns), label(bug))
+	}
 	for _, k := range Kinds() { // zeros, because an alert needs a series that always exists
-		counts[series{string(k), string(Certain), "", ""}] = 0
+		counts[series(k, Certain, "", "")] = 0
 	}
 	for _, s := range r.Suspects {
 		bug := ""
 		if len(s.Bugs) > 0 {
 			bug = s.Bugs[0]
 		}
-		counts[series{string(s.Kind), string(s.Sure), s.Namespace, bug}]++
+		counts[series(s.Kind, s.Sure, s.Namespace, bug)]++
 	}
-	all := slices.SortedFunc(maps.Keys(counts), func(a, b series) int {
-		return cmp.Or(strings.Compare(a.kind, b.kind), strings.Compare(a.sure, b.sure), strings.Compare(a.ns, b.ns),
-			strings.Compare(a.bug, b.bug))
-	})
-	for _, s := range all {
-		fmt.Fprintf(&b, "shimquake_audit_suspects{kind=%s,certainty=%s,namespace=%s,bug=%s} %d\n", label(s.kind),
-			label(s.sure), label(s.ns), label(s.bug), counts[s])
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		fmt.Fprintf(&b, "%s %d\n", name, counts[name])
 	}
 	head("shimquake_audit_containerd_answers", "1 if containerd has responded to every call in time.")
 	for _, d := range r.Daemons {

@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,14 +50,10 @@ func (r *Report) String() string {
 // notBelieved names the first untrusted containerds that were examined, or the first that
 // were not.
 func notBelieved(all []Untrusted, examined bool) string {
-	var names []string
-	for _, u := range all {
-		if u.Examined == examined {
-			names = append(names, fmt.Sprintf("process %d (%s)", u.PID, u.Why))
-		}
-	}
-	return first(names)
+	return first(slices.DeleteFunc(slices.Clone(all), func(u Untrusted) bool { return u.Examined != examined }))
 }
+
+func (u Untrusted) String() string { return fmt.Sprintf("process %d (%s)", u.PID, u.Why) }
 
 // maxText limits a text that another program chose, in bytes.
 const maxText = 300
