@@ -145,20 +145,17 @@ func (w *viewing) confirm(ctx context.Context) {
 		t, err := w.get(ctx, *k)
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		switch {
-		case err != nil:
+		w.know(*k, Known{Task: t})
+		if err != nil {
 			w.Complete = false
 			w.note("ask for task %s/%s: %s", k.Namespace, k.ID, quote.Cut(err.Error(), maxText))
-		case t.Status != "":
-			w.know(*k, Known{Task: &t})
 		}
 	})
 }
 
-// get asks every containerd of the view for a task. The status is "" if none has the
-// task.
-func (w *viewing) get(ctx context.Context, k Key) (inventory.Task, error) {
-	t := inventory.Task{Namespace: k.Namespace, ID: k.ID}
+// get asks every containerd of the view for a task. It returns nil if none has the task.
+func (w *viewing) get(ctx context.Context, k Key) (*inventory.Task, error) {
+	t := &inventory.Task{Namespace: k.Namespace, ID: k.ID}
 	ctx = metadata.AppendToOutgoingContext(ctx, "containerd-namespace", k.Namespace)
 	for _, d := range w.Daemons {
 		if !d.Answered {
@@ -174,10 +171,10 @@ func (w *viewing) get(ctx context.Context, k Key) (inventory.Task, error) {
 			t.Status = fact.TaskUnknown
 			return t, nil
 		default:
-			return t, err
+			return nil, err
 		}
 	}
-	return t, nil
+	return nil, nil
 }
 
 // mayAsk are the only methods that an audit calls. None of them changes anything. The
