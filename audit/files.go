@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/oracle/scan"
 )
@@ -108,7 +107,7 @@ func (w *viewing) runcStates() error {
 	for _, root := range runcRoots {
 		err := scan.EachRuncState(w.tree, root, func(r inventory.RuncState) {
 			k := Key{r.Namespace, r.ID}
-			if s, isThere := w.state(r, k); isThere && k.isValid() {
+			if s := w.initOf(r); k.isValid() && w.remains(r.Path, k) && w.budget.Cut() == nil {
 				w.know(k, Known{Found: true})
 				w.RuncStates = append(w.RuncStates, s)
 			}
@@ -187,10 +186,10 @@ func (w *viewing) mounts() error {
 	return nil
 }
 
-// More is read about an object without a task: its age, the processes of a cgroup, and
-// the init of a container. It is read with the object, so that a walk that is cut leaves
-// out whole objects. A healthy node has few objects without a task. Mounts are not
-// accessed, because their file systems may hang.
+// More is read about an object without a task: its age, and the processes of a cgroup. It
+// is read with the object, so that a walk that is cut leaves out whole objects. A healthy
+// node has few objects without a task. Mounts are not accessed, because their file
+// systems may hang.
 
 // remains reports whether an object still exists, unless the walk has reached its limits.
 // It notes the time of the last change of an object without a task.
@@ -210,21 +209,15 @@ func (w *viewing) remains(name string, of Key) bool {
 // configuration.
 const maxState = 4 << 20
 
-// state returns runc's state of a container. It reports the same as remains.
-func (w *viewing) state(r inventory.RuncState, k Key) (s State, isThere bool) {
-	if task := w.Known[k].Task; task != nil && task.Status == fact.TaskStopped {
-		k = Key{} // its process may still be there
+// initOf returns the init of a container, from runc's state of it.
+func (w *viewing) initOf(r inventory.RuncState) State {
+	var init struct {
+		PID   int    `json:"init_process_pid"`
+		Start uint64 `json:"init_process_start"`
 	}
-	s.RuncState, isThere = r, w.remains(r.Path, k)
-	if _, isRead := w.Changed[r.Path]; isRead {
-		var init struct {
-			PID   int    `json:"init_process_pid"`
-			Start uint64 `json:"init_process_start"`
-		}
-		text, err := w.tree.ReadFile(path.Join(r.Path, "state.json"), maxState)
-		if err == nil && json.Unmarshal(text, &init) == nil {
-			s.PID, s.Start = init.PID, init.Start
-		}
+	text, err := w.tree.ReadFile(path.Join(r.Path, "state.json"), maxState)
+	if err != nil || json.Unmarshal(text, &init) != nil {
+		return State{RuncState: r}
 	}
-	return s, isThere && w.budget.Cut() == nil
+	return State{r, init.PID, init.Start}
 }

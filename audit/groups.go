@@ -20,9 +20,6 @@ type group struct {
 	user    *Process // an untrusted containerd, with a view of its own, or nil
 	daemons []*Process
 	shims   []*Process
-	// sharing are containerds with the same root in another PID namespace. Their files are
-	// in this view, and their shims are not.
-	sharing []int
 
 	view *View
 	err  error // why there is no view
@@ -47,11 +44,11 @@ func (t *processTable) groups(ctx context.Context) (ofRoot, ofUsers []*group, er
 	}
 	byPlace := map[place]*group{}
 	put := func(p *Process) *group {
-		at := t.placeOf(ctx, p.PID)
-		if byPlace[at] == nil {
-			byPlace[at] = &group{place: at, anchor: p.PID}
+		p.root = t.rootOf(ctx, p.PID)
+		if byPlace[p.place] == nil {
+			byPlace[p.place] = &group{place: p.place, anchor: p.PID}
 		}
-		return byPlace[at]
+		return byPlace[p.place]
 	}
 	for _, c := range t.candidates {
 		switch {
@@ -59,9 +56,8 @@ func (t *processTable) groups(ctx context.Context) (ofRoot, ofUsers []*group, er
 			g := put(c)
 			g.daemons = append(g.daemons, c)
 		case t.Untrusted && c.pidns != "" && len(ofUsers) < maxUsers && (t.PID == 0 || t.PID == c.PID):
-			ofUsers = append(ofUsers, &group{
-				place: t.placeOf(ctx, c.PID), anchor: c.PID, user: c, daemons: []*Process{c},
-			})
+			c.root = t.rootOf(ctx, c.PID)
+			ofUsers = append(ofUsers, &group{place: c.place, anchor: c.PID, user: c, daemons: []*Process{c}})
 		}
 	}
 	for _, p := range t.byPID {
@@ -74,17 +70,8 @@ func (t *processTable) groups(ctx context.Context) (ofRoot, ofUsers []*group, er
 			continue
 		}
 		for _, g := range ofUsers {
-			if p.UID == g.user.UID && t.placeOf(ctx, p.PID) == g.place {
+			if p.UID == g.user.UID && (place{p.pidns, t.rootOf(ctx, p.PID)}) == g.place {
 				g.shims = append(g.shims, p)
-			}
-		}
-	}
-	for at, g := range byPlace {
-		for other, h := range byPlace {
-			if other.root == at.root && other.pidns != at.pidns {
-				for _, c := range h.daemons {
-					g.sharing = append(g.sharing, c.PID)
-				}
 			}
 		}
 	}
@@ -92,7 +79,7 @@ func (t *processTable) groups(ctx context.Context) (ofRoot, ofUsers []*group, er
 	if p := t.byPID[anchor]; p != nil && p.notRoots != "" && t.PID != 0 {
 		return nil, ofUsers, nil
 	}
-	own := t.placeOf(ctx, anchor)
+	own := place{inventory.Link(t.dir(anchor), "ns/pid"), t.rootOf(ctx, anchor)}
 	for at, g := range byPlace {
 		if t.PID == 0 || at == own {
 			ofRoot = append(ofRoot, g)
@@ -122,14 +109,13 @@ func (t *processTable) checkPID() error {
 	return nil
 }
 
-// placeOf returns the place of a process. The view of the place reports an error.
-func (t *processTable) placeOf(ctx context.Context, pid int) place {
-	dir := t.dir(pid)
-	name := filepath.Join(dir, "root/run")
+// rootOf identifies the root of a process. The view of the root reports an error.
+func (t *processTable) rootOf(ctx context.Context, pid int) [2]uint64 {
+	name := filepath.Join(t.dir(pid), "root/run")
 	root, _ := attempt(ctx, name, t.hangs, func(func(string)) ([2]uint64, error) {
 		var st unix.Stat_t
 		err := unix.Stat(name, &st)
 		return [2]uint64{st.Dev, st.Ino}, err
 	})
-	return place{inventory.Link(dir, "ns/pid"), root}
+	return root
 }

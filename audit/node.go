@@ -108,8 +108,8 @@ type Process struct {
 	pids     []uint64 // its pids, from the auditor's PID namespace to its own.
 	where    *places  // the paths in its command line, if it may be a containerd.
 	dir      string   // its folder in /proc, while it is read
-	pidns    string
-	denied   bool // the auditor may not read it
+	place             // of a shim or a containerd
+	denied   bool     // the auditor may not read it
 }
 
 // served returns the container for which a shim was started.

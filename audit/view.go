@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/oracle/scan"
 	"github.com/shimquake/shimquake/quote"
 )
@@ -117,14 +118,19 @@ func (w *viewing) walk(ctx context.Context, read func() error) error {
 	return err
 }
 
-// complete reports whether every containerd has responded, and every shim has a running
-// containerd.
+// complete reports whether every containerd has responded, every shim has a running
+// containerd, and no containerd of another PID namespace has the same root: its files are
+// in this view, and its shims are not.
 func (w *viewing) complete() bool {
-	for _, pid := range w.group.sharing {
-		w.note("process %d is a containerd of another PID namespace with the same files: checked kernel state only", pid)
+	isShared := false
+	for _, c := range w.candidates {
+		if w.View.Untrusted == 0 && c.notRoots == "" && c.root == w.group.root && c.pidns != w.group.pidns {
+			isShared = true
+			w.note("process %d is a containerd of another PID namespace with the same files: checked kernel state only", c.PID)
+		}
 	}
 	return len(w.Daemons) > 0 && !slices.ContainsFunc(w.Daemons, func(d Daemon) bool { return !d.Answered }) &&
-		orphaned(w.View) == "" && len(w.group.sharing) == 0 && len(w.refused) == 0 && !w.cut
+		orphaned(w.View) == "" && !isShared && len(w.refused) == 0 && !w.cut
 }
 
 // listen reads the listening sockets of the view's network namespace. The kernel does not
@@ -201,17 +207,14 @@ func (w *viewing) ownerOf(name string) Key {
 	return Key{}
 }
 
-// socketDirs returns the directories that may have shims' sockets. They are the directory
-// s in each state directory, and for some releases the state directory itself.
+// socketDirs returns the directories that may have shims' sockets.
 func (w *viewing) socketDirs() []string {
 	if w.View.Untrusted != 0 {
 		return []string{path.Join(w.Daemons[0].State, "s")}
 	}
-	out := []string{"/run/containerd/s"}
+	var states []string
 	for _, d := range w.Daemons {
-		if own := path.Join(d.State, "s"); !slices.Contains(out, own) {
-			out = append(out, own)
-		}
+		states = append(states, d.State)
 	}
-	return out
+	return inventory.SocketDirs(states...)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"path"
 	"slices"
 
 	containerd "github.com/containerd/containerd/v2/client"
@@ -85,10 +84,7 @@ func (s Scene) withDefaults() Scene {
 	s.ContainerdRoot = cmp.Or(s.ContainerdRoot, "/var/lib/containerd")
 	s.RuncRoot = cmp.Or(s.RuncRoot, "/run/containerd/runc")
 	if s.SocketDirs == nil {
-		s.SocketDirs = []string{"/run/containerd/s"}
-		if own := path.Join(s.State, "s"); !slices.Contains(s.SocketDirs, own) {
-			s.SocketDirs = append(s.SocketDirs, own)
-		}
+		s.SocketDirs = SocketDirs(s.State)
 	}
 	if s.FIFODirs == nil {
 		s.FIFODirs = []string{"/run/containerd/fifo"}

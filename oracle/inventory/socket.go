@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/shimquake/shimquake/oracle/scan"
@@ -21,6 +22,18 @@ type Socket struct {
 	Inode uint64 `json:"inode,omitempty"`
 	// Beside is the bundle that has the socket file, or "" if the file is elsewhere.
 	Beside string `json:"beside,omitempty"`
+}
+
+// SocketDirs returns the directories of shims' sockets: the directory s of each state
+// directory, and /run/containerd/s, which shims use whatever the state directory is.
+func SocketDirs(states ...string) []string {
+	dirs := []string{"/run/containerd/s"}
+	for _, state := range states {
+		if own := path.Join(state, "s"); !slices.Contains(dirs, own) {
+			dirs = append(dirs, own)
+		}
+	}
+	return dirs
 }
 
 // Sockets lists shim sockets: the files in dirs, the socket files in bundles, and every
