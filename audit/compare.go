@@ -102,13 +102,11 @@ func index(v *View) *comparison {
 	for _, s := range v.Sockets {
 		c.listening[socketKey(s.Path)] = s.Listening
 	}
-	for i := range v.Bundles {
-		c.addSockets(Key{v.Bundles[i].Namespace, v.Bundles[i].ID})
-		if b := &v.Bundles[i]; !b.Work && !b.Hidden {
-			c.bundleOf[Key{b.Namespace, b.ID}] = b
-			if b.Address != "" {
-				c.named[socketKey(b.Address)] = true
-			}
+	for _, b := range v.Bundles {
+		k := Key{b.Namespace, b.ID}
+		c.addSockets(k)
+		if !b.Work && !b.Hidden {
+			c.bundleOf[k], c.named[socketKey(b.Address)] = &b, true
 		}
 	}
 	for k, is := range v.Known {
@@ -177,9 +175,12 @@ func (c *comparison) task(k Key) string {
 }
 
 // suspect reports a new suspect, with the view and the version of its containerd. The
-// caller adds to it what its kind knows.
-func (c *comparison) suspect(k Key, fs fact.Facts) *Suspect {
-	s := &Suspect{Sure: Likely, View: c.Name, Facts: fs.Cause(), Missing: missing(fs), Bugs: []string{}}
+// caller adds to it what its kind knows. By default the facts tell what is missing.
+func (c *comparison) suspect(k Key, fs fact.Facts, missing ...string) *Suspect {
+	if missing == nil {
+		missing = missingBy(fs)
+	}
+	s := &Suspect{Sure: Likely, View: c.Name, Facts: fs.Cause(), Missing: missing, Bugs: []string{}}
 	s.Namespace, s.ID = k.Namespace, k.ID
 	if c.Complete {
 		s.Sure = Certain
@@ -195,14 +196,14 @@ func (c *comparison) suspect(k Key, fs fact.Facts) *Suspect {
 }
 
 // ofProcess reports a new suspect about a process.
-func (c *comparison) ofProcess(k Key, p *Process, fs fact.Facts) *Suspect {
-	s := c.suspect(k, fs)
+func (c *comparison) ofProcess(k Key, p *Process, fs fact.Facts, missing ...string) *Suspect {
+	s := c.suspect(k, fs, missing...)
 	s.PID, s.Start, s.Age = p.PID, p.Start, p.Age
 	return s
 }
 
-// missing names the objects that the facts report as missing.
-func missing(fs fact.Facts) (names []string) {
+// missingBy names the objects that the facts report as missing.
+func missingBy(fs fact.Facts) (names []string) {
 	for _, k := range []fact.Key{fact.Task, fact.Bundle, fact.Socket, fact.Shim} {
 		if fs[k] == fact.None || fs[k] == fact.Gone {
 			names = append(names, k.String())

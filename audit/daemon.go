@@ -16,10 +16,9 @@ import (
 // daemon adds a containerd to the view. It refuses a containerd if another user may write
 // its binary, configuration, state, root or socket.
 func (w *viewing) daemon(p *Process) {
-	d := Daemon{PID: p.PID, Exe: p.Exe, Age: p.Age}
 	own := w.dir(p.PID)
 	exe, wasReplaced := strings.CutSuffix(p.Exe, deleted)
-	d.Replaced = wasReplaced
+	d := Daemon{PID: p.PID, Exe: p.Exe, Age: p.Age, Replaced: wasReplaced}
 	if w.View.Untrusted == 0 {
 		if err := w.checkBinary(own, exe); err != nil {
 			w.refuse(p, err)
@@ -33,7 +32,7 @@ func (w *viewing) daemon(p *Process) {
 	}
 	where := p.where.or(places{config: defaults.config})
 	if !path.IsAbs(where.config) {
-		where.config = path.Join(inventory.Link(w.dir(p.PID), "cwd"), where.config)
+		where.config = path.Join(inventory.Link(own, "cwd"), where.config)
 	}
 	said, err := configured(w.tree, where.config)
 	where = where.or(said).or(defaults)

@@ -92,8 +92,8 @@ func (c *comparison) mounts() {
 		case isNetNS(m) && (used[name] || !strings.HasPrefix(name, "cni-")):
 			// Others do not come from CNI, but for example from `ip netns add`.
 		case isNetNS(m):
-			s := c.suspect(k, fact.Facts{fact.MountType: m.Type})
-			s.Path, s.Sure, s.Missing = m.Point, Likely, []string{"container that names this network namespace"}
+			s := c.suspect(k, fact.Facts{fact.MountType: m.Type}, "container that names this network namespace")
+			s.Path, s.Sure = m.Point, Likely
 		case !c.Known[k].runs() && (name == "rootfs" || !c.ids[id]): // CRI keeps a pod's mounts as long as the pod exists
 			fs := fact.Facts{fact.MountType: m.Type, fact.Task: fact.None, fact.Bundle: fact.Gone}
 			if c.bundleOf[k] != nil {
@@ -120,7 +120,7 @@ func (c *comparison) sockets() {
 		} else if len(c.Bundles) == 0 {
 			fs[fact.Bundle] = fact.NoneLeft
 		}
-		s := c.suspect(of, fs)
-		s.Path, s.Sure, s.Missing = socket.Path, Certain, []string{"listener"}
+		s := c.suspect(of, fs, "listener")
+		s.Path, s.Sure = socket.Path, Certain
 	}
 }

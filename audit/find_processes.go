@@ -35,8 +35,7 @@ func (c *comparison) helper(p *Process) {
 	}
 	fs := p.Family()
 	fs[fact.Task], fs[fact.Helper] = c.task(p.served()), p.Shim.Action
-	s := c.ofProcess(p.served(), p, fs)
-	s.Sure, s.Missing = Likely, []string{"end: a helper (" + p.Shim.Action + ") lives for a second"}
+	c.ofProcess(p.served(), p, fs, "end: a helper ("+p.Shim.Action+") lives for a second").Sure = Likely
 }
 
 // idleShim reports a shim that serves no task. containerd finds shims by their bundles,
@@ -128,8 +127,8 @@ func (c *comparison) zombies() {
 			continue
 		}
 		s := c.ofProcess(Key{Namespace: parent.Shim.Namespace}, p,
-			fact.Facts{fact.Parent: fact.ByShim, fact.State: fact.AZombie})
+			fact.Facts{fact.Parent: fact.ByShim, fact.State: fact.AZombie},
+			fmt.Sprintf("shim that reaps it: process %d of %s", parent.PID, parent.Shim.ID))
 		s.Sure, s.Path = Likely, p.Comm
-		s.Missing = []string{fmt.Sprintf("shim that reaps it: process %d of %s", parent.PID, parent.Shim.ID)}
 	}
 }

@@ -28,15 +28,12 @@ func (c *comparison) tasks() {
 			c.suspect(k, fs)
 		case !isKnown && shim.Family()[fact.State] == fact.AStopped:
 			fs[fact.State] = fact.AStopped
-			s := c.ofProcess(k, shim, fs)
-			s.Missing, s.Sure = []string{"response of its shim, which SIGSTOP has frozen"}, Certain
+			c.ofProcess(k, shim, fs, "response of its shim, which SIGSTOP has frozen").Sure = Certain
 		case !isKnown:
-			s := c.ofProcess(k, shim, fs)
-			s.Missing, s.Sure = []string{"response of its shim"}, Likely
+			c.ofProcess(k, shim, fs, "response of its shim").Sure = Likely
 		case t.PID != 0 && c.byInner[t.PID] == nil && t.Status != fact.TaskStopped:
 			fs[fact.Process] = fact.None
-			s := c.ofProcess(k, shim, fs)
-			s.Missing = []string{fmt.Sprintf("process %d, which containerd reports as %s", t.PID, t.Status)}
+			c.ofProcess(k, shim, fs, fmt.Sprintf("process %d, which containerd reports as %s", t.PID, t.Status))
 		}
 	}
 }
@@ -56,12 +53,11 @@ func (c *comparison) inCRI() {
 	}
 	for k, is := range c.Known {
 		if is.Container != nil && is.Container.Kind != "" && is.CRI == "" {
-			s := c.suspect(k, fact.Facts{fact.Task: c.task(k), fact.Listed: fact.NotByCRI})
-			s.Changed, s.Missing = is.Container.Created, []string{"CRI's record of the " + is.Container.Kind}
+			fs := fact.Facts{fact.Task: c.task(k), fact.Listed: fact.NotByCRI}
+			c.suspect(k, fs, "CRI's record of the "+is.Container.Kind).Changed = is.Container.Created
 		}
 		if is.Task == nil && is.CRI == "CONTAINER_RUNNING" {
-			s := c.suspect(k, fact.Facts{fact.Task: fact.None})
-			s.Missing = []string{"task: CRI reports it as running"}
+			c.suspect(k, fact.Facts{fact.Task: fact.None}, "task: CRI reports it as running")
 		}
 	}
 }

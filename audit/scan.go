@@ -81,21 +81,21 @@ func (t *processTable) take(ctx, limited context.Context, n *Node) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range t.candidates {
-		if p.notRoots != "" {
-			n.Untrusted = append(n.Untrusted, Untrusted{PID: p.PID, Why: p.notRoots})
-		}
-	}
 	refused := t.views(ctx, limited, ofRoot, n)
 	if t.Untrusted {
 		short, cancel := context.WithTimeout(ctx, userTime)
 		defer cancel()
 		t.views(ctx, short, slices.Concat(ofUsers, refused), n)
 	}
-	for i, u := range n.Untrusted {
-		n.Untrusted[i].Examined = slices.ContainsFunc(n.Views, func(v *View) bool {
-			return v.Untrusted == u.PID && len(v.Daemons) > 0
-		})
+	users := slices.Clone(t.candidates)
+	for _, g := range refused {
+		users = append(users, g.user)
+	}
+	for _, p := range users {
+		if p.notRoots != "" {
+			isExamined := slices.ContainsFunc(n.Views, func(v *View) bool { return v.Untrusted == p.PID && len(v.Daemons) > 0 })
+			n.Untrusted = append(n.Untrusted, Untrusted{p.PID, p.notRoots, isExamined})
+		}
 	}
 	slices.SortStableFunc(n.Untrusted, func(a, b Untrusted) int { return cmp.Compare(a.PID, b.PID) })
 	n.Notes = append(n.Notes, t.unread...)
@@ -129,7 +129,6 @@ func (t *processTable) views(ctx, limited context.Context, groups []*group, n *N
 		}
 		n.Views = append(n.Views, g.view)
 		for _, r := range g.view.refused {
-			n.Untrusted = append(n.Untrusted, Untrusted{PID: r.PID, Why: r.notRoots})
 			refused = append(refused, &group{
 				place: g.place, anchor: r.PID, user: r, daemons: []*Process{r}, shims: g.shims,
 			})
