@@ -72,7 +72,7 @@ func healthy() *Node {
 	served.Listens, served.Children = []string{socketFile("p1")}, []int{podInit, inContInit}
 	v := &View{
 		Complete: true,
-		Daemons:  []Daemon{{PID: 7, Address: sock, State: "/run/containerd", Version: "v2.3.7", Answered: true, CRI: true}},
+		Daemons:  []Daemon{{PID: 7, Address: sock, Places: usualPlaces[0], Version: "v2.3.7", Answered: true, CRI: true}},
 		Processes: []Process{
 			process(1, 0, 0), served, process(podInit, podShim, 101), process(inContInit, podShim, 102),
 		},

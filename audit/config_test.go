@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
@@ -27,7 +28,7 @@ disabled_plugins = ["x"]
 	}{
 		"one file": {
 			map[string]string{"/etc/containerd/config.toml": plain},
-			places{address: "/run/other/c.sock", state: "/run/other", root: "/data/containerd"},
+			places{address: "/run/other/c.sock", Places: inventory.Places{State: "/run/other", Root: "/data/containerd"}},
 		},
 		"a table in a line": {
 			map[string]string{"/etc/containerd/config.toml": "grpc = {address = '/a.sock'}"},
@@ -42,14 +43,14 @@ disabled_plugins = ["x"]
 				"/etc/containerd/conf.d/a.conf": "state = '/no'",
 				"/one.toml":                     "grpc.address = '/one.sock'",
 			},
-			places{address: "/one.sock", state: "/b", root: "/r"},
+			places{address: "/one.sock", Places: inventory.Places{State: "/b", Root: "/r"}},
 		},
 		"imports go round": {
 			map[string]string{
 				"/etc/containerd/config.toml": "imports = ['config.toml', 'more.toml']\nroot = '/r'",
 				"/etc/containerd/more.toml":   "imports = ['*']",
 			},
-			places{root: "/r"},
+			places{Places: inventory.Places{Root: "/r"}},
 		},
 		"no TOML":   {map[string]string{"/etc/containerd/config.toml": "root = "}, places{}},
 		"not there": {nil, places{}},

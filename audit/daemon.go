@@ -36,7 +36,7 @@ func (w *viewing) daemon(p *Process) {
 	}
 	said, err := configured(w.tree, where.config)
 	where = where.or(said).or(defaults)
-	d.Address, d.State, d.Root = where.address, where.state, where.root
+	d.Address, d.Places = where.address, where.Places
 	for _, name := range []string{strings.TrimPrefix(d.Address, "unix://"), d.State, d.Root} {
 		err = errors.Join(err, w.owned(name))
 	}

@@ -17,12 +17,12 @@ import (
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// otherPlaces are the state and root directories of k3s, rke2 and docker. The audit reads
-// them even if no containerd uses them at the moment.
-var otherPlaces = []places{
-	{state: defaults.state, root: defaults.root},
-	{state: "/run/k3s/containerd", root: "/var/lib/rancher/k3s/agent/containerd"},
-	{state: "/run/docker/containerd/daemon", root: "/var/lib/docker/containerd/daemon"},
+// usualPlaces are containerd's default state and root directories, and those of k3s, rke2
+// and docker. The audit reads them even if no containerd uses them at the moment.
+var usualPlaces = []inventory.Places{
+	{State: "/run/containerd", Root: "/var/lib/containerd"},
+	{State: "/run/k3s/containerd", Root: "/var/lib/rancher/k3s/agent/containerd"},
+	{State: "/run/docker/containerd/daemon", Root: "/var/lib/docker/containerd/daemon"},
 }
 
 // files reads all objects on the view's disk and in its cgroups. Each kind has a walk of
@@ -56,17 +56,17 @@ func (w *viewing) orNote(err error) error {
 
 // statesOf returns the existing state and root directories of a view. It resolves
 // symbolic links, because /var/run is usually /run, so each directory is listed once.
-func (w *viewing) statesOf() (out []places) {
-	var all []places
+func (w *viewing) statesOf() (out []inventory.Places) {
+	var all []inventory.Places
 	for _, d := range w.Daemons {
-		all = append(all, places{state: d.State, root: d.Root})
+		all = append(all, d.Places)
 	}
 	if w.View.Untrusted == 0 {
-		all = append(all, otherPlaces...)
+		all = append(all, usualPlaces...)
 	}
 	for _, p := range all {
-		p.state, p.root = w.real(p.state), cmp.Or(w.real(p.root), p.root)
-		if p.state != "" && !slices.ContainsFunc(out, func(o places) bool { return o.state == p.state }) {
+		p.State, p.Root = w.real(p.State), cmp.Or(w.real(p.Root), p.Root)
+		if p.State != "" && !slices.ContainsFunc(out, func(o inventory.Places) bool { return o.State == p.State }) {
 			out = append(out, p)
 		}
 	}
@@ -86,7 +86,7 @@ func (w *viewing) real(name string) string {
 // bundles lists the bundles and the work directories.
 func (w *viewing) bundles() error {
 	for _, dir := range w.dirs {
-		err := scan.EachBundle(w.tree, dir.state, dir.root, func(b inventory.Bundle) {
+		err := scan.EachBundle(w.tree, dir.State, dir.Root, func(b inventory.Bundle) {
 			if k := (Key{b.Namespace, b.ID}); k.isValid() && w.remains(b.Path, k) {
 				w.know(k, Known{Found: true})
 				w.Bundles = append(w.Bundles, b)

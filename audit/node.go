@@ -78,9 +78,8 @@ type Daemon struct {
 	Exe     string        `json:"exe"`
 	Age     time.Duration `json:"ageNs"`
 	Address string        `json:"address"`
-	State   string        `json:"state"`
-	Root    string        `json:"root"`
-	Version string        `json:"version"` // "v2.3.7"; "" if it is not known
+	inventory.Places
+	Version string `json:"version"` // "v2.3.7"; "" if it is not known
 	// Replaced is set if the binary on the disk is another file, because of an upgrade
 	// without a restart.
 	Replaced bool `json:"replaced,omitempty"`

@@ -11,12 +11,14 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
 // places has the paths in containerd's command line and configuration.
 type places struct {
-	config, address, state, root string
+	config, address string
+	inventory.Places
 }
 
 // isContainerd reports whether a process may be a containerd daemon, and reads its
@@ -31,7 +33,7 @@ func isContainerd(exe string, argv []string) (p places, is bool) {
 	}
 	asksOnly := false
 	command := scan.Flags(argv, map[string]*string{
-		"config": &p.config, "c": &p.config, "address": &p.address, "a": &p.address, "state": &p.state, "root": &p.root,
+		"config": &p.config, "c": &p.config, "address": &p.address, "a": &p.address, "state": &p.State, "root": &p.Root,
 	}, func(name string) bool { // every other flag of containerd has a value
 		isSwitch := slices.Contains([]string{"version", "v", "help", "h"}, name)
 		asksOnly = asksOnly || isSwitch
@@ -45,20 +47,19 @@ const deleted = " (deleted)"
 
 // or returns p, with its missing paths from q.
 func (p places) or(q places) places {
-	return places{cmp.Or(p.config, q.config), cmp.Or(p.address, q.address), cmp.Or(p.state, q.state),
-		cmp.Or(p.root, q.root)}
+	return places{cmp.Or(p.config, q.config), cmp.Or(p.address, q.address),
+		inventory.Places{Root: cmp.Or(p.Root, q.Root), State: cmp.Or(p.State, q.State)}}
 }
 
 // defaults are containerd's default paths.
 var defaults = places{
 	config: "/etc/containerd/config.toml", address: "/run/containerd/containerd.sock",
-	state: "/run/containerd", root: "/var/lib/containerd",
+	Places: usualPlaces[0],
 }
 
 // settings has the keys of a config.toml that the audit needs.
 type settings struct {
-	State   string   `toml:"state"`
-	Root    string   `toml:"root"`
+	inventory.Places
 	Imports []string `toml:"imports"`
 	GRPC    struct {
 		Address string `toml:"address"`
@@ -98,7 +99,7 @@ func configured(files configFiles, name string) (places, error) {
 		if err != nil || toml.Unmarshal(text, &s) != nil {
 			continue
 		}
-		p = places{address: s.GRPC.Address, state: s.State, root: s.Root}.or(p)
+		p = places{address: s.GRPC.Address, Places: s.Places}.or(p)
 		for _, pattern := range s.Imports {
 			if !path.IsAbs(pattern) {
 				pattern = path.Join(path.Dir(all[i]), pattern)

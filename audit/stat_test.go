@@ -3,6 +3,8 @@ package audit
 import (
 	"strings"
 	"testing"
+
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 const shimStat = "4711 (containerd-shim) S 1 4709 4709 0 -1 1077936384 1 2 3 4 5 6 7 8 20 0 12 0 123456 1 2 1844674" +
@@ -12,7 +14,8 @@ func TestDaemonFlags(t *testing.T) {
 	for line, want := range map[string]places{
 		"/usr/bin/containerd": {},
 		"containerd -c /etc/c.toml -a /run/k3s/c.sock --state /run/k3s/containerd --root /var/lib/x": {
-			config: "/etc/c.toml", address: "/run/k3s/c.sock", state: "/run/k3s/containerd", root: "/var/lib/x"},
+			config: "/etc/c.toml", address: "/run/k3s/c.sock",
+			Places: inventory.Places{State: "/run/k3s/containerd", Root: "/var/lib/x"}},
 		"containerd --config=/a --log-level debug --address=/b": {config: "/a", address: "/b"},
 		"containerd --config /var/run/docker/containerd/containerd.toml": {
 			config: "/var/run/docker/containerd/containerd.toml"},
@@ -51,7 +54,7 @@ func FuzzDaemonFlags(f *testing.F) {
 		if ok && len(argv) == 0 {
 			t.Errorf("%q: %+v", text, p)
 		}
-		for _, where := range []string{p.config, p.address, p.state, p.root} {
+		for _, where := range []string{p.config, p.address, p.State, p.Root} {
 			if !strings.Contains(text, where) {
 				t.Errorf("%q: %q is from nowhere", text, where)
 			}

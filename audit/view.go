@@ -26,7 +26,7 @@ type viewing struct {
 	whole     *scan.Tree        // the files of the view's owner
 	tree      *scan.Tree        // the same files, for a walk with limits
 	owner     scan.Owner
-	dirs      []places // the existing state and root directories
+	dirs      []inventory.Places // the existing state and root directories
 	listening []scan.UnixSocket
 	mu        sync.Mutex // of View.Known and View.Notes, during concurrent calls
 
@@ -198,8 +198,8 @@ func (w *viewing) isSocketOfShim(name string) bool {
 // in one of the view's directories.
 func (w *viewing) ownerOf(name string) Key {
 	ns, id := scan.MountOwner(name)
-	isIn := slices.ContainsFunc(w.dirs, func(p places) bool {
-		return strings.HasPrefix(name, p.state+"/") || strings.HasPrefix(name, p.root+"/")
+	isIn := slices.ContainsFunc(w.dirs, func(p inventory.Places) bool {
+		return strings.HasPrefix(name, p.State+"/") || strings.HasPrefix(name, p.Root+"/")
 	})
 	if k := (Key{ns, id}); isIn && k.isValid() {
 		return k
