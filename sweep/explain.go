@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/fixes"
 	"github.com/shimquake/shimquake/fixtures/containerd"
@@ -54,25 +56,42 @@ func (s Schedule) Explain(ctx context.Context, known []catalogue.Excuse, results
 	tried := map[run]bool{}
 	for { // a case that still shows its finding runs with the fix of the next bug that matches
 		may := triage.Closable(p, known, results, Causes(s.Head, results))
-		again := false
-		for _, fix := range slices.Sorted(maps.Keys(may)) {
+		for fix, cases := range may {
 			on := p.Containerd + "+" + fix
-			todo := slices.DeleteFunc(may[fix], func(i int) bool { return tried[run{on, i}] })
-			for _, i := range todo {
-				tried[run{on, i}], again = true, true
-			}
-			var err error
-			if results, err = s.explain(ctx, on, todo, results, prepare); err != nil {
-				return results, err
+			may[fix] = slices.DeleteFunc(cases, func(i int) bool { return tried[run{on, i}] })
+			for _, i := range may[fix] {
+				tried[run{on, i}] = true
 			}
 		}
-		if !again {
+		before := len(results)
+		var err error
+		if results, err = s.explainEach(ctx, may, results, prepare); err != nil {
+			return results, err
+		}
+		if len(results) == before {
 			break
 		}
 	}
 	// One case may meet two bugs in turn, so that no fix alone closes its finding.
 	return s.explain(ctx, p.Containerd+"+"+fixes.All,
 		triage.StillWithAFix(p, known, results, Causes(s.Head, results)), results, prepare)
+}
+
+// explainEach runs cases with their fixes, all fixes at the same time. Most of the time
+// such a case waits for a time limit.
+func (s Schedule) explainEach(ctx context.Context, may map[string][]int, results []journal.Result,
+	prepare func(context.Context, string) error) ([]journal.Result, error) {
+	var all errgroup.Group
+	more := make([][]journal.Result, len(may))
+	for n, fix := range slices.Sorted(maps.Keys(may)) {
+		all.Go(func() error {
+			ran, err := s.explain(ctx, s.Head.Plan.Containerd+"+"+fix, may[fix], results, prepare)
+			more[n] = ran[len(results):]
+			return err
+		})
+	}
+	err := all.Wait()
+	return slices.Concat(append([][]journal.Result{results}, more...)...), err
 }
 
 // explain runs cases on another containerd, and again on both until each finding is
