@@ -29,6 +29,7 @@ type compareFlags struct {
 	all      bool
 	alpha    float64
 	most     int
+	limit    time.Duration
 	share    float64
 	seed     uint64
 	parallel int
@@ -78,6 +79,8 @@ Exit status: 0 nothing opened, 1 something opened, 2 wrong usage, 3 not decided.
 	fl.IntVar(&f.parallel, "parallel", worldsPerCPU*runtime.NumCPU(),
 		"the number of concurrent cases, without cases that only wait for clean-up")
 	tellDefault(c, "parallel", fmt.Sprintf("%d per CPU", worldsPerCPU))
+	fl.DurationVar(&f.limit, "for", 5*time.Minute, "the time after which no further run of a difference begins (0: no "+
+		"limit); what is not decided by then is not sure")
 	fl.StringVar(&f.resume, "resume", "", "continue the comparison of this folder")
 	fl.StringVar(&f.shard, "shard", "", "i/n: run every n-th case of the plan, from the i-th; needs --plan")
 	fl.StringVar(&f.plan, "plan", "", "use the plan of A in this file (see shimquake sweep --plan-only)")
@@ -98,9 +101,9 @@ func (f *compareFlags) registerReport(c *cobra.Command) {
 
 // check returns an error for invalid flags, or for the wrong number of containerds.
 func (f *compareFlags) check(sides []string) (err error) {
-	if !(f.alpha > 0 && f.alpha < 1) || !(f.share >= 0 && f.share <= 1) || f.most < 1 {
-		return fmt.Errorf("--alpha %v --share %v --most %d: --alpha must be between 0 and 1, --share from 0 to 1, and "+
-			"--most at least 1", f.alpha, f.share, f.most)
+	if !(f.alpha > 0 && f.alpha < 1) || !(f.share >= 0 && f.share <= 1) || f.most < 1 || f.limit < 0 {
+		return fmt.Errorf("--alpha %v --share %v --most %d --for %s: --alpha must be between 0 and 1, --share from 0 to 1, "+
+			"--most at least 1, and --for not negative", f.alpha, f.share, f.most, f.limit)
 	}
 	if resumes := f.resume != ""; resumes == (len(sides) == 2) {
 		return errors.New("name the two containerds, or a release and --patch; or continue a comparison with --resume DIR")
@@ -139,6 +142,7 @@ func (f *compareFlags) run(ctx context.Context, sides []string, out io.Writer) e
 		return compareError(err, f.out)
 	}
 	c := f.comparison(s.Head)
+	c.For = f.limit
 	s.On, s.Cases, s.Compare = s.Head.Other.Containerd, s.Head.Other.Cases, &c
 	results, err := runCases(ctx, s)
 	if err = errors.Join(err, s.Journal.Close()); err != nil {

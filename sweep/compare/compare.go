@@ -82,6 +82,9 @@ type Comparison struct {
 	Alpha float64
 	// Most is the number of further runs on each side after which a row is not sure.
 	Most int
+	// For is the time after which no further run begins, counted from the first one. 0: no
+	// limit.
+	For time.Duration
 	// Functions are the functions that differ: see [Difference].
 	Functions []string
 	// Of, if not nil, returns the findings of A to compare, and B's own do not count. The

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/weave"
@@ -322,4 +323,32 @@ func TestStuck(t *testing.T) {
 		"cri false 2 stmt:containerd:runtime.binary.Start:b 1*delay(45000)",
 		string(harness.TaskAPI) + " true 2 stmt:containerd:runtime.binary.Start:b 1*delay(45000)"}
 	must.Equal(t, got, want)
+}
+
+// The further runs of one row come before the runs of the next one. A case of two rows
+// runs as often as one of them needs, and no finding ends its turn early.
+func TestNext(t *testing.T) {
+	left := []triage.Signature{{Class: finding.ClassShim}}
+	var got []string
+	for _, of := range next([]Row{
+		{On: "B", Left: left, next: []Case{{Spec: 1}, {Spec: 2}}, times: 2},
+		{On: "A", Left: left, next: []Case{{Spec: 2}, {Spec: 3}}, times: 3},
+	}) {
+		got = append(got, fmt.Sprint(of.spec, " ", of.on, " ", len(of.left)))
+	}
+	must.Equal(t, got, []string{"1 A 1", "2 A 0", "1 A 1", "2 A 0", "3 B 1", "3 B 1", "2 B 0", "3 B 1"})
+}
+
+// When the time is over, no further run begins, and what is not decided is not sure.
+func TestFurtherRunsEnd(t *testing.T) {
+	p := planOf("runtime.binary.Start:a")
+	shown := []finding.Finding{{Invariant: finding.Leak, Class: finding.ClassShim}}
+	results := []journal.Result{{Outcome: harness.Violated, Found: shown}, {On: "B", Outcome: harness.Held}}
+	c := Comparison{Plan: p, Shared: 1, A: "A", B: "B", Alpha: 0.01, Most: 20}
+	_, more := c.Further().Next(t.Context(), results)
+	must.Equal(t, more, true)
+	c.For = time.Nanosecond
+	_, more = c.Further().Next(t.Context(), results)
+	must.Equal(t, more, false)
+	must.Equal(t, c.Rows(results)[0].Kind, Unsure)
 }

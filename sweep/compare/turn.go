@@ -3,7 +3,7 @@ package compare
 import (
 	"context"
 	"maps"
-	"slices"
+	"time"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/progress"
@@ -21,27 +21,27 @@ type turn struct {
 	left []triage.Signature
 }
 
-// next returns the further runs that the rows need, one of each case before the second of
-// any. The runs of one case overlap, because a case may wait for a time limit.
+// next returns the further runs that the rows need: all of one row before the runs of the
+// next. So some rows are decided when there is no time for all. The runs of one case
+// overlap, because a case may wait for a time limit.
 func next(rows []Row) (all []turn) {
-	type runs struct {
-		turn
-		times int
-	}
-	by, most := map[int]runs{}, 0
+	of, runs := map[int]int{}, map[int]int{} // the rows of a case, and its runs
 	for _, r := range rows {
 		for _, k := range r.next {
-			t := runs{turn{k.Spec, other(r.On), r.Left}, r.times}
-			if has, ok := by[k.Spec]; ok {
-				t = runs{turn{k.Spec, t.on, nil}, max(has.times, r.times)}
-			}
-			by[k.Spec], most = t, max(most, t.times)
+			of[k.Spec]++
 		}
 	}
-	for n := range most {
-		for _, spec := range slices.Sorted(maps.Keys(by)) {
-			if n < by[spec].times {
-				all = append(all, by[spec].turn)
+	for _, r := range rows {
+		for n := range r.times {
+			for _, k := range r.next {
+				if n < runs[k.Spec] {
+					continue // an earlier row has the run
+				}
+				t := turn{k.Spec, other(r.On), r.Left}
+				if of[k.Spec] > 1 {
+					t.left = nil
+				}
+				all, runs[k.Spec] = append(all, t), n+1
 			}
 		}
 	}
@@ -60,6 +60,7 @@ type Further struct {
 	todo     []turn
 	known    int         // the number of results of which todo was made
 	running  map[int]int // by case
+	end      time.Time   // of Comparison.For
 	progress *progress.Work
 }
 
@@ -73,6 +74,12 @@ func (f *Further) Next(ctx context.Context, results []journal.Result) (Job, bool
 		f.todo, f.known = next(f.of.Rows(results)), len(results)
 	}
 	f.progress.SetRemaining(len(f.todo))
+	if len(f.todo) > 0 && f.end.IsZero() {
+		f.end = time.Now().Add(f.of.For)
+	}
+	if f.of.For > 0 && time.Now().After(f.end) {
+		return Job{}, false
+	}
 	begun := maps.Clone(f.running)
 	for _, t := range f.todo {
 		if begun[t.spec]--; begun[t.spec] >= 0 {
