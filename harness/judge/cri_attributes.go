@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/model"
 	"github.com/shimquake/shimquake/oracle/criview"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
@@ -60,14 +61,14 @@ func afterFailedStarts(h *run) (found []finding.Finding) {
 	for _, s := range h.CRI.NotStarted {
 		if s.State == criview.Exited && s.ExitCode == 0 {
 			found = append(found, about(fact.AContainer, s.ID, fact.FieldExitCode, fact.Other, "0",
-				"another than 0: "+startFailed))
+				"another than 0: "+model.StartFailed))
 		}
 		p, known := processOf(h, s.ID, "")
 		if known && s.State == criview.Exited && !fired(h, s.Seen) {
 			found = append(found, statusTimes(h, p.i, s)...)
 			if s.Reason != startError {
 				found = append(found, about(fact.AContainer, s.ID, fact.FieldReason, fact.Other, s.Reason,
-					startError+": "+startFailed))
+					startError+": "+model.StartFailed))
 			}
 		}
 		was, ok := said[s.ID]
@@ -168,9 +169,6 @@ func stamp(t time.Time) string {
 	}
 	return t.UTC().Format("2006-01-02T15:04:05.000Z")
 }
-
-// startFailed is why a container has exited without having run.
-const startFailed = "its StartContainer had failed"
 
 // startError is CRI's reason for the end of a container whose start has failed.
 const startError = "StartError"

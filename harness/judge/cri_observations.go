@@ -7,6 +7,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/model"
 	"github.com/shimquake/shimquake/oracle/callerr"
 	"github.com/shimquake/shimquake/oracle/criview"
 	"github.com/shimquake/shimquake/oracle/fact"
@@ -21,271 +22,128 @@ func observations(h *run) (found []finding.Finding, problems []harness.Problem) 
 	if h.CRI == nil {
 		return nil, nil
 	}
-	for _, r := range stateReports(h) {
-		if r.err != nil && !fired(h, r.answered) {
+	for _, r := range append(podReports(h), containerReports(h)...) {
+		is, why := r.Wrong()
+		switch {
+		case r.err != nil && !r.Faulty:
 			found = append(found, about(r.object, r.id, fact.FieldState, fact.NotSet, r.err.Said, "the object exists"))
-		}
-		for _, row := range stateRows {
-			if row.object == r.object && row.by == r.by && r.err == nil {
-				found = append(found, row.judge(h, r)...)
-			}
+		case r.err != nil || is == "":
+		default:
+			found = append(found, r.finding(is, why))
 		}
 	}
 	lists, problems := listedObjects(h)
 	return slices.Concat(uniqueCauses(slices.Concat(found, attributes(h))), lists), problems
 }
 
-// reporter is a way in which CRI reports a state.
-type reporter string
-
-// The reporters. A client asks for the status of a container until the container has
-// exited. Only the last status must report the exit.
-const (
-	byStatus      reporter = "ContainerStatus or PodSandboxStatus"
-	byLastStatus  reporter = "the last ContainerStatus"
-	byFailedStart reporter = "ContainerStatus after a failed StartContainer"
-	byList        reporter = "ListContainers or ListPodSandbox"
-	byFirstList   reporter = "ListPodSandbox, before the response to RunPodSandbox"
-	byStop        reporter = "a successful StopContainer or StopPodSandbox"
-)
-
 // stateReport is a report of CRI about the state of a sandbox or a container.
 type stateReport struct {
 	object, id string
-	by         reporter
-	state      string          // as the API names it; "": it is not listed
 	err        *callerr.Failed // why CRI could not report it
-	stopped    bool            // StopPodSandbox had succeeded before
-	asked      time.Time
-	answered   time.Time
+	byStop     bool            // the success of a stop reported the end
+	model.Report
 }
 
-// stateReports are the reports of a history.
-func stateReports(h *run) (all []stateReport) {
+// finding returns the finding about an impossible report.
+func (r stateReport) finding(is string, why model.Moment) finding.Finding {
+	switch {
+	case r.byStop:
+		return about(r.object, r.id, fact.FieldState, is, "that it is stopped",
+			fmt.Sprintf("%s %s later", why.What, why.At.Sub(r.Answered)))
+	case !why.At.IsZero():
+		why.What += " at " + stamp(why.At)
+	}
+	f := about(r.object, r.id, fact.FieldState, is, r.State, why.What)
+	if r.Listed {
+		f.Facts[fact.What] = fact.Listing
+	}
+	return f
+}
+
+// podReports returns the reports about sandboxes, and the listed states of all objects.
+func podReports(h *run) (all []stateReport) {
+	add := func(object, id string, err *callerr.Failed, r model.Report) {
+		r.Answered = latest(r.Asked, r.Answered)
+		r.Faulty = fired(h, r.Answered)
+		all = append(all, stateReport{object: object, id: id, err: err, Report: r})
+	}
 	for _, s := range h.CRI.Sandboxes {
-		all = append(all, stateReport{fact.ASandbox, s.ID, byStatus, s.State, s.Err, s.Stopped, s.At,
-			latest(s.At, s.Answered)})
+		add(fact.ASandbox, s.ID, s.Err, model.Report{State: s.State, Asked: s.At, Answered: s.Answered, Ran: true,
+			Stopped: s.Stopped, Lost: lostBeforeStart(h, s.At)})
 	}
 	for _, s := range h.CRI.Unanswered {
-		all = append(all, stateReport{fact.ASandbox, s.ID, byFirstList, s.State, nil, false, s.At, s.Answered})
+		add(fact.ASandbox, s.ID, nil, model.Report{State: s.State, Asked: s.At, Answered: s.Answered,
+			HalfMade: halfMade(h, s)})
 	}
 	for _, s := range h.CRI.States {
-		all = append(all, stateReport{s.Object, s.ID, byList, s.State, nil, s.Stopped, s.At, latest(s.At, s.Answered)})
-	}
-	last := map[string]criview.Status{}
-	for _, s := range h.CRI.Statuses {
-		last[s.ID] = s
-		all = append(all, stateReport{fact.AContainer, s.ID, byStatus, s.State, nil, false, s.Asked, s.Seen})
-	}
-	for _, s := range h.CRI.NotStarted {
-		all = append(all, stateReport{fact.AContainer, s.ID, byFailedStart, s.State, nil, false, s.Asked, s.Seen})
-	}
-	for _, i := range h.Instances {
-		if s, ok := last[i.ID]; ok {
-			all = append(all, stateReport{fact.AContainer, i.ID, byLastStatus, s.State, nil, false, s.Asked, s.Seen})
-		}
-		if at, ok := stoppedAt(h, i); ok {
-			all = append(all, stateReport{fact.AContainer, i.ID, byStop, "that it is stopped", nil, false, at, at})
-		}
+		sandbox := s.Object == fact.ASandbox
+		add(s.Object, s.ID, nil, model.Report{State: s.State, Listed: true, Asked: s.At, Answered: s.Answered,
+			Ran: sandbox, Stopped: sandbox && s.Stopped, ExitReported: !sandbox && exitReported(h, s)})
 	}
 	return all
 }
 
-// stateRow has the states that a reporter may not report.
-type stateRow struct {
-	object string
-	by     reporter
-	// wrong reports whether a state is impossible, if the row applies.
-	wrong func(state string) bool
-	is    string
-	// because returns why the state is impossible, or "" if the row does not apply. A
-	// function made by must returns the only possible state.
-	because func(*run, stateReport) string
-}
-
-// stateRows are the checks of reported states. A check with faultless is only for reports
-// before the first fault.
-var stateRows = []stateRow{
-	{fact.ASandbox, byStatus, is(criview.Ready), fact.TooLate, stoppedPod},
-	{fact.ASandbox, byStatus, is(criview.Ready), fact.TooLate, lostPod},
-	{fact.ASandbox, byStatus, isNot(criview.Ready), fact.TooEarly, runningPod},
-	{fact.ASandbox, byFirstList, is(criview.Ready), fact.TooEarly, halfMade},
-	{fact.ASandbox, byList, is(criview.Ready), fact.TooLate, faultless(stoppedPod)},
-	{fact.ASandbox, byList, isNot(criview.Ready, criview.NotReady), fact.Other,
-		faultless(must(criview.NotReady, stoppedPod))},
-	{fact.ASandbox, byList, isNot(criview.Ready), fact.Other, must(criview.Ready, runningPod)},
-	{fact.AContainer, byList, isNot(criview.Exited), fact.Other, must(criview.Exited, saidToHaveExited)},
-	{fact.AContainer, byFailedStart, isNot(criview.Exited), fact.Other, faultless(failedStart)},
-	{fact.AContainer, byStatus, is(criview.Running), fact.TooLate, stoppedOnce},
-	{fact.AContainer, byStop, isNot(), fact.TooEarly, endsLater},
-	{fact.AContainer, byLastStatus, is(criview.Exited), fact.TooEarly, faultless(stillRuns)},
-	{fact.AContainer, byLastStatus, isNot(criview.Exited), fact.TooLate, endedLongAgo},
-}
-
-func is(state string) func(string) bool { return func(s string) bool { return s == state } }
-
-func isNot(states ...string) func(string) bool {
-	return func(s string) bool { return !slices.Contains(states, s) }
-}
-
-// judge returns the finding about a report, if it is impossible.
-func (row stateRow) judge(h *run, r stateReport) []finding.Finding {
-	because := ""
-	if row.wrong(r.state) {
-		because = row.because(h, r)
-	}
-	if because == "" {
-		return nil
-	}
-	f := about(r.object, r.id, fact.FieldState, row.is, r.state, because)
-	if r.by == byList {
-		f.Facts[fact.What] = fact.Listing
-	}
-	return []finding.Finding{f}
-}
-
-// faultless returns a function that gives the reason only before the first fault.
-func faultless(because func(*run, stateReport) string) func(*run, stateReport) string {
-	return func(h *run, r stateReport) string {
-		if fired(h, r.answered) {
-			return ""
-		}
-		return because(h, r)
-	}
-}
-
-// must returns a function that gives the state that CRI must report, in place of the
-// reason.
-func must(
-	state string, because func(*run, stateReport) string,
-) func(*run, stateReport) string {
-	return func(h *run, r stateReport) string {
-		if because(h, r) == "" {
-			return ""
-		}
-		return state
-	}
-}
-
-// stoppedPod applies after a successful stop.
-func stoppedPod(_ *run, r stateReport) string {
-	if r.stopped {
-		return "StopPodSandbox had succeeded"
-	}
-	return ""
-}
-
-// runningPod applies before the stop and before the first fault.
-func runningPod(h *run, r stateReport) string {
-	if r.stopped || fired(h, r.answered) {
-		return ""
-	}
-	return "RunPodSandbox had succeeded, and nothing had stopped it"
-}
-
-// lostPod applies if the init or the shim of a sandbox was killed before the present
-// containerd started. That containerd needs no event, because it finds no process.
-func lostPod(h *run, r stateReport) string {
-	if r.stopped || !lostBeforeStart(h, r.asked) {
-		return ""
-	}
-	return "its init or its shim was killed before containerd was started"
-}
-
-// halfMade applies if the shim of a sandbox had created the sandbox's init, and had not
-// begun to start it.
-func halfMade(h *run, r stateReport) string {
+// halfMade reports whether the shim of a sandbox had created the sandbox's init, and had
+// not begun to start it.
+func halfMade(h *run, s harness.SandboxSeen) bool {
 	did := func(point string) bool {
 		return slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
-			return hit.Who == "shim" && hit.ID == r.id && hit.Point == point && hit.Time.Before(r.answered)
+			return hit.Who == "shim" && hit.ID == s.ID && hit.Point == point && hit.Time.Before(s.Answered)
 		})
 	}
-	if !did("rpc:shim:Task.Create:exit") || did("rpc:shim:Task.Start:entry") {
-		return ""
-	}
-	return "its shim had created its init, and not started it"
+	return did("rpc:shim:Task.Create:exit") && !did("rpc:shim:Task.Start:entry")
 }
 
-// saidToHaveExited applies after ContainerStatus reported that the container had exited,
-// unless a fault may have kept containerd from storing that.
-func saidToHaveExited(h *run, r stateReport) string {
-	said := slices.ContainsFunc(slices.Concat(h.CRI.Statuses, h.CRI.NotStarted), func(s criview.Status) bool {
-		return s.ID == r.id && s.State == criview.Exited && !s.Seen.After(r.asked)
-	})
+// exitReported reports whether ContainerStatus had reported the exit of a container
+// before a list. It returns false if a fault may have kept containerd from storing the
+// exit.
+func exitReported(h *run, s harness.CRIState) bool {
+	answered := latest(s.At, s.Answered)
 	removed := slices.ContainsFunc(h.CRI.Done, func(d harness.CRIDone) bool {
-		return d.Verb == "RemoveContainer" && d.ID == r.id && !d.At.After(r.answered)
+		return d.Verb == "RemoveContainer" && d.ID == s.ID && !d.At.After(answered)
 	})
-	if !said || removed || broken(h, r.answered) {
-		return ""
-	}
-	return "ContainerStatus had reported its exit"
+	return !removed && !broken(h, answered) &&
+		slices.ContainsFunc(slices.Concat(h.CRI.Statuses, h.CRI.NotStarted), func(o criview.Status) bool {
+			return o.ID == s.ID && o.State == criview.Exited && !o.Seen.After(s.At)
+		})
 }
 
-// failedStart applies to a container whose start has failed. CRI reports such a container
-// as exited, and does not start it again.
-func failedStart(h *run, r stateReport) string {
-	if _, ok := processOf(h, r.id, ""); !ok {
-		return ""
+// containerReports returns the statuses of containers, and the successful stops. A client
+// asks for the status of a container until the container has exited. Only the last status
+// must report the exit.
+func containerReports(h *run) (all []stateReport) {
+	add := func(s criview.Status, r model.Report) {
+		r.State, r.Asked, r.Answered, r.Faulty = s.State, s.Asked, s.Seen.Add(clockTolerance), fired(h, s.Seen)
+		all = append(all, stateReport{object: fact.AContainer, id: s.ID, Report: r})
 	}
-	return criview.Exited + ": " + startFailed
-}
-
-// stoppedOnce applies to a container after its only stop. The history merges
-// equal statuses into one with the time of the last request. So it does not show whether
-// the container had ended between two stops, and such a container is not checked.
-func stoppedOnce(h *run, r stateReport) string {
-	i, at := stopBefore(h, r.id)
-	_, once := stopOf(h, i)
-	if at.IsZero() || !r.asked.After(at) || tolerated(h, stopEnds, span{at, r.asked}) || !once {
-		return ""
+	for n, s := range h.CRI.Statuses {
+		p, _ := processOf(h, s.ID, "")
+		at, _ := stoppedAt(h, p.i)
+		stop := model.Moment{What: stopVerb(p.i) + " succeeded", At: at}
+		r := model.Report{Back: upSince(h, time.Time{}, s.Asked)}
+		// The history merges equal statuses into one with the time of the last request. So it
+		// does not show whether the container had ended between two stops.
+		if _, once := stopOf(h, p.i); once && !tolerated(h, stopEnds, span{at, s.Asked}) {
+			r.Stop = stop
+		}
+		if !slices.ContainsFunc(h.CRI.Statuses[n+1:], func(o criview.Status) bool { return o.ID == s.ID }) {
+			r.Ended = p.i.Payload.ExitedAt
+			r.EndedBy = model.Moment{What: "it ended", At: r.Ended}
+			if r.Ended.IsZero() {
+				r.EndedBy = stop
+			}
+		}
+		add(s, r)
 	}
-	return stopVerb(i) + " succeeded at " + stamp(at)
-}
-
-// endsLater applies to a container that has ended after the response to its stop.
-func endsLater(h *run, r stateReport) string {
-	i, at := stopBefore(h, r.id)
-	if own := i.Payload; !at.IsZero() && own.Exited && own.ExitedAt.After(at) {
-		return fmt.Sprintf("it ended %s later", own.ExitedAt.Sub(at))
+	for _, s := range h.CRI.NotStarted {
+		_, known := processOf(h, s.ID, "")
+		add(s, model.Report{StartFailed: known})
 	}
-	return ""
-}
-
-// stopBefore returns a container and the time of the response to its stop. The time is
-// zero if a fault may have ended the container, or kept it running.
-func stopBefore(h *run, id string) (harness.Instance, time.Time) {
-	p, _ := processOf(h, id, "")
-	at, stopped := stoppedAt(h, p.i)
-	if !stopped || tolerated(h, stopEnds, span{}) {
-		return p.i, time.Time{}
+	for _, i := range h.Instances {
+		if at, ok := stoppedAt(h, i); ok && !tolerated(h, stopEnds, span{}) {
+			all = append(all, stateReport{object: fact.AContainer, id: i.ID, byStop: true,
+				Report: model.Report{State: criview.Exited, Answered: at, Ended: i.Payload.ExitedAt}})
+		}
 	}
-	return p.i, at
-}
-
-// stillRuns applies to a container that has ended after the report.
-func stillRuns(h *run, r stateReport) string {
-	p, _ := processOf(h, r.id, "")
-	if own := p.record(); own.Exited && own.ExitedAt.After(r.answered.Add(clockTolerance)) {
-		return "it ended at " + stamp(own.ExitedAt)
-	}
-	return ""
-}
-
-// learnBound is how long after a container's end CRI may report the container as
-// running or UNKNOWN. CRI gives each try to handle an exit 10 s (handleEventTimeout),
-// and tries again a second later (internal/cri/server/events). A restart of containerd
-// begins this time anew.
-const learnBound = 25 * time.Second
-
-// endedLongAgo applies to a container that has ended so long ago that CRI must know.
-func endedLongAgo(h *run, r stateReport) string {
-	p, _ := processOf(h, r.id, "")
-	ended, how := p.i.Payload.ExitedAt, "it ended"
-	if stopped, ok := stoppedAt(h, p.i); ok && ended.IsZero() {
-		ended, how = stopped, stopVerb(p.i)+" succeeded"
-	}
-	if ended.IsZero() || r.asked.Sub(upSince(h, ended, r.asked)) <= learnBound {
-		return ""
-	}
-	return how + " at " + stamp(ended)
+	return all
 }

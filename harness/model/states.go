@@ -1,8 +1,8 @@
-// Package model knows which responses containerd may give to the steps of a script. It
-// models the states of a task and of its execs, or of a pod and a container of CRI. Its
-// tables have a row for each verb. After lost responses and concurrent calls it keeps the
-// set of all possible states. It is small on purpose: it has no error codes, retries,
-// clean-ups and timeouts.
+// Package model knows which responses containerd may give to the steps of a script, and
+// which states CRI may report. It models the states of a task and of its execs, or of a
+// pod and a container of CRI. Its tables have a row for each verb or state. After lost
+// responses and concurrent calls it keeps the set of all possible states. It is small on
+// purpose: it has no error codes and clean-ups.
 package model
 
 import (
@@ -11,7 +11,6 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/script"
-	"github.com/shimquake/shimquake/oracle/criview"
 )
 
 // State is the state of a task or an exec in containerd's shim, or the state of a pod or
@@ -28,9 +27,15 @@ const (
 	Exited   // a container of CRI
 	Ready    // a pod
 	NotReady // a pod
+	// No step of a script leads to the next states of CRI.
+	HalfMade // A pod's shim has created its init, and not started it.
+	Lost     // containerd was started after a pod's init or shim was killed.
+	Failed   // The start of a container has failed.
 )
 
-var stateNames = [...]string{"none", "created", "running", "paused", "stopped", "exited", "ready", "not ready"}
+var stateNames = [...]string{
+	"none", "created", "running", "paused", "stopped", "exited", "ready", "not ready", "half made", "lost", "failed",
+}
 
 func (s State) String() string { return stateNames[s] }
 
@@ -150,12 +155,8 @@ func (c Config) Reported(o script.Object) string {
 	switch {
 	case s == None:
 		return ""
-	case s == Ready:
-		return criview.Ready
-	case s == NotReady:
-		return criview.NotReady
 	case c.Pod != None && !o.IsExec():
-		return "CONTAINER_" + strings.ToUpper(s.String())
+		return views[s].reports
 	case o.IsExec() && c.Task.State == Paused:
 		s = Paused
 	}
