@@ -57,8 +57,7 @@ func statusBefore(earlier []criview.Status, s criview.Status) (was criview.Statu
 // restarted containerd may report the state UNKNOWN, if a fault kept containerd from
 // rolling the start back.
 func afterFailedStarts(h *run) (found []finding.Finding) {
-	said := map[string]criview.Status{}
-	for _, s := range h.CRI.NotStarted {
+	for n, s := range h.CRI.NotStarted {
 		if s.State == criview.Exited && s.ExitCode == 0 {
 			found = append(found, about(fact.AContainer, s.ID, fact.FieldExitCode, fact.Other, "0",
 				"another than 0: "+model.StartFailed))
@@ -71,12 +70,11 @@ func afterFailedStarts(h *run) (found []finding.Finding) {
 					startError+": "+model.StartFailed))
 			}
 		}
-		was, ok := said[s.ID]
+		was, ok := statusBefore(h.CRI.NotStarted[:n], s)
 		doubts := s.State == criview.Unknown && fired(h, was.Seen)
 		if ok && !doubts && !brokenSince(h, was.Seen, s.Seen) {
 			found = append(found, forgot(was, s)...)
 		}
-		said[s.ID] = s
 	}
 	return found
 }
@@ -112,36 +110,30 @@ func about(object, id, field, is, reported, true_ string) finding.Finding {
 	}
 }
 
-// window has the bounds of a reported time. A zero time is no bound.
+// window has the bounds of a reported time. A bound with a zero time does not count.
 type window struct {
-	field        string
-	reported     time.Time
-	from, to     time.Time
-	mustBe       bool // CRI must have the time by now
-	after, until string
+	field    string
+	reported time.Time
+	from, to model.Moment
+	mustBe   bool // CRI must have the time by now
 }
 
 // statusTimes returns the wrong times of a status.
 func statusTimes(h *run, i harness.Instance, s criview.Status) (found []finding.Finding) {
 	exited := s.State == criview.Exited
-	started := window{field: fact.FieldStarted, reported: s.Started, from: i.Begun, to: s.Seen,
-		after: "it was asked for", until: "CRI has said so",
-		mustBe: s.State == criview.Running || exited && !i.Started.IsZero()}
+	asked := model.Moment{What: "it was asked for", At: i.Begun}
+	said := model.Moment{What: "CRI has said so", At: s.Seen}
+	started := window{fact.FieldStarted, s.Started, asked, said,
+		s.State == criview.Running || exited && !i.Started.IsZero()}
 	if !i.Started.IsZero() && !tolerated(h, startTimeKept, span{}) {
-		started.to, started.until = i.Started, "StartContainer has succeeded"
+		started.to = model.Moment{What: "StartContainer has succeeded", At: i.Started}
 	}
-	finished := window{field: fact.FieldFinished, reported: s.Finished, to: s.Seen, mustBe: exited,
-		until: "CRI has said so"}
-	finished.from, finished.after = livedUntil(h, i)
+	finished := window{field: fact.FieldFinished, reported: s.Finished, to: said, mustBe: exited}
+	finished.from.At, finished.from.What = livedUntil(h, i)
 	if by := endedBy(h, i); (process{h, i, nil}).reportedTrue(uint32(s.ExitCode)) && !by.IsZero() && by.Before(s.Seen) {
-		finished.to, finished.until = by, "a shim has reaped it at the latest"
+		finished.to = model.Moment{What: "a shim has reaped it at the latest", At: by}
 	}
-	all := []window{
-		{field: fact.FieldCreated, reported: s.Created, from: i.Begun, to: s.Seen, mustBe: true,
-			after: "it was asked for", until: "CRI has said so"},
-		started, finished,
-	}
-	for _, w := range all {
+	for _, w := range []window{{fact.FieldCreated, s.Created, asked, said, true}, started, finished} {
 		if is, bound := w.judge(); is != "" {
 			found = append(found, about(fact.AContainer, i.ID, w.field, is, stamp(w.reported), bound))
 		}
@@ -155,10 +147,10 @@ func (w window) judge() (is, bound string) {
 	case w.reported.IsZero() && w.mustBe:
 		return fact.NotSet, "it has happened"
 	case w.reported.IsZero():
-	case !w.from.IsZero() && w.reported.Before(w.from.Add(-clockTolerance)):
-		return fact.TooEarly, fmt.Sprintf("%s, when %s", stamp(w.from), w.after)
-	case !w.to.IsZero() && w.reported.After(w.to.Add(clockTolerance)):
-		return fact.TooLate, fmt.Sprintf("%s, when %s", stamp(w.to), w.until)
+	case !w.from.At.IsZero() && w.reported.Before(w.from.At.Add(-clockTolerance)):
+		return fact.TooEarly, stamp(w.from.At) + ", when " + w.from.What
+	case !w.to.At.IsZero() && w.reported.After(w.to.At.Add(clockTolerance)):
+		return fact.TooLate, stamp(w.to.At) + ", when " + w.to.What
 	}
 	return "", ""
 }
@@ -173,17 +165,12 @@ func stamp(t time.Time) string {
 // startError is CRI's reason for the end of a container whose start has failed.
 const startError = "StartError"
 
-// reasons returns the reasons that CRI may give for an exit code.
-func reasons(code int32) []string {
-	switch code {
-	case 0:
-		return []string{"Completed"}
-	case 128: // errorStartExitCode
-		return []string{"Error", startError}
-	case 255: // unknownExitCode
-		return []string{"Error", "Unknown"}
-	}
-	return []string{"Error"}
+// reasons has the reasons that CRI may give for an exit code. For the others it must give
+// Error.
+var reasons = map[int32][]string{
+	0:   {"Completed"},
+	128: {"Error", startError}, // errorStartExitCode
+	255: {"Error", "Unknown"},  // unknownExitCode
 }
 
 // reason returns a finding if a reason does not match its exit code. A container may be
@@ -192,14 +179,15 @@ func reasons(code int32) []string {
 func reason(i harness.Instance, s criview.Status) []finding.Finding {
 	hogged := i.Payload.HoggedAt
 	oomKilled := s.Reason == criview.OOMKilled && !hogged.IsZero() && !s.Seen.Before(hogged)
-	if s.State != criview.Exited || oomKilled {
+	want, known := reasons[s.ExitCode]
+	if !known {
+		want = []string{"Error"}
+	}
+	if s.State != criview.Exited || oomKilled || slices.Contains(want, s.Reason) {
 		return nil
 	}
-	if want := reasons(s.ExitCode); !slices.Contains(want, s.Reason) {
-		return []finding.Finding{about(fact.AContainer, s.ID, fact.FieldReason, fact.Other, s.Reason,
-			fmt.Sprintf("%s, for its exit code %d", want[0], s.ExitCode))}
-	}
-	return nil
+	return []finding.Finding{about(fact.AContainer, s.ID, fact.FieldReason, fact.Other, s.Reason,
+		fmt.Sprintf("%s, for its exit code %d", want[0], s.ExitCode))}
 }
 
 // forgot returns the attributes that differ between two statuses of a container. It

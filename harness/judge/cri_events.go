@@ -8,6 +8,7 @@ import (
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/model"
 	"github.com/shimquake/shimquake/oracle/criview"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
@@ -166,16 +167,15 @@ func lacksSibling(h *run, e criview.Event) bool {
 // older than the last one that it got.
 func misdated(h *run) (found []finding.Finding) {
 	for _, e := range h.CRI.Events {
-		w := window{field: fact.FieldCreated, reported: e.Created, from: h.Began, to: e.Seen}
-		if e.Type == criview.Stopped {
-			if at := lastAlive(h, e.ID); !at.IsZero() {
-				w.from = at
-			}
+		w := window{field: fact.FieldCreated, reported: e.Created, from: model.Moment{At: h.Began},
+			to: model.Moment{At: e.Seen}}
+		if at := lastAlive(h, e.ID); e.Type == criview.Stopped && !at.IsZero() {
+			w.from.At = at
 		}
 		if is, _ := w.judge(); is != "" {
 			found = append(found, criEvent(e.ID, e.Type, fact.Facts{fact.Event: fact.WrongTime,
 				fact.Field: w.field, fact.Is: is, fact.At: stamp(e.Created),
-				fact.NotBefore: stamp(w.from), fact.NotAfter: stamp(w.to)}))
+				fact.NotBefore: stamp(w.from.At), fact.NotAfter: stamp(w.to.At)}))
 		}
 	}
 	return found
