@@ -34,8 +34,7 @@ func criEvents(h *run) (found []finding.Finding, _ []harness.Problem) {
 			found = append(found, saysOtherwise(h, e)...)
 		}
 	}
-	found = append(found, bare(h)...)
-	found = append(found, misdated(h)...)
+	found = slices.Concat(found, bare(h), misdated(h))
 	for _, e := range missing(h) {
 		found = append(found, criEvent(e.id, e.topic, e.facts()))
 	}
@@ -88,15 +87,18 @@ func saysOtherwise(h *run, e criview.Event) []finding.Finding {
 		}
 		switch {
 		case e.State != s.State:
-			return []finding.Finding{criEvent(e.ID, e.Type, fact.Facts{fact.Event: fact.OtherField,
-				fact.Field: fact.FieldState, fact.Reported: e.State, fact.True: s.State})}
+			return otherField(e, fact.FieldState, e.State, s.State)
 		case e.ExitCode != s.ExitCode:
-			return []finding.Finding{criEvent(e.ID, e.Type, fact.Facts{fact.Event: fact.OtherField,
-				fact.Field: fact.FieldExitCode, fact.Reported: fmt.Sprint(e.ExitCode),
-				fact.True: fmt.Sprint(s.ExitCode)})}
+			return otherField(e, fact.FieldExitCode, fmt.Sprint(e.ExitCode), fmt.Sprint(s.ExitCode))
 		}
 	}
 	return nil
+}
+
+// otherField returns the finding about a wrong field of an event.
+func otherField(e criview.Event, field, reported, true_ string) []finding.Finding {
+	return []finding.Finding{criEvent(e.ID, e.Type, fact.Facts{fact.Event: fact.OtherField, fact.Field: field,
+		fact.Reported: reported, fact.True: true_})}
 }
 
 // bare returns the events without the status of the sandbox or of its containers. kubelet
@@ -112,13 +114,11 @@ func bare(h *run) (found []finding.Finding) {
 		_, ofPod := h.CRI.DoneAt("RunPodSandbox", e.ID)
 		_, ofContainer := h.CRI.DoneAt("CreateContainer", e.ID)
 		lacks := func(field string) {
-			fs := fact.Facts{fact.Event: fact.NoField, fact.Field: field}
-			found = append(found, criEvent(e.ID, e.Type, fs))
+			found = append(found, criEvent(e.ID, e.Type, fact.Facts{fact.Event: fact.NoField, fact.Field: field}))
 		}
 		switch {
 		case e.Type == criview.Deleted && ofContainer && e.State != "":
-			found = append(found, criEvent(e.ID, e.Type, fact.Facts{fact.Event: fact.OtherField,
-				fact.Field: fact.FieldState, fact.Reported: e.State, fact.True: fact.Gone}))
+			found = append(found, otherField(e, fact.FieldState, e.State, fact.Gone)...)
 		case e.Type == criview.Deleted, !ofPod && !ofContainer: // or it is a bystander's
 		case e.NoSandboxStatus:
 			lacks(fact.FieldSandbox)

@@ -99,10 +99,8 @@ func halfMade(h *run, s harness.SandboxSeen) bool {
 // exit.
 func exitReported(h *run, s harness.CRIState) bool {
 	answered := latest(s.At, s.Answered)
-	removed := slices.ContainsFunc(h.CRI.Done, func(d harness.CRIDone) bool {
-		return d.Verb == "RemoveContainer" && d.ID == s.ID && !d.At.After(answered)
-	})
-	return !removed && !broken(h, answered) &&
+	removed, gone := h.CRI.DoneAt("RemoveContainer", s.ID)
+	return (!gone || removed.After(answered)) && !broken(h, answered) &&
 		slices.ContainsFunc(slices.Concat(h.CRI.Statuses, h.CRI.NotStarted), func(o criview.Status) bool {
 			return o.ID == s.ID && o.State == criview.Exited && !o.Seen.After(s.At)
 		})
