@@ -194,31 +194,22 @@ func reason(i harness.Instance, s criview.Status) []finding.Finding {
 // compares times to the nanosecond, as CRI stores them, because an invented time may be
 // close to the real one.
 func forgot(was, is criview.Status) (found []finding.Finding) {
-	changed := func(field, reported, before string) {
-		found = append(found, about(fact.AContainer, is.ID, field, fact.Changed, reported, before))
-	}
-	for _, t := range []struct {
-		field   string
-		was, is time.Time
+	exited := was.State == criview.Exited
+	for _, a := range []struct {
+		field, was, is string
+		kept           bool
 	}{
-		{fact.FieldCreated, was.Created, is.Created}, {fact.FieldStarted, was.Started, is.Started},
-		{fact.FieldFinished, was.Finished, is.Finished},
+		{fact.FieldCreated, finely(was.Created), finely(is.Created), !was.Created.IsZero()},
+		{fact.FieldStarted, finely(was.Started), finely(is.Started), !was.Started.IsZero()},
+		{fact.FieldFinished, finely(was.Finished), finely(is.Finished), !was.Finished.IsZero()},
+		{fact.FieldState, was.State, is.State, exited},
+		{fact.FieldExitCode, strconv.Itoa(int(was.ExitCode)), strconv.Itoa(int(is.ExitCode)), exited},
+		// Another event reports an OOM kill.
+		{fact.FieldReason, was.Reason, is.Reason, exited && is.Reason != criview.OOMKilled},
 	} {
-		if !t.was.IsZero() && !t.was.Equal(t.is) {
-			changed(t.field, finely(t.is), finely(t.was))
+		if a.kept && a.was != a.is {
+			found = append(found, about(fact.AContainer, is.ID, a.field, fact.Changed, a.is, a.was))
 		}
-	}
-	if was.State != criview.Exited {
-		return found
-	}
-	if is.State != was.State {
-		changed(fact.FieldState, is.State, was.State)
-	}
-	if is.ExitCode != was.ExitCode {
-		changed(fact.FieldExitCode, strconv.Itoa(int(is.ExitCode)), strconv.Itoa(int(was.ExitCode)))
-	}
-	if is.Reason != was.Reason && is.Reason != criview.OOMKilled { // another event reports an OOM kill
-		changed(fact.FieldReason, is.Reason, was.Reason)
 	}
 	return found
 }
