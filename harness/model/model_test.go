@@ -11,6 +11,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/script"
 	"github.com/shimquake/shimquake/must"
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/fact"
 )
 
 var (
@@ -201,5 +203,33 @@ func TestARestartAfterAFault(t *testing.T) {
 		if !slices.ContainsFunc(after, func(c Config) bool { return c.Task.State == want }) {
 			t.Errorf("want %v among %v", want, after)
 		}
+	}
+}
+
+// CRI may report a container that has ended in any state until learnBound is over. The
+// time begins anew with a restart of containerd.
+func TestReportAfterTheEnd(t *testing.T) {
+	ended := Moment{What: "it ended", At: at(10)}
+	for _, tt := range []struct {
+		state       string
+		asked, back int
+		stop        Moment
+		want        string
+	}{
+		{criview.Running, 35, -1, Moment{}, ""},
+		{criview.Unknown, 35, -1, Moment{}, ""},
+		{criview.Running, 36, -1, Moment{}, fact.TooLate},
+		{criview.Exited, 36, -1, Moment{}, ""},
+		{criview.Unknown, 50, 30, Moment{}, ""},
+		{criview.Unknown, 56, 30, Moment{}, fact.TooLate},
+		{criview.Exited, 9, -1, Moment{}, fact.TooEarly},
+		{criview.Running, 12, -1, Moment{At: at(11)}, fact.TooLate},
+		{criview.Unknown, 12, -1, Moment{At: at(11)}, ""},
+		{criview.Running, 11, -1, Moment{At: at(11)}, ""},
+	} {
+		r := Report{State: tt.state, Asked: at(tt.asked), Answered: at(tt.asked), Stop: tt.stop, Ended: ended.At,
+			EndedBy: ended, Back: at(tt.back)}
+		is, _ := r.Wrong()
+		must.Equal(t, is, tt.want, fmt.Sprintf("%+v", tt))
 	}
 }
