@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/status"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/shimquake/shimquake/oracle/criview"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/inventory"
@@ -107,24 +108,16 @@ func (w *viewing) askOne(ctx context.Context, d *Daemon) (err error) {
 // askCRI returns the states of CRI's pods and containers, by their ids. It returns nil if
 // containerd has no CRI.
 func askCRI(ctx context.Context, conn *grpc.ClientConn) (map[string]string, error) {
-	client := cri.NewRuntimeServiceClient(conn)
-	pods, err := client.ListPodSandbox(ctx, &cri.ListPodSandboxRequest{})
+	sandboxes, containers, err := criview.Lists(ctx, cri.NewRuntimeServiceClient(conn))
 	if status.Code(err) == codes.Unimplemented {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("list CRI's pods: %w", err)
-	}
-	containers, err := client.ListContainers(ctx, &cri.ListContainersRequest{})
-	if err != nil {
-		return nil, fmt.Errorf("list CRI's containers: %w", err)
+		return nil, fmt.Errorf("ask CRI: %w", err)
 	}
 	states := map[string]string{}
-	for _, p := range pods.Items {
-		states[p.Id] = p.State.String()
-	}
-	for _, c := range containers.Containers {
-		states[c.Id] = c.State.String()
+	for _, item := range slices.Concat(sandboxes, containers) {
+		states[item.ID] = item.State
 	}
 	return states, inventory.CheckNames("id", slices.Collect(maps.Keys(states)))
 }

@@ -22,7 +22,7 @@ func TestImports(t *testing.T) {
 		}
 	}
 	slices.Sort(have)
-	want := []string{"audit", "foreign", "oracle/callerr", "oracle/event", "oracle/exit", "oracle/fact",
+	want := []string{"audit", "foreign", "oracle/callerr", "oracle/criview", "oracle/event", "oracle/exit", "oracle/fact",
 		"oracle/finding", "oracle/inventory", "oracle/scan", "oracle/wording", "poll", "quote", "spelling"}
 	if !slices.Equal(have, want) {
 		t.Errorf("linked with %q, want %q", have, want)

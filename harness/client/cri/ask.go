@@ -7,6 +7,7 @@ import (
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle/criview"
 )
 
 // Ask requests the status of a bystander's container, as kubelet does every second. In
@@ -20,11 +21,11 @@ func (c *Client) Ask(ctx context.Context) error {
 
 // AskOnce lists all containers and all pods, as kubelet does every second.
 func (c *Client) AskOnce(ctx context.Context) error {
-	err := c.askState(ctx, "ListContainers", listed(listContainers, c.instances[0].ID))
+	err := c.askState(ctx, "ListContainers", listed(criview.ListContainers, c.instances[0].ID))
 	if err != nil {
 		return err
 	}
-	return c.askState(ctx, "ListPodSandbox", listed(listSandboxes, c.sandboxID()))
+	return c.askState(ctx, "ListPodSandbox", listed(criview.ListSandboxes, c.sandboxID()))
 }
 
 // askState gets a state by a call, and records it.

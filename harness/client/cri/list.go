@@ -7,41 +7,10 @@ import (
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle/callerr"
 	"github.com/shimquake/shimquake/oracle/criview"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/poll"
 )
-
-// item is a container or a sandbox in a list.
-type item struct{ id, state string }
-
-// lists returns CRI's lists of sandboxes and of containers.
-func lists(ctx context.Context, rt api.RuntimeServiceClient) (sandboxes, containers []item, err error) {
-	if sandboxes, err = listSandboxes(ctx, rt); err != nil {
-		return nil, nil, &callerr.Error{Call: "ListPodSandbox", Err: err}
-	}
-	if containers, err = listContainers(ctx, rt); err != nil {
-		return nil, nil, &callerr.Error{Call: "ListContainers", Err: err}
-	}
-	return sandboxes, containers, nil
-}
-
-func listContainers(ctx context.Context, rt api.RuntimeServiceClient) (all []item, _ error) {
-	r, err := rt.ListContainers(ctx, &api.ListContainersRequest{})
-	for _, k := range r.GetContainers() {
-		all = append(all, item{k.Id, k.State.String()})
-	}
-	return all, err
-}
-
-func listSandboxes(ctx context.Context, rt api.RuntimeServiceClient) (all []item, _ error) {
-	r, err := rt.ListPodSandbox(ctx, &api.ListPodSandboxRequest{})
-	for _, k := range r.GetItems() {
-		all = append(all, item{k.Id, k.State.String()})
-	}
-	return all, err
-}
 
 // listStopped records the listed state of a stopped sandbox.
 func (c *Client) listStopped(ctx context.Context, rt api.RuntimeServiceClient, id string) {
@@ -50,7 +19,7 @@ func (c *Client) listStopped(ctx context.Context, rt api.RuntimeServiceClient, i
 	is.State, err = untilNotReady(func(ctx context.Context, rt api.RuntimeServiceClient) (string, error) {
 		is.At = time.Now()
 		defer func() { is.Answered = time.Now() }()
-		return listed(listSandboxes, id)(ctx, rt)
+		return listed(criview.ListSandboxes, id)(ctx, rt)
 	})(ctx, rt)
 	if err == nil { // else the next call of the client reports a containerd that is down
 		c.note(func(s *harness.CRISeen) { s.States = append(s.States, is) })

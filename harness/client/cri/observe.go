@@ -9,6 +9,7 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/script"
+	"github.com/shimquake/shimquake/oracle/criview"
 )
 
 // query records the states of the pod and of its containers, from status calls and from
@@ -27,10 +28,10 @@ func (c *Client) query(ctx context.Context, step int) {
 			is, err := c.notedStatus(ctx, i)
 			return is.GetState().String(), err
 		})
-		c.observe(ctx, step, harness.FieldList, of, listed(listContainers, i.ID))
+		c.observe(ctx, step, harness.FieldList, of, listed(criview.ListContainers, i.ID))
 	}
 	if id := c.sandboxID(); id != "" {
-		of, list := script.ThePod.String(), listed(listSandboxes, id)
+		of, list := script.ThePod.String(), listed(criview.ListSandboxes, id)
 		c.observe(ctx, step, harness.FieldState, of, func(ctx context.Context, rt api.RuntimeServiceClient) (string, error) {
 			r, err := rt.PodSandboxStatus(ctx, &api.PodSandboxStatusRequest{PodSandboxId: id})
 			if err == nil && r.GetStatus().GetState() != api.PodSandboxState_SANDBOX_READY {
@@ -46,12 +47,12 @@ func (c *Client) query(ctx context.Context, step int) {
 type stateGetter func(context.Context, api.RuntimeServiceClient) (string, error)
 
 // listed gets the state of an id in a list, or "" if the list lacks the id.
-func listed(list func(context.Context, api.RuntimeServiceClient) ([]item, error), id string) stateGetter {
+func listed(list func(context.Context, api.RuntimeServiceClient) ([]criview.Item, error), id string) stateGetter {
 	return func(ctx context.Context, rt api.RuntimeServiceClient) (string, error) {
 		all, err := list(ctx, rt)
 		for _, k := range all {
-			if k.id == id {
-				return k.state, err
+			if k.ID == id {
+				return k.State, err
 			}
 		}
 		return "", err

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/shimquake/shimquake/oracle/criview"
 )
 
 // relistEvery is how often kubelet lists pods and containers (its generic PLEG).
@@ -45,19 +47,19 @@ func (c *Client) RelistEvery() time.Duration {
 // whether there were any. It ignores an object that the client removed and CRI still
 // lists. The inventory after the removal has such objects.
 func (c *Client) Relist(ctx context.Context) bool {
-	var sandboxes, containers []item
+	var sandboxes, containers []criview.Item
 	c.ask(ctx, func(ctx context.Context, rt api.RuntimeServiceClient) {
-		sandboxes, containers, _ = lists(ctx, rt) // ignored: the inventory fails, too, if containerd is down
+		sandboxes, containers, _ = criview.Lists(ctx, rt) // ignored: the inventory fails, too, if containerd is down
 	})
 	spare := func(id string) bool { return c.IsForeign(id) || slices.Contains(c.late.known, id) }
-	known := func(k item) bool { return spare(k.id) }
+	known := func(k criview.Item) bool { return spare(k.ID) }
 	sandboxes, containers = slices.DeleteFunc(sandboxes, known), slices.DeleteFunc(containers, known)
 	for _, s := range sandboxes {
-		_ = c.removeSandbox(ctx, s.id, spare) // after an error, the inventory has the sandbox
+		_ = c.removeSandbox(ctx, s.ID, spare) // after an error, the inventory has the sandbox
 	}
 	for _, k := range containers {
-		_ = c.call(ctx, "RemoveContainer", k.id,
-			func(ctx context.Context, rt api.RuntimeServiceClient) error { return c.removeContainer(ctx, rt, k.id) })
+		_ = c.call(ctx, "RemoveContainer", k.ID,
+			func(ctx context.Context, rt api.RuntimeServiceClient) error { return c.removeContainer(ctx, rt, k.ID) })
 	}
 	return len(sandboxes)+len(containers) > 0
 }

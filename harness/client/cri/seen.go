@@ -104,16 +104,16 @@ func heard(h criview.Heard, kind, id string) bool {
 // List returns the ids of all sandboxes and containers that CRI lists.
 func (c *Client) List(ctx context.Context) *harness.CRIListed {
 	l := &harness.CRIListed{At: time.Now()}
-	var sandboxes, containers []item
+	var sandboxes, containers []criview.Item
 	rt, err := c.rt(ctx)
 	if err == nil {
-		sandboxes, containers, err = lists(ctx, rt)
+		sandboxes, containers, err = criview.Lists(ctx, rt)
 	}
 	for _, k := range sandboxes {
-		l.Sandboxes = append(l.Sandboxes, k.id)
+		l.Sandboxes = append(l.Sandboxes, k.ID)
 	}
 	for _, k := range containers {
-		l.Containers = append(l.Containers, k.id)
+		l.Containers = append(l.Containers, k.ID)
 	}
 	l.Err = callerr.Of(err)
 	return l
