@@ -99,11 +99,6 @@ func (t *processTable) classify() {
 			t.denied = append(t.denied, pid)
 		}
 	}
-	for _, p := range t.byPID {
-		if p.Shim == nil {
-			p.Argv = nil // that of a container may have secrets
-		}
-	}
 }
 
 // read reads one process. It returns nil if the process has exited meanwhile.

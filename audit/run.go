@@ -44,10 +44,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	found := Compare(first)
 	r := &Report{Scans: 1, last: first, untrusted: o.Untrusted}
 	if len(found) > 0 {
-		settled := time.NewTimer(o.settle(time.Since(begun)))
-		defer settled.Stop()
 		select {
-		case <-settled.C:
+		case <-time.After(o.settle(time.Since(begun))):
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

@@ -166,7 +166,7 @@ func (w *viewing) processes(family []*Process, depth int) {
 		if p.Shim != nil && w.isShim(p) {
 			w.know(p.served(), Known{Found: true})
 		} else {
-			p.Shim = nil
+			p.Shim, p.Argv = nil, nil // the command line of a container may have secrets
 		}
 		w.Processes = append(w.Processes, p)
 	}
