@@ -44,10 +44,10 @@ func (w *viewing) files(ctx context.Context) error {
 // orNote turns the error about files of another user into a note. Such files are not
 // read. For a walk that has reached its limits, walk adds the note.
 func (w *viewing) orNote(err error) error {
-	if errors.As(err, new(*scan.CutError)) {
+	switch {
+	case errors.As(err, new(*scan.CutError)):
 		return nil
-	}
-	if notOwned := new(scan.NotOwnedError); errors.As(err, &notOwned) {
+	case errors.As(err, new(*scan.NotOwnedError)):
 		w.note("not read: %v", err)
 		return nil
 	}

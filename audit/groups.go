@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -80,15 +81,11 @@ func (t *processTable) groups(ctx context.Context) (ofRoot, ofUsers []*group, er
 		return nil, ofUsers, nil
 	}
 	own := place{inventory.Link(t.dir(anchor), "ns/pid"), t.rootOf(ctx, anchor)}
-	for at, g := range byPlace {
-		if t.PID == 0 || at == own {
-			ofRoot = append(ofRoot, g)
-		}
+	maps.DeleteFunc(byPlace, func(at place, _ *group) bool { return t.PID != 0 && at != own })
+	if len(byPlace) == 0 { // no containerd and no shim runs, but there may be files
+		byPlace[own] = &group{place: own, anchor: anchor}
 	}
-	if len(ofRoot) == 0 { // no containerd and no shim runs, but there may be files
-		ofRoot = append(ofRoot, &group{place: own, anchor: anchor})
-	}
-	slices.SortFunc(ofRoot, func(a, b *group) int { return cmp.Compare(a.anchor, b.anchor) })
+	ofRoot = slices.SortedFunc(maps.Values(byPlace), func(a, b *group) int { return cmp.Compare(a.anchor, b.anchor) })
 	return ofRoot, ofUsers, nil
 }
 

@@ -115,10 +115,7 @@ type Process struct {
 func (p *Process) served() Key { return Key{p.Shim.Namespace, p.Shim.ID} }
 
 // Key identifies an object of containerd.
-type Key struct {
-	Namespace string `json:"namespace"`
-	ID        string `json:"id"`
-}
+type Key inventory.Ref
 
 // MarshalText returns NAMESPACE/ID, so that a Key can be the key of a JSON object.
 func (k Key) MarshalText() ([]byte, error) { return []byte(k.Namespace + "/" + k.ID), nil }

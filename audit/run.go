@@ -133,14 +133,10 @@ func (n *Node) readMore(other *Node, view string) bool {
 
 // hasEnded reports whether the process of a suspect is missing in a later look.
 func (n *Node) hasEnded(s Suspect) bool {
-	for _, v := range n.Views {
-		if v.Name == s.View && (v.Blind || slices.ContainsFunc(v.Processes, func(p Process) bool {
-			return p.PID == s.PID && p.Start == s.Start
-		})) {
-			return false
-		}
-	}
-	return s.PID != 0 && n.extent(s.View) != nil
+	isRunning := func(p Process) bool { return p.PID == s.PID && p.Start == s.Start }
+	return s.PID != 0 && n.extent(s.View) != nil && !slices.ContainsFunc(n.Views, func(v *View) bool {
+		return v.Name == s.View && (v.Blind || slices.ContainsFunc(v.Processes, isRunning))
+	})
 }
 
 // extent returns how much of the views with a name was read, or nil if there is none.
