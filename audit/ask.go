@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,8 +58,6 @@ func (w *viewing) ask(ctx context.Context) {
 			d.Error = quote.Cut(err.Error(), maxText)
 		}
 	})
-	slices.Sort(w.Namespaces)
-	w.Namespaces = slices.Compact(w.Namespaces)
 }
 
 // askOne asks a containerd for its version and its lists.
@@ -74,9 +73,7 @@ func (w *viewing) askOne(ctx context.Context, d *Daemon) (err error) {
 	if err != nil {
 		return fmt.Errorf("it did not return its version: %w", err)
 	}
-	if v := release(version.Version); v != "" {
-		d.Version = v
-	}
+	d.Version = cmp.Or(release(version.Version), d.Version)
 	inv, err := inventory.Take(ctx, inventory.Scene{Client: client},
 		finding.ClassContainer, finding.ClassTask, finding.ClassSandbox)
 	if err != nil {
@@ -89,7 +86,9 @@ func (w *viewing) askOne(ctx context.Context, d *Daemon) (err error) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.Namespaces = append(w.Namespaces, inv.Daemon.Namespaces...)
+	for _, ns := range inv.Daemon.Namespaces {
+		w.Namespaces[ns] = true
+	}
 	for _, c := range inv.Daemon.Details {
 		w.know(Key(c.Ref), Known{Container: &c})
 	}

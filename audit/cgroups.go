@@ -50,20 +50,13 @@ func (w *viewing) territory(own []inventory.Mount) {
 // groups below them, because a container that is a node (kind) has its own containers. It
 // also skips the groups that root has delegated to a user.
 func (w *viewing) cgroups(h inventory.Mount) error {
-	namespaces, ids := map[string]bool{}, w.ids()
-	for _, ns := range w.Namespaces {
-		namespaces[ns] = true
-	}
-	for k := range w.Known {
-		namespaces[k.Namespace] = true
-	}
-	left := maxCgroups
+	ids, left := w.ids(), maxCgroups
 	err := inventory.EachCgroup(w.tree, h.Point, func(name string) bool {
 		rel := strings.TrimPrefix(strings.TrimPrefix(name, h.Point), "/")
 		if left--; left < 0 || slices.Contains(w.others, name) || w.owned(name) != nil {
 			return false
 		}
-		k, ok := cgroupKey(rel, namespaces)
+		k, ok := cgroupKey(rel, w.Namespaces)
 		if ok && scan.IsName(k.ID) {
 			w.addCgroup(name, k, ids)
 		}

@@ -88,7 +88,7 @@ func healthy() *Node {
 			{Point: "/run/netns/cni-1", Type: "nsfs", Root: "net:[9]"},
 		},
 		Cgroups:    []Cgroup{{Path: "/sys/fs/cgroup/kubepods/podx/c1", Key: Key{"", "c1"}}},
-		Namespaces: []string{"k8s.io"},
+		Namespaces: map[string]bool{"k8s.io": true},
 		Known: map[Key]Known{
 			p1: {Container: &inventory.ContainerDetails{Kind: "sandbox", NetNS: "/var/run/netns/cni-1"},
 				Task: task(podInit, "RUNNING"), Sandbox: true, CRI: "SANDBOX_READY"},

@@ -48,9 +48,9 @@ type View struct {
 	// Changed has the times of the last changes of the sockets, bundles and runc's states
 	// without a task, by path.
 	Changed map[string]time.Time `json:"changed,omitempty"`
-	// Namespaces are the containerd namespaces that its containerds list.
-	Namespaces []string      `json:"namespaces,omitempty"`
-	Known      map[Key]Known `json:"known"`
+	// Namespaces are the containerd namespaces that its containerds list, and those of Known.
+	Namespaces map[string]bool `json:"namespaces"`
+	Known      map[Key]Known   `json:"known"`
 	// Complete is set if every containerd of the view has responded, and every shim has a
 	// running containerd. An object that is not in Known is then a leak.
 	Complete bool `json:"complete"`
@@ -158,6 +158,7 @@ const criNamespace = "k8s.io"
 // know adds to what is known by a name.
 func (v *View) know(k Key, more Known) {
 	is := v.Known[k]
+	v.Namespaces[k.Namespace] = true
 	v.Known[k] = Known{cmp.Or(more.Container, is.Container), cmp.Or(more.Task, is.Task), more.Sandbox || is.Sandbox,
 		cmp.Or(more.CRI, is.CRI), more.Found || is.Found}
 }

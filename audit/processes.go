@@ -205,9 +205,9 @@ func (p *Process) link(name string) string {
 // process's own.
 func (p *Process) depth() int { return max(len(p.pids)-1, 0) }
 
-// top returns the topmost visible ancestor of a process in its PID namespace. A parent
-// that is as deep is in the same namespace.
-func (t *processTable) top(p *Process) *Process {
+// family returns the topmost visible ancestor of a process in its PID namespace, and the
+// descendants of this ancestor. A parent that is as deep is in the same namespace.
+func (t *processTable) family(p *Process) []*Process {
 	for range len(t.byPID) { // a pid that was reused during the scan may make a cycle
 		parent := t.byPID[p.Parent]
 		if parent == nil || parent.depth() < p.depth() {
@@ -215,11 +215,6 @@ func (t *processTable) top(p *Process) *Process {
 		}
 		p = parent
 	}
-	return p
-}
-
-// family returns a process and its descendants.
-func (t *processTable) family(p *Process) []*Process {
 	all := []*Process{p}
 	for i := 0; i < len(all) && len(all) <= len(t.byPID); i++ { // as above
 		for _, pid := range all[i].Children {

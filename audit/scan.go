@@ -150,6 +150,7 @@ func (t *processTable) anyView(ctx, limited context.Context, g *group) (*View, e
 		v, err := attempt(ctx, root, t.hangs+t.Timeout, func(at func(string)) (*View, error) {
 			w := viewing{processTable: t, group: g, at: at, View: &View{
 				Root: root, PIDNS: g.pidns, Changed: map[string]time.Time{}, Known: map[Key]Known{},
+				Namespaces: map[string]bool{},
 			}}
 			return w.View, w.take(limited, pid)
 		})

@@ -136,7 +136,8 @@ func TestASlowDisk(t *testing.T) {
 	defer tree.Close()
 	for delay := 300 * time.Millisecond; delay < 500*time.Millisecond; delay += 15 * time.Millisecond {
 		synctest.Test(t, func(t *testing.T) {
-			v := &View{Root: filepath.Join(proc, "1/root"), Known: maps.Clone(known), Changed: map[string]time.Time{}}
+			v := &View{Root: filepath.Join(proc, "1/root"), Known: maps.Clone(known), Changed: map[string]time.Time{},
+				Namespaces: map[string]bool{}}
 			w := viewing{processTable: &processTable{}, View: v, group: &group{}, whole: tree,
 				dirs: usualPlaces[:1], at: func(string) { <-time.After(delay) }} // for each file
 			ctx, cancel := context.WithTimeout(t.Context(), userTime)

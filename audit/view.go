@@ -49,9 +49,8 @@ func (w *viewing) take(ctx context.Context, anchor int) error {
 	defer tree.Close()
 	family, depth := slices.Collect(maps.Values(w.byPID)), 0
 	if p := w.byPID[anchor]; p != nil && p.depth() > 0 {
-		top := w.top(p)
-		family, depth = w.family(top), p.depth()
-		w.Name = fmt.Sprintf("in the container of process %d", top.PID)
+		family, depth = w.family(p), p.depth()
+		w.Name = fmt.Sprintf("in the container of process %d", family[0].PID)
 	}
 	if u := w.group.user; u != nil {
 		w.owner = scan.Owner{UID: u.UID, Shared: true}
