@@ -17,7 +17,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// usualPlaces are containerd's default state and root directories, and those of k3s, rke2
+// usualPlaces are the state and root directories of containerd by default, of k3s, rke2
 // and docker. The audit reads them even if no containerd uses them at the moment.
 var usualPlaces = []inventory.Places{
 	{State: "/run/containerd", Root: "/var/lib/containerd"},

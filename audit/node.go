@@ -48,7 +48,7 @@ type View struct {
 	// Changed has the times of the last changes of the sockets, bundles and runc's states
 	// without a task, by path.
 	Changed map[string]time.Time `json:"changed,omitempty"`
-	// Namespaces are the containerd namespaces that its containerds list, and those of Known.
+	// Namespaces are the containerd namespaces that its containerds list or that Known has.
 	Namespaces map[string]bool `json:"namespaces"`
 	Known      map[Key]Known   `json:"known"`
 	// Complete is set if every containerd of the view has responded, and every shim has a
@@ -140,7 +140,7 @@ type Cgroup struct {
 	Procs []int  `json:"procs,omitempty"`
 }
 
-// Known is what is known by one name: by the containerds of a view, and on the node.
+// Known has the records of the containerds of a view about one name.
 type Known struct {
 	Container *inventory.ContainerDetails `json:"container,omitempty"`
 	// The status of a task is UNKNOWN if its shim does not respond to containerd.

@@ -75,7 +75,7 @@ func Scan(ctx context.Context, o Options) (*Node, error) {
 	return n, err
 }
 
-// take takes the views of the node, those of root until limited ends.
+// take takes the views of the node. It takes the views of root until limited ends.
 func (t *processTable) take(ctx, limited context.Context, n *Node) error {
 	ofRoot, ofUsers, err := t.groups(limited)
 	if err != nil {

@@ -117,9 +117,9 @@ func (w *viewing) walk(ctx context.Context, read func() error) error {
 	return err
 }
 
-// complete reports whether every containerd has responded, every shim has a running
-// containerd, and no containerd of another PID namespace has the same root: its files are
-// in this view, and its shims are not.
+// complete reports whether every containerd has responded, and every shim has a running
+// containerd. No containerd of another PID namespace may have the same root. Its files
+// are in this view, and its shims are not.
 func (w *viewing) complete() bool {
 	isShared := false
 	for _, c := range w.candidates {
