@@ -6,10 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/catalogue/rejudge"
 	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/harness/judge"
 )
 
 // keptCases returns the cases of a file of histories. It calls make for each of them,
@@ -29,7 +28,7 @@ func keptCases(name string, parts []harness.Part, make func(int, harness.Verdict
 				continue
 			}
 			k, err := harness.Unpack(f, fmt.Sprintf("%s, case %d", name, n), p)
-			v := judge.Judge(k.History, catalogue.Residues())
+			v := rejudge.Kept(k)
 			if !yield(make(n, v), err) || err != nil {
 				return
 			}

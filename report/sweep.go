@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/catalogue/rejudge"
 	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/harness/judge"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/wording"
 	"github.com/shimquake/shimquake/quote"
@@ -69,7 +69,7 @@ var errStop = errors.New("no more cases are wanted")
 func caseID(spec int) string { return fmt.Sprintf("case-%d", spec) }
 
 func sweptCase(dir string, s plan.Spec, r journal.Result, k harness.Kept) Case {
-	v := judge.Judge(k.History, catalogue.Residues())
+	v := rejudge.Kept(k)
 	v.Evidence = EvidenceIn(dir, r.Evidence)
 	return Case{ID: caseID(r.I), Verdict: v, Workload: s.Workload, Fault: faults(s), Replay: Replay(v),
 		Without: s.Workload}

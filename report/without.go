@@ -9,10 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/catalogue/rejudge"
 	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/harness/judge"
 )
 
 // WithoutFile is a file in a case's folder of evidence. It has the history of the case's
@@ -81,7 +80,7 @@ func readWithout(d *foreign.Dir, file string) (harness.Verdict, error) {
 		return harness.Verdict{}, fmt.Errorf("read the run without a fault: %w", err)
 	}
 	k, err := harness.DecodeKept(d.Path(file), text)
-	return judge.Judge(k.History, catalogue.Residues()), err
+	return rejudge.Kept(k), err
 }
 
 // maxWithout limits the files that SweptWithout reads from a folder. There is one for

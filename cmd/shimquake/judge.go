@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/catalogue/rejudge"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
 	"github.com/shimquake/shimquake/progress"
@@ -62,7 +62,7 @@ type judging struct {
 
 // kept judges one history. It also prints an old verdict that differs.
 func (j *judging) kept(k harness.Kept) error {
-	v := judge.Judge(k.History, catalogue.Residues())
+	v := rejudge.Kept(k)
 	j.tally[v.Outcome]++
 	same := judge.Same(v, k.Verdict)
 	if !same {

@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/catalogue/rejudge"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/harness/judge"
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/report"
 	"github.com/shimquake/shimquake/sweep"
@@ -103,7 +103,7 @@ func histories(ctx context.Context, words []string, stdin io.Reader) (report.Dat
 	var cases []report.Case
 	for _, w := range words {
 		err := eachKept(ctx, w, stdin, func(from string, k harness.Kept) error {
-			v := judge.Judge(k.History, catalogue.Residues())
+			v := rejudge.Kept(k)
 			v.Evidence = filepath.Dir(from)
 			if from == "" {
 				v.Evidence = ""

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/catalogue/rejudge"
 	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/harness/judge"
 	"github.com/shimquake/shimquake/report"
 	"github.com/shimquake/shimquake/repro"
 	"github.com/shimquake/shimquake/sweep/engine"
@@ -89,7 +89,7 @@ func (r *reproReport) read() ([]report.Case, error) {
 			if err != nil {
 				return nil, err
 			}
-			v = judge.Judge(k.History, catalogue.Residues())
+			v = rejudge.Kept(k)
 		}
 		cases[i] = caseOf(i+1, v)
 		cases[i].Without = report.WithoutName(v.Case)

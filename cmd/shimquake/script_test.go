@@ -16,6 +16,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/catalogue/rejudge"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
 	"github.com/shimquake/shimquake/must"
@@ -168,7 +169,7 @@ func sweptHere(dir, shard string, histories []harness.Kept) error {
 			continue
 		}
 		var r journal.Result
-		v := judge.Judge(k.History, catalogue.Residues())
+		v := rejudge.Kept(k)
 		v.History, v.Evidence = &k.History, ""
 		if r, err = journal.ResultOf(i, v); err == nil {
 			err = errors.Join(r.Keep(v), j.Add(&r))

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/catalogue/rejudge"
 	"github.com/shimquake/shimquake/child"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
@@ -36,7 +37,7 @@ func TestARunIsJudgedOnce(t *testing.T) {
 		text, err := os.ReadFile(filepath.Join(v.Evidence, harness.HistoryFile))
 		must.Succeed(t, err, v)
 		k := must.Get(harness.DecodeKept(name, text))(t)
-		again := judge.Judge(k.History, catalogue.Residues())
+		again := rejudge.Kept(k)
 		if times != 2 || string(v.Outcome) != name || !judge.Same(v, k.Verdict) || !judge.Same(v, again) {
 			t.Errorf("judged %d times: %v; kept %v; again %v", times, v, k.Verdict, again)
 		}

@@ -6,10 +6,9 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/catalogue/rejudge"
 	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/harness/judge"
 )
 
 // errNoHistories is the error for cases that cannot be judged again.
@@ -107,7 +106,7 @@ func judgedHere(dir string, h Head, all []Result) ([]Result, error) {
 		if !h.Plan.Specs[was.I].Is(k.History.Case) {
 			return nil
 		}
-		r := NewResult(was.I, judge.Judge(k.History, catalogue.Residues()))
+		r := NewResult(was.I, rejudge.Kept(k))
 		r.On, r.Tries, r.Met, r.Evidence, r.History = was.On, was.Tries, was.Met, was.Evidence, was.History
 		again = append(again, r)
 		return nil

@@ -13,10 +13,10 @@ import (
 	"strings"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/catalogue/rejudge"
 	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/harness/judge"
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/sweep/engine"
 )
@@ -97,7 +97,7 @@ func (o Options) faultless(t *engine.Task, c harness.Case) (harness.Verdict, err
 		if err == nil {
 			k, err := harness.Unpack(bytes.NewReader(text), file, harness.Part{Len: int64(len(text))})
 			if err == nil {
-				if v := judge.Judge(k.History, catalogue.Residues()); acceptable(v) {
+				if v := rejudge.Kept(k); acceptable(v) {
 					return v, nil
 				}
 			}
