@@ -13,11 +13,11 @@ import (
 	"github.com/shimquake/shimquake/harness/client"
 	"github.com/shimquake/shimquake/harness/judge"
 	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/event"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/oracle/residue"
 	"github.com/shimquake/shimquake/oracle/settle"
-	"github.com/shimquake/shimquake/poll"
 )
 
 // answerBound is how long an idle containerd may take to respond to a simple call. It
@@ -40,7 +40,7 @@ func (x *run) inspect() error {
 	if err := x.flushEvents(); err != nil {
 		return err
 	}
-	x.awaitEvents(eventTimeout, finding.ClassEvent)
+	x.awaitEvents()
 	x.inject.Controller.Flush(flushTimeout)
 	h := x.history()
 	flushed := h.Lengths() // before inspectCRI, because that may create a pod
@@ -255,15 +255,17 @@ func calling(hits []failpoints.Hit, deaths []daemon.Death) string {
 // event at the end of its cleanup: at a load of 40, that took two more seconds.
 const eventTimeout = 5 * time.Second
 
-// eventTick is the time between two looks at the events. Most have come by the first one.
-const eventTick = 20 * time.Millisecond
-
-// awaitEvents waits for the events of a class that are due by the rules of the judge.
-func (x *run) awaitEvents(timeout time.Duration, class finding.Class) {
-	ctx, cancel := context.WithTimeout(x.ctx, timeout)
+// awaitEvents waits for the task events that are due. inspectCRI waits for CRI's own
+// events.
+func (x *run) awaitEvents() {
+	ctx, cancel := context.WithTimeout(x.ctx, eventTimeout)
 	defer cancel()
-	_ = poll.Until(ctx, eventTick, func() (bool, error) { // the judge reports what has not come by then
-		due := judge.DueEvents(x.history(), x.runner.Residues)
-		return !slices.ContainsFunc(due, func(f finding.Finding) bool { return f.Class == class }), nil
-	})
+	x.events.Await(ctx, func([]event.Task) bool { return x.allArrived(finding.ClassEvent) })
+}
+
+// allArrived reports whether the events of a class have arrived that are due by the rules
+// of the judge.
+func (x *run) allArrived(class finding.Class) bool {
+	due := judge.DueEvents(x.history(), x.runner.Residues)
+	return !slices.ContainsFunc(due, func(f finding.Finding) bool { return f.Class == class })
 }
