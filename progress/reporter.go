@@ -47,6 +47,13 @@ type key struct{}
 // With returns a context in which work is reported by t.
 func With(ctx context.Context, t *Reporter) context.Context { return context.WithValue(ctx, key{}, t) }
 
+// hidden is the key of a context for [Beside].
+type hidden struct{}
+
+// Beside returns a context whose work is not reported, because it goes on beside other
+// work. The reporter would show it in place of that.
+func Beside(ctx context.Context) context.Context { return context.WithValue(ctx, hidden{}, true) }
+
 func from(ctx context.Context) *Reporter {
 	t, _ := ctx.Value(key{}).(*Reporter)
 	return t

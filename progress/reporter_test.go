@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -81,6 +82,23 @@ func TestLines(t *testing.T) {
 			must.Equal(t, reported(t, tt.work), tt.want, "reported")
 		})
 	}
+}
+
+// Work beside other work takes no line.
+func TestBeside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var to bytes.Buffer
+		ctx := With(t.Context(), &Reporter{to: &to})
+		main := Begin(ctx, "a sweep", 3, "cases")
+		other := Begin(Beside(ctx), "replays", 3, "runs")
+		pass(2 * soon)
+		other.Step("")
+		other.End()
+		main.End()
+		if text := to.String(); !strings.Contains(text, "a sweep") || strings.Contains(text, "replays") {
+			t.Error(text)
+		}
+	})
 }
 
 // Without a Reporter nothing is reported, and nothing fails.

@@ -29,7 +29,7 @@ type state struct {
 // counted.
 func Begin(ctx context.Context, what string, total int, unit string) *Work {
 	t := from(ctx)
-	if t == nil {
+	if t == nil || ctx.Value(hidden{}) != nil {
 		return nil
 	}
 	w := &Work{reporter: t, state: state{what: what, total: total, unit: unit, began: time.Now()}}

@@ -169,18 +169,27 @@ func Causes(h journal.Head, results []journal.Result) (all []triage.Cause) {
 }
 
 // notFired returns causes for the cases in which the fault fires only without the fix. A
-// run that is invalid for another reason does not say so.
+// run that is invalid for another reason does not say so. If the fix removes the fault's
+// point, the runs prove nothing, and the next fix is tried.
 func notFired(results []journal.Result, on, fix string) (all []triage.Cause) {
-	fired := map[int]bool{}
+	const fired harness.ProblemKind = "" // or invalid for another reason
+	why := map[int]harness.ProblemKind{}
 	for _, r := range results {
-		if r.On == on {
-			fired[r.I] = fired[r.I] || !slices.Equal(r.Problems, []harness.ProblemKind{harness.ByMiss})
+		if r.On != on {
+			continue
+		}
+		kind := fired
+		if len(r.Problems) == 1 && (r.Problems[0] == harness.ByMiss || r.Problems[0] == harness.ByInput) {
+			kind = r.Problems[0]
+		}
+		if was, ran := why[r.I]; !ran || was != fired {
+			why[r.I] = kind
 		}
 	}
 	for _, r := range journal.Own(results) {
-		if does, ran := fired[r.I]; ran && !does {
+		if kind, ran := why[r.I]; ran && kind != fired {
 			for _, left := range triage.ClosedBy(fix, r.Found) {
-				all = append(all, triage.Cause{Spec: r.I, Left: left[0], Fix: fix, Unsure: true})
+				all = append(all, triage.Cause{Spec: r.I, Left: left[0], Fix: fix, Unsure: kind == harness.ByMiss})
 			}
 		}
 	}

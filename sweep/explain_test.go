@@ -22,6 +22,7 @@ import (
 var (
 	errNotFired = errors.New("the fault does not fire")
 	errStall    = errors.New("the machine stands still")
+	errNoPoint  = errors.New("the containerd lacks the point")
 )
 
 // A finding is known if it is gone with the fix of a bug, and new if it is still there.
@@ -43,6 +44,8 @@ func TestExplain(t *testing.T) {
 			"1 new, 0 known by a fix, gone in 0"},
 		"the fault fires only without the fix": {"v2.4.2", func(on string, _ int) bool { return on == "v2.4.2" },
 			errNotFired, "0 new, 1 known by a fix, gone in 0"},
+		"the first fix removes the point, and another one closes it": {"v2.4.2",
+			func(on string, _ int) bool { return on == "v2.4.2" }, errNoPoint, "0 new, 1 known by a fix, gone in 1"},
 		"the machine stands still in each run with the fix": {"v2.4.2",
 			func(on string, _ int) bool { return on == "v2.4.2" }, errStall, "1 new, 0 known by a fix, gone in 0"},
 		"gone with all fixes": {"v2.4.2", func(on string, _ int) bool { return !strings.Contains(on, fixes.All) }, nil,
@@ -66,8 +69,10 @@ func TestExplain(t *testing.T) {
 				if runs[c.Containerd]++; tt.shows(c.Containerd, runs[c.Containerd]) {
 					return harness.Verdict{Outcome: harness.Violated, Findings: left}
 				}
-				kind := map[error]harness.ProblemKind{errNotFired: harness.ByMiss, errStall: harness.ByStall}[tt.refuse]
-				if kind != "" && c.Containerd != tt.subject {
+				kind := map[error]harness.ProblemKind{errNotFired: harness.ByMiss, errStall: harness.ByStall,
+					errNoPoint: harness.ByInput}[tt.refuse]
+				if lacks := !errors.Is(tt.refuse, errNoPoint) || strings.Contains(c.Containerd, fix); kind != "" && lacks &&
+					c.Containerd != tt.subject {
 					return harness.Verdict{Outcome: harness.Invalid, Problems: []harness.Problem{{Kind: kind}}}
 				}
 				return harness.Verdict{Outcome: harness.Held}

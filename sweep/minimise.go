@@ -7,6 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/foreign"
@@ -30,7 +33,9 @@ type Minimiser struct {
 	// exit status is then 1 whatever the others show.
 	Once bool
 
-	reported *progress.Work
+	mu    sync.Mutex
+	shown []triage.Cluster // so far
+	names map[string]int   // of files, with how many clusters had the name
 }
 
 // shrinkTries is how often a smaller case may run without the finding before the
@@ -38,35 +43,76 @@ type Minimiser struct {
 const shrinkTries = 2
 
 // ShowAll finds the simplest case of each new cluster of a report, and writes the case
-// with its evidence. It records in Shown how often the case shows the cluster.
-func (m Minimiser) ShowAll(ctx context.Context, p plan.Plan, r *triage.Report) error {
-	if m.Replays == 0 {
-		return nil
+// with its evidence. It records in Shown how often the case shows the cluster. A cluster
+// that was shown during the sweep is not shown again.
+func (m *Minimiser) ShowAll(ctx context.Context, p plan.Plan, r *triage.Report) error {
+	all, ctx := errgroup.WithContext(ctx)
+	if m.Once {
+		all.SetLimit(1)
 	}
-	m.reported = progress.Begin(ctx, "replays of new clusters", len(r.New), "clusters")
-	defer m.reported.End()
 	for i := range r.New {
-		if err := m.show(ctx, p, &r.New[i]); err != nil {
-			return err
-		}
-		if m.reported.Step(""); m.Once && r.New[i].Shown.Same > 0 {
-			return nil
+		all.Go(func() error {
+			if m.Once && i > 0 && m.reproduced() {
+				return nil
+			}
+			return m.show(ctx, p, &r.New[i])
+		})
+	}
+	return all.Wait()
+}
+
+// reproduced reports whether a replay has shown a cluster.
+func (m *Minimiser) reproduced() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.ContainsFunc(m.shown, func(c triage.Cluster) bool { return c.Shown.Same > 0 })
+}
+
+// earlier returns how the cluster was shown before. If no replay showed it, that does not
+// count when the cluster has more cases now.
+func (m *Minimiser) earlier(c triage.Cluster) *triage.Shown {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, before := range m.shown {
+		if c.Continues(before) && (before.Shown.Same > 0 || before.Cases == c.Cases) {
+			return before.Shown
 		}
 	}
 	return nil
 }
 
+// name returns a name for the files of a cluster. Its own name may be that of another
+// cluster, because names depend on all results of the sweep.
+func (m *Minimiser) name(c triage.Cluster) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.names == nil {
+		m.names = map[string]int{}
+	}
+	if m.names[c.Name]++; m.names[c.Name] > 1 {
+		return fmt.Sprintf("%s-%s", c.Name, c.Key())
+	}
+	return c.Name
+}
+
 // show minimises the faults of a case, simplifies its workload and replays it. If no
 // replay shows the cluster, show tries another case of it, because the finding may be a
 // race that another case shows more often.
-func (m Minimiser) show(ctx context.Context, p plan.Plan, c *triage.Cluster) error {
+func (m *Minimiser) show(ctx context.Context, p plan.Plan, c *triage.Cluster) error {
+	if c.Shown = m.earlier(*c); c.Shown != nil || m.Replays == 0 {
+		return nil
+	}
+	w := progress.Begin(ctx, "replays of "+c.Name, 0, "runs")
+	defer w.End()
 	var first *triage.Shown
+	name := m.name(*c)
 	for _, from := range c.Simplest(p) {
-		if err := m.showCase(ctx, p, c, from); err != nil {
+		if err := m.showCase(ctx, p, c, from, name, w); err != nil {
 			return err
 		}
 		if c.Shown.Same > 0 {
-			return nil
+			first = c.Shown
+			break
 		}
 		if first == nil {
 			first = c.Shown
@@ -75,35 +121,41 @@ func (m Minimiser) show(ctx context.Context, p plan.Plan, c *triage.Cluster) err
 		}
 	}
 	c.Shown = first
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.shown = append(m.shown, *c)
 	return nil
 }
 
 // showCase is show for one case of the plan.
-func (m Minimiser) showCase(ctx context.Context, p plan.Plan, c *triage.Cluster, from int) error {
+func (m *Minimiser) showCase(ctx context.Context, p plan.Plan, c *triage.Cluster, from int, name string,
+	w *progress.Work) error {
 	k, err := p.Specs[from].Case(p.Containerd)
 	if err != nil {
 		return err
 	}
-	shows := func(k harness.Case) (bool, error) { return m.shows(ctx, k, c) }
+	shows := func(k harness.Case) (bool, error) {
+		verdicts, err := m.runs(ctx, k, shrinkTries, w, c.ShownBy, nil)
+		return slices.ContainsFunc(verdicts, c.ShownBy), err
+	}
 	if k, err = minimise(k, shows); err != nil {
 		return err
 	}
 	if k, err = simplify(k, shows); err != nil {
 		return err
 	}
-	name := c.Name
 	if c.Shown != nil { // a replay of an earlier case did not show the cluster
 		name += "-" + k.Name
 	}
 	c.Shown = &triage.Shown{Replays: m.Replays}
 	k.Name = name
 	k.About = fmt.Sprintf("%s. Seen at %d points, in %d cases of a sweep.", c.Left[0], c.Points, c.Cases)
-	return m.replay(ctx, k, c.Shown, c.ShownBy)
+	return m.replay(ctx, k, c.Shown, w, c.ShownBy)
 }
 
 // replay writes a case, runs it, and counts how often it shows the finding. It keeps the
 // evidence of one run that does.
-func (m Minimiser) replay(ctx context.Context, k harness.Case, shown *triage.Shown,
+func (m *Minimiser) replay(ctx context.Context, k harness.Case, shown *triage.Shown, w *progress.Work,
 	shows func(harness.Verdict) bool) error {
 	dir := filepath.Join(m.Out, findings)
 	shown.File = filepath.Join(dir, k.Name+".yaml")
@@ -111,7 +163,7 @@ func (m Minimiser) replay(ctx context.Context, k harness.Case, shown *triage.Sho
 		return fmt.Errorf("write the replayed case: %w", err)
 	}
 	shown.Replays = 0
-	_, err := m.runs(ctx, k, m.Replays, k.Name+": replays", shows, func(t *engine.Task, v harness.Verdict) error {
+	_, err := m.runs(ctx, k, m.Replays, w, shows, func(t *engine.Task, v harness.Verdict) error {
 		shown.Replays++
 		if !shows(v) {
 			return nil
@@ -133,7 +185,7 @@ func (m Minimiser) replay(ctx context.Context, k harness.Case, shown *triage.Sho
 const findings = "findings"
 
 // write writes a case to the folder of minimised cases.
-func (m Minimiser) write(k harness.Case) error {
+func (m *Minimiser) write(k harness.Case) error {
 	out, err := foreign.MakeDir(m.Out, 0o755)
 	if err != nil {
 		return err
@@ -145,18 +197,14 @@ func (m Minimiser) write(k harness.Case) error {
 	)
 }
 
-// shows runs a case and reports whether it shows the cluster.
-func (m Minimiser) shows(ctx context.Context, k harness.Case, c *triage.Cluster) (bool, error) {
-	verdicts, err := m.runs(ctx, k, shrinkTries, c.Name+": minimise, runs", c.ShownBy, nil)
-	return slices.ContainsFunc(verdicts, c.ShownBy), err
-}
-
 // runs runs a case n times. If one run that shows the finding is enough, runs stops
-// there. The text `what` describes the runs to the user.
-func (m Minimiser) runs(ctx context.Context, c harness.Case, n int, what string, shows func(harness.Verdict) bool,
-	visit func(*engine.Task, harness.Verdict) error) ([]harness.Verdict, error) {
-	m.reported.SetStep(fmt.Sprintf("%s of %d", what, n))
-	return m.Engine.Repeat(ctx, c, n, func(v harness.Verdict) bool { return m.Once && shows(v) }, visit)
+// there.
+func (m *Minimiser) runs(ctx context.Context, c harness.Case, n int, w *progress.Work,
+	shows func(harness.Verdict) bool, visit func(*engine.Task, harness.Verdict) error) ([]harness.Verdict, error) {
+	return m.Engine.Repeat(ctx, c, n, func(v harness.Verdict) bool {
+		w.Step("")
+		return m.Once && shows(v)
+	}, visit)
 }
 
 // minimise removes faults of a case while it still shows the same. Without any one fault

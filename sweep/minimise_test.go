@@ -94,7 +94,7 @@ func TestAClusterIsShown(t *testing.T) {
 		}
 		return v
 	}
-	m := Minimiser{Engine: engine.New(e, 2), Out: out, Replays: 5}
+	m := &Minimiser{Engine: engine.New(e, 2), Out: out, Replays: 5}
 	must.Succeed(t, m.ShowAll(t.Context(), p, &rep))
 	shown := rep.New[0].Shown
 	text, err := os.ReadFile(shown.File)
@@ -125,7 +125,7 @@ func TestAClusterIsReplayedByMoreThanItsSimplestCase(t *testing.T) {
 		"Kill": {Replays: 20, Same: 20}, "nothing": {Replays: 60, Same: 0},
 	} {
 		rep := triage.NewReport(journal.Head{Plan: p}, results, nil)
-		m := Minimiser{Engine: engine.New(leaksAt(word), 1), Out: t.TempDir(), Replays: 20}
+		m := &Minimiser{Engine: engine.New(leaksAt(word), 1), Out: t.TempDir(), Replays: 20}
 		must.Succeed(t, m.ShowAll(t.Context(), p, &rep))
 		got := rep.New[0].Shown
 		if got.Replays != want.Replays || got.Same != want.Same || rep.New[0].Reproduced() != (want.Same > 0) {
@@ -144,7 +144,7 @@ func TestOneReplayThatShowsItIsEnough(t *testing.T) {
 	results := []journal.Result{{I: 0, Outcome: harness.Violated, Found: leakedShim()}}
 	for word, want := range map[string]triage.Shown{"Delete": {Replays: 1, Same: 1}, "nothing": {Replays: 20, Same: 0}} {
 		rep := triage.NewReport(journal.Head{Plan: p}, results, nil)
-		m := Minimiser{Engine: engine.New(leaksAt(word), 1), Out: t.TempDir(), Replays: 20, Once: true}
+		m := &Minimiser{Engine: engine.New(leaksAt(word), 1), Out: t.TempDir(), Replays: 20, Once: true}
 		must.Succeed(t, m.ShowAll(t.Context(), p, &rep))
 		if got := rep.New[0].Shown; got.Replays != want.Replays || got.Same != want.Same || rep.Status() != want.Same {
 			t.Errorf("%s: %+v, want %+v; status %d", word, got, want, rep.Status())

@@ -8,13 +8,9 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"regexp"
-	"runtime"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness/runner"
@@ -23,29 +19,9 @@ import (
 	"github.com/shimquake/shimquake/sweep"
 	"github.com/shimquake/shimquake/sweep/engine"
 	"github.com/shimquake/shimquake/sweep/journal"
-	"github.com/shimquake/shimquake/sweep/pairs"
 	"github.com/shimquake/shimquake/sweep/plan"
 	"github.com/shimquake/shimquake/sweep/triage"
 )
-
-// sweepFlags are the flags of `shimquake sweep`.
-type sweepFlags struct {
-	plan.Options
-	patches  patches
-	points   string
-	parallel int
-	out      string
-	resume   string
-	shard    string
-	plan     string
-	planOnly bool
-	json     bool
-	replay   int
-	baseline string
-	shards   []string // The folders to merge.
-	pairs    []string
-	randoms  randomFlags
-}
 
 // worldsPerCPU is the number of concurrent cases for each processor. It is more than one,
 // because cases often wait.
@@ -100,112 +76,6 @@ Exit status: 0 nothing new that is reproducible, 1 a new finding, or a violated 
 	return c
 }
 
-// planning returns the flags that choose the plan. They are refused with an existing
-// plan, which would ignore them.
-func (f *sweepFlags) planning() *pflag.FlagSet {
-	fl := pflag.NewFlagSet("planning", pflag.ContinueOnError)
-	fl.StringVar(&f.Containerd, "containerd", "",
-		"the containerd under test: a release (v1.7.2), bin:DIR or src:DIR (default: the newest release)")
-	f.patches.register(fl)
-	fl.AddFlagSet(cutting(&f.Options))
-	fl.StringVar(&f.Hits, "hits", "first",
-		"the hits of a point: first (of all), path (the first on each path), all, or a number for each path")
-	fl.StringVar(&f.points, "points", "", "a regular expression that a point's name must match")
-	fl.BoolVar(&f.EveryWorkload, "every-workload", false,
-		"sweep a point in each workload that reaches it, not only in the cheapest")
-	fl.BoolVar(&f.Fresh, "fresh", false, freshHelp)
-	fl.StringSliceVar(&f.pairs, "pairs", nil,
-		"run pairs of faults in place of single faults: "+strings.Join(pairs.Kinds(), ", ")+", all")
-	return fl
-}
-
-const freshHelp = "make the plan, and run the cases without a fault, even if this machine did so before"
-
-// cutting returns the flags that also select the cases of a sweep's report.
-func cutting(o *plan.Options) *pflag.FlagSet {
-	fl := pflag.NewFlagSet("cutting", pflag.ContinueOnError)
-	fl.StringSliceVar(&o.Who, "who", nil, "the process of the points: daemon, shim, both (default both)")
-	fl.StringSliceVar(&o.Actions, "actions", nil,
-		"crash, error, code (NotFound, ...), errno (ENOSPC, ...), cancel, deadline, delay, pause, ... "+
-			"(default crash,error,code,errno,cancel,hang)")
-	fl.StringSliceVar(&o.Paths, "path", nil,
-		"what the client does meanwhile: create, start, exit, delete, load (default all)")
-	fl.StringSliceVar(&o.Workloads, "workload", nil,
-		strings.Join(plan.WorkloadNames(), ", ")+" (default "+strings.Join(plan.DefaultWorkloads(), ",")+")")
-	return fl
-}
-
-// refuseIgnored returns an error for flags that the chosen mode ignores. Otherwise a
-// sweep of the wrong release could look like a clean result.
-func refuseIgnored(fl, planning *pflag.FlagSet) error {
-	var plans []string
-	planning.VisitAll(func(f *pflag.Flag) { plans = append(plans, f.Name) })
-	refuse := func(because, why string, names ...string) error {
-		if !fl.Changed(because) {
-			return nil
-		}
-		for _, n := range names {
-			if fl.Changed(n) {
-				return fmt.Errorf("--%s with --%s: %s", n, because, why)
-			}
-		}
-		return nil
-	}
-	return errors.Join(
-		refuse("plan", "the plan has this choice already: leave out the flag, or make another plan (--plan-only)", plans...),
-		refuse("resume", "a resumed sweep keeps its options and its folder: leave out the flag",
-			append([]string{"out"}, plans...)...),
-		refuse("random", "random plans use every hit of a point: leave out the flag", "hits", "every-workload"),
-	)
-}
-
-func (f *sweepFlags) registerCommon(c *cobra.Command) {
-	c.Flags().StringVar(&f.out, "out", "out/sweep",
-		"folder for the journal, the cases of new clusters and their evidence")
-	c.Flags().IntVar(&f.parallel, "parallel", worldsPerCPU*runtime.NumCPU(),
-		"the number of concurrent cases, without cases that only wait for clean-up; more run while the CPUs are idle")
-	tellDefault(c, "parallel", fmt.Sprintf("%d per CPU", worldsPerCPU))
-	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object per result and per cluster")
-	c.Flags().IntVar(&f.replay, "replay", 20,
-		"the number of replays of a new finding; 0: nothing is minimised, nor run on another containerd")
-	f.registerBaseline(c)
-}
-
-func (f *sweepFlags) registerBaseline(c *cobra.Command) {
-	c.Flags().StringVar(&f.baseline, "baseline", "",
-		"the folder of another sweep: a finding is known if that sweep shows it, too, and new if not")
-}
-
-// check returns an error for invalid flags.
-func (f *sweepFlags) check() error {
-	var errs []error
-	if f.parallel < 1 || f.replay < 0 {
-		errs = append(errs, fmt.Errorf(
-			"--parallel %d --replay %d: --parallel must be at least 1, and --replay must not be negative",
-			f.parallel, f.replay))
-	}
-	if f.resume != "" && (f.plan != "" || f.planOnly || f.shard != "" || f.Containerd != "") {
-		errs = append(errs, errors.New("--resume keeps the plan of the sweep: "+
-			"leave out --plan, --plan-only, --shard and --containerd"))
-	}
-	o := f.Options
-	lists := len(o.Who) + len(o.Actions) + len(o.Paths) + len(o.Workloads)
-	if len(f.pairs) > 0 && (lists > 0 || o.Hits != "first" || o.EveryWorkload) {
-		errs = append(errs, errors.New("--pairs has its own points, actions and workloads: use only --points with it"))
-	}
-	if f.randoms.on && (f.resume != "" || f.planOnly || f.shard != "" || len(f.pairs) > 0) {
-		errs = append(errs, errors.New("--random excludes --resume, --plan-only, --shard and --pairs: "+
-			"to use several machines, give each its own --seed"))
-	}
-	errs = append(errs, f.randoms.check())
-	re, err := regexp.Compile(f.points)
-	if err != nil {
-		errs = append(errs, fmt.Errorf("--points: %w", err))
-	}
-	f.Points = re
-	return errors.Join(append(errs, f.Options.Check())...)
-}
-
 func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 	f.patches.on(&f.Containerd)
 	if err := f.check(); err != nil {
@@ -213,6 +83,9 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 	}
 	if f.resume != "" {
 		f.out = f.resume
+	}
+	if err := f.readBaseline(); err != nil {
+		return err
 	}
 	r := f.runner()
 	e := engine.New(r, f.parallel)
@@ -224,26 +97,35 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 	if f.randoms.on {
 		f.randoms.tell(bar.Work)
 	}
-	enc := json.NewEncoder(out)
-	s.OnResult = func(res journal.Result) {
-		spec := s.Head.Plan.Specs[res.I]
+	encode := func(line any) {
 		if f.json {
 			// If stdout fails, printing the report fails, too.
-			_ = progress.Interrupt(ctx, func() error {
-				return enc.Encode(struct {
-					Spec plan.Spec `json:"spec"`
-					journal.Result
-				}{spec, res})
-			})
+			_ = progress.Interrupt(ctx, func() error { return json.NewEncoder(out).Encode(line) })
 		}
+	}
+	s.OnResult = func(res journal.Result) {
+		spec := s.Head.Plan.Specs[res.I]
+		encode(struct {
+			Spec plan.Spec `json:"spec"`
+			journal.Result
+		}{spec, res})
 		bar.step(spec, res)
 	}
-	results, err := s.Run(ctx)
-	bar.End()
-	if err == nil && f.replay > 0 && f.baseline == "" {
-		s.Done = results
-		results, err = s.Explain(ctx, catalogue.Excuses(), results, r.Prepare)
+	live := sweep.Live{Schedule: &s, Known: catalogue.Excuses(), Causes: f.causes, OnCluster: func(c triage.Cluster) {
+		encode(struct {
+			triage.Cluster
+			SoFar bool `json:"newSoFar"`
+		}{c, true})
+		fmt.Fprint(progress.Writer(ctx, stderr), c.SoFar())
+	}, OnEnd: bar.End}
+	m := f.minimiser(e)
+	if f.replay > 0 && f.baseline == "" {
+		live.Prepare = r.Prepare
 	}
+	if s.Head.Shard.Whole() {
+		live.Minimiser = m
+	}
+	results, err := live.Run(ctx)
 	err = cmp.Or(err, s.Journal.Close())
 	switch {
 	case errors.Is(err, engine.ErrInterrupted):
@@ -252,7 +134,11 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 	case err != nil:
 		return statusError{statusInvalid, err}
 	}
-	return f.report(ctx, r, e, s.Head, results, out)
+	return f.report(ctx, r, m, s.Head, results, out)
+}
+
+func (f *sweepFlags) minimiser(e *engine.Engine) *sweep.Minimiser {
+	return &sweep.Minimiser{Engine: e, Out: f.out, Replays: f.replay}
 }
 
 // runner returns the runner of a sweep and its replays.
@@ -314,12 +200,9 @@ func (f *sweepFlags) open(ctx context.Context, r *runner.Runner, s *sweep.Schedu
 
 // report prints the findings, with the case of each new cluster, and returns the exit
 // status as an error.
-func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, e *engine.Engine, h journal.Head,
+func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, m *sweep.Minimiser, h journal.Head,
 	results []journal.Result, out io.Writer) error {
-	rep, err := f.triage(h, results)
-	if err != nil {
-		return err
-	}
+	rep := f.triage(h, results)
 	if len(f.shards) > 0 && f.replay > 0 && len(rep.New) > 0 {
 		// Replays on other binaries could miss a finding.
 		if err := prepare(ctx, r, h.Plan); err != nil {
@@ -327,12 +210,11 @@ func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, e *engine.Eng
 		}
 	}
 	if h.Shard.Whole() {
-		m := sweep.Minimiser{Engine: e, Out: f.out, Replays: f.replay}
 		if err := m.ShowAll(ctx, h.Plan, &rep); err != nil {
 			return statusError{statusInvalid, fmt.Errorf("%w; the cases are done: shimquake sweep --resume %s", err, f.out)}
 		}
 	}
-	if err := f.write(ctx, e, h, results, rep); err != nil {
+	if err := f.write(ctx, m.Engine, h, results, rep); err != nil {
 		return statusError{statusInvalid, err}
 	}
 	if !h.Shard.Whole() {
@@ -342,18 +224,22 @@ func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, e *engine.Eng
 	return f.print(rep, out, afterSweep(rep, h.Plan.Containerd, f.out)...)
 }
 
-// triage returns the findings of a sweep, with their causes by its further runs and by
-// --baseline.
-func (f *sweepFlags) triage(h journal.Head, results []journal.Result) (triage.Report, error) {
-	causes := sweep.Causes(h, results)
-	if f.baseline != "" {
-		other, others, err := journal.Read(f.baseline)
-		if err != nil {
-			return triage.Report{}, err
-		}
-		causes = append(causes, triage.Baseline(f.baseline, h.Plan, results, other.Plan, others)...)
+// triage returns the findings of a sweep, with their causes.
+func (f *sweepFlags) triage(h journal.Head, results []journal.Result) triage.Report {
+	return triage.NewReport(h, results, catalogue.Excuses(), f.causes(h, results)...)
+}
+
+// readBaseline sets causes. The further runs of the sweep tell them, and --baseline.
+func (f *sweepFlags) readBaseline() error {
+	f.causes = sweep.Causes
+	if f.baseline == "" {
+		return nil
 	}
-	return triage.NewReport(h, results, catalogue.Excuses(), causes...), nil
+	other, others, err := journal.Read(f.baseline)
+	f.causes = func(h journal.Head, results []journal.Result) []triage.Cause {
+		return append(sweep.Causes(h, results), triage.Baseline(f.baseline, h.Plan, results, other.Plan, others)...)
+	}
+	return err
 }
 
 // write writes the files of the report into the folder of the finished sweep.

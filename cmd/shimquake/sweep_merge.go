@@ -23,6 +23,9 @@ Exit status: that of the whole sweep; 2 folders that are not shards of one plan,
 			if err := f.check(); err != nil {
 				return err
 			}
+			if err := f.readBaseline(); err != nil {
+				return err
+			}
 			f.shards = dirs
 			h, results, err := journal.Merge(dirs)
 			if err == nil {
@@ -32,7 +35,7 @@ Exit status: that of the whole sweep; 2 folders that are not shards of one plan,
 				return mergeError(err)
 			}
 			r := f.runner()
-			return f.report(cmd.Context(), r, engine.New(r, f.parallel), h, results, cmd.OutOrStdout())
+			return f.report(cmd.Context(), r, f.minimiser(engine.New(r, f.parallel)), h, results, cmd.OutOrStdout())
 		},
 	}
 	f.registerCommon(c)

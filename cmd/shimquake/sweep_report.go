@@ -18,15 +18,14 @@ func sweepReportCommand() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, dirs []string) error {
 			h, results, err := journal.Read(dirs[0])
-			if err = errors.Join(err, h.CheckSweep(dirs[0])); err != nil {
-				return err
+			if err = errors.Join(err, h.CheckSweep(dirs[0])); err == nil {
+				err = f.readBaseline()
 			}
-			rep, err := f.triage(h, results)
 			if err != nil {
 				return err
 			}
 			next := step{self() + " report --out " + dirs[0] + " " + dirs[0], "the page so far"} // the sweep may still run
-			return f.print(rep, cmd.OutOrStdout(), next)
+			return f.print(f.triage(h, results), cmd.OutOrStdout(), next)
 		},
 	}
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object per cluster")

@@ -258,7 +258,7 @@ func (s Search) show(ctx context.Context, p plan.Plan, c *candidate, res *Result
 		return nil
 	}
 	report.New = report.New[:1]
-	m := sweep.Minimiser{Engine: s.Engine, Out: s.Out, Replays: s.Replays}
+	m := &sweep.Minimiser{Engine: s.Engine, Out: s.Out, Replays: s.Replays}
 	if err := m.ShowAll(ctx, p, &report); err != nil {
 		return err
 	}

@@ -23,9 +23,8 @@ type Runner interface {
 // Engine runs cases with a Runner.
 type Engine struct {
 	Runner
-	// parallel is how many cases work concurrently, and worlds how many exist.
-	parallel, worlds int
-	slots            *slots
+	slots *slots        // of the cases that work concurrently
+	exist chan struct{} // has an entry for each case that exists
 }
 
 // worldsOfSlot is the number of cases for each slot. Most of them only wait for leftovers
@@ -36,11 +35,10 @@ const worldsOfSlot = 8
 // time, because a case that only waits yields its place: New sets the Yield of a
 // *[runner.Runner]. Another Runner runs so many cases, and no more.
 func New(r Runner, parallel int) *Engine {
-	e := &Engine{Runner: r, parallel: max(parallel, 1)}
-	e.worlds = e.parallel
+	parallel = max(parallel, 1)
+	e := &Engine{Runner: r, exist: make(chan struct{}, parallel)}
 	if real, ok := r.(*runner.Runner); ok {
-		e.slots = newSlots(e.parallel)
-		e.worlds *= worldsOfSlot
+		e.slots, e.exist = newSlots(parallel), make(chan struct{}, parallel*worldsOfSlot)
 		real.Yield = e.slots.yield
 	}
 	return e
@@ -77,6 +75,8 @@ func (t *Task) do(run func() (harness.Trace, error)) (harness.Trace, error) {
 	if t.ctx.Err() != nil {
 		return harness.Trace{}, ErrInterrupted
 	}
+	t.engine.exist <- struct{}{} // several sequences of items may run at a time
+	defer func() { <-t.engine.exist }()
 	t.engine.slots.take()
 	defer t.engine.slots.give()
 	trace, err := run()
@@ -154,7 +154,7 @@ func Follow[T, R any](ctx context.Context, e *Engine, next func() (T, bool), wor
 		return done(t, r)
 	}
 	var workers sync.WaitGroup
-	for range e.worlds {
+	for range cap(e.exist) {
 		workers.Go(func() {
 			for item, ok := more(); ok; item, ok = more() {
 				if err := one(item); err != nil {

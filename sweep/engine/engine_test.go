@@ -194,7 +194,7 @@ func TestRepeatEndsWhenItHasEnough(t *testing.T) {
 func TestACaseThatWaitsGivesItsSlotAway(t *testing.T) {
 	slots := newSlots(1)
 	slots.cpu = func() cpuUse { return cpuUse{at: time.Now()} } // never idle
-	e := &Engine{Runner: yielding{slots, make(chan struct{}, 2)}, slots: slots, worlds: 2}
+	e := &Engine{Runner: yielding{slots, make(chan struct{}, 2)}, slots: slots, exist: make(chan struct{}, 2)}
 	verdicts, err := e.Repeat(t.Context(), harness.Case{}, 2, nil, nil)
 	if err != nil || len(verdicts) != 2 || len(slots.free) != 1 {
 		t.Errorf("%d verdicts, %d slots: %v", len(verdicts), len(slots.free), err)

@@ -145,7 +145,7 @@ func (t *Tester) sweep(ctx context.Context, m Mutation, s Scope) (Swept, error) 
 		return Swept{}, err
 	}
 	if !swept.Cut {
-		show := sweep.Minimiser{Engine: e, Out: out, Replays: replays, Once: m.ID != Untouched.ID}
+		show := &sweep.Minimiser{Engine: e, Out: out, Replays: replays, Once: m.ID != Untouched.ID}
 		if err := show.ShowAll(ctx, p, &swept.Report); err != nil {
 			return Swept{}, err
 		}

@@ -113,7 +113,7 @@ func reported(t *testing.T, e *engine.Engine, replays int, known ...catalogue.Ex
 	t.Helper()
 	h, results := swept(t, e, basePlan(t), 1, 60)
 	rep := triage.NewReport(h, results, known)
-	m := sweep.Minimiser{Engine: e, Out: t.TempDir(), Replays: replays}
+	m := &sweep.Minimiser{Engine: e, Out: t.TempDir(), Replays: replays}
 	must.Succeed(t, m.ShowAll(t.Context(), h.Plan, &rep))
 	return rep
 }

@@ -149,6 +149,19 @@ func (c Cluster) Specs(p plan.Plan) []int {
 	return specs
 }
 
+// Continues reports whether the cluster has a case and a finding of an earlier one. The
+// earlier one is of the same sweep, when it had fewer results.
+func (c Cluster) Continues(earlier Cluster) bool {
+	for _, a := range earlier.occurrences {
+		for _, b := range c.occurrences {
+			if a.spec == b.spec && slices.ContainsFunc(a.left, func(s Signature) bool { return slices.Contains(b.left, s) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // ShownBy reports whether a verdict shows the cluster. One of its findings is enough,
 // because a race decides which symptoms of a cause a run shows.
 func (c Cluster) ShownBy(v harness.Verdict) bool {

@@ -14,35 +14,35 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// AppliesTo reports whether a known finding may appear in a case. A fault of the case
-// must be in a window of the finding, with the window's place, path and action.
-func AppliesTo(k catalogue.Excuse, s plan.Spec) bool { return len(windowsOf(k, s)) > 0 }
+// AppliesTo reports whether a known finding may appear in a case: a fault of the case is
+// in a window of the finding.
+func AppliesTo(k catalogue.Excuse, s plan.Spec) bool {
+	return slices.ContainsFunc(k.Windows(), func(w catalogue.Window) bool { return contains(w, s) })
+}
 
-// windowsOf returns the windows of a known finding that contain a fault of the case.
-func windowsOf(k catalogue.Excuse, s plan.Spec) []catalogue.Window {
+// contains reports whether a window contains a fault of the case: it has the fault's
+// place, path and action.
+func contains(w catalogue.Window, s plan.Spec) bool {
+	like := func(name string) bool { return among(w.Workloads, name) }
+	if !slices.ContainsFunc(plan.WithKnownFindingsOf(s.Workload), like) {
+		return false
+	}
 	// After a crash of containerd, another fault of the case may fire while containerd
 	// loads, although its planned path is another one. A shim's fault may also fire
 	// during the load.
 	loads := len(s.Faults) > 1 && slices.ContainsFunc(s.Faults, func(f plan.Fault) bool {
 		return f.Word() == "crash" && f.Point.Who == "containerd"
 	})
-	return slices.DeleteFunc(k.Windows(), func(w catalogue.Window) bool {
-		like := slices.ContainsFunc(plan.WithKnownFindingsOf(s.Workload),
-			func(name string) bool { return among(w.Workloads, name) })
-		if !like {
+	for n, f := range s.Faults {
+		onPath := among(w.Paths, f.Path) ||
+			loads && (slices.Contains(w.Paths, "load") || f.Path == "load" && f.Point.Who == "shim")
+		follows := len(w.After) == 0 ||
+			slices.ContainsFunc(s.Faults[:n], func(e plan.Fault) bool { return slices.Contains(w.After, e.Word()) })
+		if onPath && follows && (among(w.Actions, f.Word()) || slices.Contains(w.Actions, f.Action)) && isAt(w.Where, f) {
 			return true
 		}
-		for n, f := range s.Faults {
-			onPath := among(w.Paths, f.Path) ||
-				loads && (slices.Contains(w.Paths, "load") || f.Path == "load" && f.Point.Who == "shim")
-			follows := len(w.After) == 0 ||
-				slices.ContainsFunc(s.Faults[:n], func(e plan.Fault) bool { return slices.Contains(w.After, e.Word()) })
-			if onPath && follows && (among(w.Actions, f.Word()) || slices.Contains(w.Actions, f.Action)) && isAt(w.Where, f) {
-				return false
-			}
-		}
-		return true
-	})
+	}
+	return false
 }
 
 // among reports whether a list has a word. An empty list stands for all words.
@@ -153,8 +153,10 @@ func (of explainer) explains(r journal.Result, s plan.Spec, known causes, ran bo
 				if fix != "" && !known.mayClose(fix, f, ran) {
 					continue
 				}
-				for _, w := range windowsOf(k, on) {
-					if facts := w.Specificity(f); facts > most || facts == most && best >= 0 && of.fixes[best] != "" && fix == "" {
+				for _, w := range k.Windows() {
+					facts := w.Specificity(f)
+					better := facts > most || facts == most && best >= 0 && of.fixes[best] != "" && fix == ""
+					if better && contains(w, on) {
 						best, most = i, facts
 					}
 				}

@@ -139,6 +139,20 @@ func (k Known) By() string {
 	return fmt.Sprintf("; fix %s: gone with it in %d", k.Fix, k.Closed)
 }
 
+// SoFar returns lines for a person, while the sweep runs.
+func (c Cluster) SoFar() string {
+	var b quote.Text
+	if c.Shown != nil {
+		b.Line("new so far: %s: %s", c.Name, c.Shown)
+		return b.String()
+	}
+	b.Line("new so far: %s: when %s: %s", c.Name, c.When, c.counts())
+	for _, t := range c.Left {
+		b.Line("    left:  %s", t)
+	}
+	return b.String()
+}
+
 func (c Cluster) details(b *quote.Text) {
 	for _, t := range c.Left {
 		b.Line("    left:  %s", t)
