@@ -170,6 +170,8 @@ type Call struct {
 	At   time.Time       `json:"at"`
 	Took time.Duration   `json:"tookNs"`
 	Err  *callerr.Failed `json:"err,omitempty"`
+	// Still is the part of Took in which the world's processes had no processor.
+	Still time.Duration `json:"stillNs,omitempty"`
 	// Unprovoked reports that the call failed before any fault had happened, and that no
 	// step of the script explains the error.
 	Unprovoked bool `json:"unprovoked,omitempty"`

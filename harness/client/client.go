@@ -58,6 +58,8 @@ type Params struct {
 	// faults for that state. Fired reports whether any fault has happened.
 	State func(ctx context.Context, state string)
 	Fired func() bool
+	// StoodStill, if not nil, returns for how long the world's processes stood still so far.
+	StoodStill func() time.Duration
 	// ReusePID starts an idle process that has the given pid. The returned function
 	// ends the process, and reports whether a signal had already killed it.
 	ReusePID func(ctx context.Context, pid int) (end func(context.Context) (hit bool, err error), err error)
@@ -231,8 +233,13 @@ func (s *Session) Call(ctx context.Context, verb, of string, f func(context.Cont
 	defer cancel()
 	fl := &flight{cancel: cancel, done: make(chan struct{})}
 	s.setInFlight(nil, fl)
-	c := harness.Call{Who: "client", Verb: verb, Of: of, At: time.Now()}
+	still := func() time.Duration { return 0 }
+	if s.StoodStill != nil {
+		still = s.StoodStill
+	}
+	c := harness.Call{Who: "client", Verb: verb, Of: of, At: time.Now(), Still: -still()}
 	err := f(ctx)
+	c.Still += still()
 	s.Note(ctx, &c, err)
 	close(fl.done)
 	s.setInFlight(fl, nil)

@@ -84,6 +84,12 @@ func TestRulesOfSlowCalls(t *testing.T) {
 	judged(t, map[string]row{
 		"each as long as the others": {also(quickly, takes("delete", 900)), ""},
 		"one that takes seconds":     {also(quickly, takes("delete", 4000)), late},
+		"while it had no processor": {also(quickly, takes("delete", 4000), func(h *harness.History) {
+			h.Calls[len(h.Calls)-1].Still = 3 * time.Second
+		}), ""},
+		"that had no processor for some time": {also(quickly, takes("delete", 9000), func(h *harness.History) {
+			h.Calls[len(h.Calls)-1].Still = 3 * time.Second
+		}), late},
 		"of an output that nobody reads": {also(quickly, func(h *harness.History) {
 			h.Case.Workload.Containers = []harness.Container{{Exit: 7, Lines: harness.UnreadLines, Unread: true}}
 		}, takes("delete", 10_040)), ""},

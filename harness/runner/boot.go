@@ -108,9 +108,9 @@ func (x *run) clientParams() client.Params {
 			x.record.Failed("client", "restarts containerd", err)
 			return err
 		},
-		Install:   x.install,
-		State:     x.at,
-		Fired:     func() bool { return x.inject.AnyFired() },
+		Install: x.install,
+		State:   x.at,
+		Fired:   func() bool { return x.inject.AnyFired() }, StoodStill: x.world.StoodStill,
 		IsForeign: x.isBystander, ReusePID: x.reusePID,
 		Runtime: runcshim.Runtime, OtherRuntime: fakeshim.Runtime,
 		Truth: x.world.Truth(), FIFOs: x.world.FIFOs(), Events: &x.events, Record: &x.record,
