@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"golang.org/x/mod/semver"
 
@@ -15,8 +16,10 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/weave"
 	"github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/oracle/affected"
+	"github.com/shimquake/shimquake/poll"
 	"github.com/shimquake/shimquake/sweep"
 	"github.com/shimquake/shimquake/sweep/compare"
 	"github.com/shimquake/shimquake/sweep/engine"
@@ -150,7 +153,7 @@ func (f *compareFlags) baseline(ctx context.Context, e *engine.Engine, a string,
 		}
 	}
 	if journal.Has(dir) {
-		s.Journal, s.Head, s.Done, err = journal.Resume(dir)
+		s.Journal, s.Head, s.Done, err = resumeWhenFree(ctx, dir, a)
 		s.Head.Plan.Containerd = a // the same binaries may have another name now
 		s.Head.Plan = s.Head.Plan.WithDigest()
 	} else {
@@ -167,6 +170,28 @@ func (f *compareFlags) baseline(ctx context.Context, e *engine.Engine, a string,
 	}
 	results, err = runCases(ctx, s)
 	return s.Head, dir, results, errors.Join(err, s.Journal.Close())
+}
+
+// resumeWhenFree continues the sweep of a containerd. If another shimquake sweeps it now,
+// resumeWhenFree waits for its results.
+func resumeWhenFree(ctx context.Context, dir, of string) (j *journal.Journal, h journal.Head,
+	done []journal.Result, err error) {
+	told := false
+	err = poll.Until(ctx, time.Second, func() (bool, error) {
+		j, h, done, err = journal.Resume(dir)
+		if !errors.Is(err, foreign.ErrInUse) {
+			return true, err
+		}
+		if !told {
+			fmt.Fprintf(stderr, "shimquake: another shimquake sweeps containerd %s: waiting for its results\n", of)
+		}
+		told = true
+		return false, nil
+	})
+	if err != nil && ctx.Err() != nil {
+		err = engine.ErrInterrupted
+	}
+	return j, h, done, err
 }
 
 // withCatalogue adds the cases of the catalogue to a plan, unless the options leave out
