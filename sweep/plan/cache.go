@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -36,11 +35,11 @@ func CacheDir(ctx context.Context, subject string) (string, error) {
 
 // source is the source of this package, of which a plan is a function.
 //
-//go:embed *.go
+//go:embed *.go *.yaml
 var source embed.FS
 
-// Key returns a digest of what a plan is made from: the options, this package, and the
-// workloads with the scripts that other packages have.
+// Key returns a digest of what a plan is made from: the options, and this package with
+// its workloads.
 func (o Options) Key() string {
 	h := sha256.New()
 	files, _ := source.ReadDir(".") // an embedded folder can be read
@@ -48,10 +47,6 @@ func (o Options) Key() string {
 		if text, _ := source.ReadFile(f.Name()); !strings.HasSuffix(f.Name(), "_test.go") {
 			h.Write(text)
 		}
-	}
-	for _, w := range workloads {
-		text, _ := json.Marshal(w.Workload) // it is written to histories, too
-		h.Write(text)
 	}
 	h.Write([]byte(o.String()))
 	return hex.EncodeToString(h.Sum(nil)[:8])

@@ -35,8 +35,8 @@ func (o Options) further() (names []string) {
 		return nil
 	}
 	for _, w := range workloads {
-		if w.asked && w.TimeLimit <= furtherLimit && !w.races {
-			names = append(names, w.name)
+		if w.Asked && w.Workload.TimeLimit <= furtherLimit && !w.Races {
+			names = append(names, w.Name)
 		}
 	}
 	return names
