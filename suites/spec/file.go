@@ -3,6 +3,7 @@ package spec
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -81,4 +82,13 @@ func decorators(labels []string) (all []any) {
 		all = append(all, ginkgo.Label(l))
 	}
 	return all
+}
+
+// CheckNames panics if a name in shows is not the name of a case.
+func CheckNames(cases []harness.Case, shows map[string]func(harness.Verdict)) {
+	for name := range shows {
+		if !slices.ContainsFunc(cases, func(c harness.Case) bool { return c.Name == name }) {
+			panic("no case has the name " + name)
+		}
+	}
 }
