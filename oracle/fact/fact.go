@@ -39,16 +39,29 @@ func Parse(text string) (Fact, error) {
 	}
 	k, ok := KeyOf(name)
 	if !ok {
-		names := make([]string, factCount)
-		for k := range factCount {
-			names[k] = keys[k].name
-		}
-		return Fact{}, spelling.Unknown("fact", name, names)
+		return Fact{}, unknownKey(name)
 	}
 	if known := keys[k].values; known != nil && !slices.Contains(known, value) {
 		return Fact{}, spelling.Unknown("value of "+name, value, known)
 	}
 	return Fact{k, value}, nil
+}
+
+// UnmarshalText reads the key's name.
+func (k *Key) UnmarshalText(name []byte) error {
+	is, ok := KeyOf(string(name))
+	if *k = is; !ok {
+		return unknownKey(string(name))
+	}
+	return nil
+}
+
+func unknownKey(name string) error {
+	names := make([]string, factCount)
+	for k := range factCount {
+		names[k] = keys[k].name
+	}
+	return spelling.Unknown("fact", name, names)
 }
 
 // KeyOf returns the key with a name.

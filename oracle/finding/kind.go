@@ -1,11 +1,14 @@
 package finding
 
 import (
+	_ "embed" // the table
 	"fmt"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/goccy/go-yaml"
 
 	"github.com/shimquake/shimquake/oracle/fact"
 )
@@ -33,7 +36,7 @@ type Kind struct {
 	// MayStay is set if a residue can have the class. The other classes are always bugs, so
 	// that a new class is not excused by mistake. Only three findings about events can be
 	// residues: a missing TaskDelete, a repetition without a change, a late create or start.
-	MayStay bool
+	MayStay bool `yaml:"mayStay"`
 	// With are the classes that leak together with this one, for the same container or
 	// pod. A leaked shim, for example, keeps its socket, its bundle and its cgroup.
 	With []Class
@@ -120,9 +123,14 @@ func Getter(name string) func(Finding) string {
 	return fields[name]
 }
 
+//go:embed kinds.yaml
+var kindsText []byte
+
 // kinds is the table, with its patterns.
-var kinds = func() []Kind {
-	all := slices.Concat(leaks, wrongs)
+var kinds = func() (all []Kind) {
+	if err := yaml.UnmarshalWithOptions(kindsText, &all, yaml.Strict()); err != nil {
+		panic(fmt.Errorf("kinds.yaml: %w", err))
+	}
 	for i := range all {
 		all[i].pattern = NewPattern(all[i].Of)
 	}
@@ -164,14 +172,15 @@ func ClassesThat(are func(Kind) bool) []Class {
 // LeakClasses are the classes of leaks, in the order of findings. A test in
 // suites/control plants a leak of each class, and requires the finding. Classes are all.
 var (
-	LeakClasses = classesOf(leaks)
-	Classes     = classesOf(slices.Concat(leaks, wrongs))
+	LeakClasses = classesOf(Leak)
+	Classes     = classesOf("")
 )
 
-// classesOf returns the classes of some rows, in their order.
-func classesOf(rows []Kind) (all []Class) {
-	for _, k := range rows {
-		if c := NewPattern(k.Of).class; c != "" && !slices.Contains(all, c) {
+// classesOf returns the classes of the rows of an invariant, or of all rows, in their
+// order.
+func classesOf(i Invariant) (all []Class) {
+	for _, k := range kinds {
+		if c := k.pattern.class; (i == "" || i == k.pattern.invariant) && c != "" && !slices.Contains(all, c) {
 			all = append(all, c)
 		}
 	}
