@@ -47,7 +47,7 @@ func (b *beside) alone() *run {
 		},
 		namespace: b.b.Namespace, downs: h.downs,
 		effects: slices.DeleteFunc(slices.Clone(h.effects), func(e effect) bool {
-			return tolerances[besideWorks][e.kind] == 0
+			return besideWorks[e.kind] == 0
 		}),
 	}
 }

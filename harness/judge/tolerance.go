@@ -7,57 +7,6 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// statement is a statement about containerd, a shim or a client that a rule checks.
-type statement int
-
-// The statements that need not hold after some effects of faults.
-const (
-	exitNoticed     statement = iota // A shim notices the end of a process at once.
-	eventSent                        // A shim that runs sends each event, until containerd takes it.
-	firstTrySent                     // A shim lives until it has sent each event once.
-	exitTimeSame                     // All reports of an exit have the same time.
-	reportWritten                    // containerd has stored what it reported.
-	objectKept                       // Nothing but the client ends or removes an object.
-	stateReported                    // containerd reports the state of an object.
-	outputRead                       // Each line of an output is read.
-	inputRead                        // Each line of an input is read.
-	streamWorks                      // A stream of CRI stays connected.
-	execWorks                        // ExecSync responds as it should.
-	waitReturns                      // A Wait returns after the exit.
-	stateAnswered                    // A request for the state gets a response.
-	shimExitsWell                    // A shim exits with 0.
-	shimPublishes                    // A shim sends its last events before it exits.
-	childrenKilled                   // A shim kills the children of a container that has ended.
-	besideWorks                      // A call about a bystander works.
-	processLives                     // Only the process itself or its client ends a process.
-	execLives                        // Nothing but the exec itself or its client ends it before its exit is reported.
-	signalArrives                    // A signal of the client ends an exec.
-	onlyClientKills                  // Only the client ends a process by SIGKILL.
-	stopEnds                         // A successful stop has ended its container.
-	exitKnown                        // The shim's record of an exit stays until the exit is reported.
-	exitTimeKept                     // The shim's record of the time of an exit stays.
-	allReport                        // Every observer reports each exit.
-	oneOOMEvent                      // There is one OOM event for each OOM kill.
-	oomSent                          // A shim that runs sends each OOM event.
-	oomHeard                         // CRI gets each OOM event.
-	startTimeKept                    // CRI reports the time of StartContainer.
-	criEventSent                     // CRI sends each container event.
-	criEventOnce                     // CRI sends each container event once.
-	criEventWhole                    // A container event has the status of its pod and containers.
-	handlesClosed                    // containerd closes each handle that it opens.
-	handlesSame                      // containerd and its shims keep the same handles.
-	podUnchanged                     // The containers that stay in a pod do not change.
-	pluginsKept                      // containerd has the same plugins as in the first inventory.
-	inventoryTaken                   // containerd answers the harness.
-	collected                        // containerd collects garbage in time.
-	stopsInTime                      // containerd exits soon after SIGTERM.
-	inTime                           // A call takes about as long as the others.
-	responseArrives                  // Each request for a state gets a response.
-	noFatalLog                       // containerd logs no fatal message.
-	netnsThere                       // The network namespace of a pod stays until its DEL.
-	nothingFrozen                    // No process is frozen if a step of the harness has failed.
-)
-
 // cell says which effects of a kind excuse a statement, by their time or by their
 // process.
 type cell int
@@ -83,82 +32,111 @@ const (
 // because of the signal.
 const lag = time.Second
 
-// tolerances says which fault effects excuse which statements, and when.
-var tolerances = map[statement]map[kind]cell{
-	exitNoticed:  {shimKilled: ofItsShim, shimHeld: always, slowed: always, frozen: always, shimFaked: always},
-	eventSent:    {shimKilled: ofItsShim, slowed: always, frozen: always, shimFaked: always},
-	firstTrySent: {shimKilled: ofItsShim | before},
-	exitTimeSame: {
+// statement is a statement about containerd, a shim or a client that a rule checks. It
+// has the kinds of effects that excuse it if it does not hold.
+type statement map[kind]cell
+
+// The statements that need not hold after some effects of faults.
+var (
+	// A shim notices the end of a process at once.
+	exitNoticed = statement{shimKilled: ofItsShim, shimHeld: always, slowed: always, frozen: always, shimFaked: always}
+	// A shim that runs sends each event, until containerd takes it.
+	eventSent = statement{shimKilled: ofItsShim, slowed: always, frozen: always, shimFaked: always}
+	// A shim lives until it has sent each event once.
+	firstTrySent = statement{shimKilled: ofItsShim | before}
+	// All reports of an exit have the same time.
+	exitTimeSame = statement{
 		shimBroken: always, shimFaked: always, kernelSlow: before,
 		callHeld: before, callBroken: before, statementBroken: before,
-	},
-	// A kill excuses nothing here, because containerd stores a state before it reports
-	// it.
-	reportWritten: {
+	}
+	// containerd has stored what it reported. A kill excuses nothing here, because
+	// containerd stores a state before it reports it.
+	reportWritten = statement{
 		kernelSlow: overlaps, callHeld: overlaps, callBroken: overlaps, statementBroken: overlaps,
 		shimFaked: always,
-	},
-	objectKept: {
+	}
+	// Nothing but the client ends or removes an object.
+	objectKept = statement{
 		kernelSlow: before, callHeld: before, callBroken: before, statementBroken: before, shimFaked: always,
 		processKilled: before, shimKilled: before,
-	},
-	stateReported: {
+	}
+	// containerd reports the state of an object.
+	stateReported = statement{
 		kernelSlow: before, procFault: before, callHeld: before, callBroken: before, statementBroken: before,
 		crashed: before, containerdLost: before, shimFaked: always,
-	},
-	outputRead: {
+	}
+	// Each line of an output is read.
+	outputRead = statement{
 		containerdDown: overlaps, shimKilled: ofItsShim, slowed: always, frozen: always, diskSlow: always,
 		statementBroken: inTest,
-	},
-	inputRead: {
+	}
+	// Each line of an input is read.
+	inputRead = statement{
 		processKilled: ofProcess, shimKilled: ofItsShim, slowed: always, frozen: always, diskSlow: always,
 		statementBroken: inTest,
-	},
-	streamWorks: {
+	}
+	// A stream of CRI stays connected.
+	streamWorks = statement{
 		containerdDown: soon, processKilled: ofProcess, shimKilled: ofItsShim, slowed: always, frozen: always,
 		diskSlow: always, crashed: before, callBroken: before, statementBroken: inTest, shimFaked: always,
-	},
-	execWorks: {
+	}
+	// ExecSync responds as it should.
+	execWorks = statement{
 		containerdDown: soon, processKilled: ofProcess, shimKilled: ofItsShim, slowed: always, frozen: always,
 		diskSlow: always, crashed: before, callBroken: before, statementBroken: before, shimFaked: always,
-	},
-	waitReturns: {
+	}
+	// A Wait returns after the exit.
+	waitReturns = statement{
 		containerdDown: overlaps, slowed: always, frozen: always, diskSlow: always, responseKept: always,
 		shimFaked: always,
-	},
-	stateAnswered:   {containerdDown: overlaps, slowed: always, frozen: always},
-	shimExitsWell:   {processKilled: ofProcess, shimPlanned: always, shimFaked: always},
-	shimPublishes:   {anyFault: always},
-	childrenKilled:  {shimKilled: inTest},
-	besideWorks:     {containerdDown: around, containerdEnds: overlaps, frozen: around, diskSlow: always},
-	processLives:    {processKilled: ofProcess, shimKilled: ofItsShim, shimFaked: always},
-	execLives:       {processKilled: ofProcess | before, shimKilled: ofItsShim | before},
-	signalArrives:   {anyFault: always},
-	onlyClientKills: {processKilled: always, shimKilled: inTest},
-	stopEnds:        {processKilled: always, containerdDown: overlaps},
-	exitKnown:       {nodeRebooted: overlaps},
-	exitTimeKept:    {shimKilled: before},
-	allReport:       {anyFault: always},
-	oneOOMEvent:     {anyFault: always},
-	oomSent:         {eventBroken: always},
-	oomHeard:        {containerdDown: overlaps},
-	startTimeKept:   {containerdDown: always},
-	criEventSent:    {containerdDown: overlaps},
-	criEventOnce:    {containerdDown: overlaps},
-	criEventWhole:   {anyFault: always, containerdDown: always},
-	handlesClosed:   {responseDropped: always},
-	handlesSame:     {containerdDown: overlaps},
-	podUnchanged:    {anyFault: always},
-	pluginsKept:     {statementBroken: before, callBroken: before, callHeld: before, crashed: before},
-	inventoryTaken:  {containerdFroze: always},
-	collected:       {containerdFroze: always, kernelSlow: before},
-	stopsInTime:     {containerdFroze: always},
-	inTime:          {anyFault: always, containerdDown: overlaps},
-	responseArrives: {anyFault: always},
-	noFatalLog:      {anyFault: always},
-	netnsThere:      {nodePlanned: always},
-	nothingFrozen:   {slowed: always, frozen: always},
-}
+	}
+	// A request for the state gets a response.
+	stateAnswered = statement{containerdDown: overlaps, slowed: always, frozen: always}
+	// A shim exits with 0.
+	shimExitsWell = statement{processKilled: ofProcess, shimPlanned: always, shimFaked: always}
+	// A call about a bystander works.
+	besideWorks = statement{containerdDown: around, containerdEnds: overlaps, frozen: around, diskSlow: always}
+	// Only the process itself or its client ends a process.
+	processLives = statement{processKilled: ofProcess, shimKilled: ofItsShim, shimFaked: always}
+	// Nothing but the exec itself or its client ends it before its exit is reported.
+	execLives = statement{processKilled: ofProcess | before, shimKilled: ofItsShim | before}
+	// Only the client ends a process by SIGKILL.
+	onlyClientKills = statement{processKilled: always, shimKilled: inTest}
+	// A successful stop has ended its container.
+	stopEnds = statement{processKilled: always, containerdDown: overlaps}
+	// The shim's record of an exit stays until the exit is reported.
+	exitKnown = statement{nodeRebooted: overlaps}
+	// A container event has the status of its pod and containers.
+	criEventWhole = statement{anyFault: always, containerdDown: always}
+	// containerd has the same plugins as in the first inventory.
+	pluginsKept = statement{statementBroken: before, callBroken: before, callHeld: before, crashed: before}
+	// containerd collects garbage in time.
+	collected = statement{containerdFroze: always, kernelSlow: before}
+	// A call takes about as long as the others.
+	inTime = statement{anyFault: always, containerdDown: overlaps}
+	// No process is frozen if a step of the harness has failed.
+	nothingFrozen = statement{slowed: always, frozen: always}
+
+	shimPublishes   = statement{anyFault: always}         // A shim sends its last events before it exits.
+	childrenKilled  = statement{shimKilled: inTest}       // A shim kills the children of a container that has ended.
+	signalArrives   = statement{anyFault: always}         // A signal of the client ends an exec.
+	exitTimeKept    = statement{shimKilled: before}       // The shim's record of the time of an exit stays.
+	allReport       = statement{anyFault: always}         // Every observer reports each exit.
+	oneOOMEvent     = statement{anyFault: always}         // There is one OOM event for each OOM kill.
+	oomSent         = statement{eventBroken: always}      // A shim that runs sends each OOM event.
+	oomHeard        = statement{containerdDown: overlaps} // CRI gets each OOM event.
+	startTimeKept   = statement{containerdDown: always}   // CRI reports the time of StartContainer.
+	criEventSent    = statement{containerdDown: overlaps} // CRI sends each container event.
+	criEventOnce    = statement{containerdDown: overlaps} // CRI sends each container event once.
+	handlesClosed   = statement{responseDropped: always}  // containerd closes each handle that it opens.
+	handlesSame     = statement{containerdDown: overlaps} // containerd and its shims keep the same handles.
+	podUnchanged    = statement{anyFault: always}         // The containers that stay in a pod do not change.
+	inventoryTaken  = statement{containerdFroze: always}  // containerd answers the harness.
+	stopsInTime     = statement{containerdFroze: always}  // containerd exits soon after SIGTERM.
+	responseArrives = statement{anyFault: always}         // Each request for a state gets a response.
+	noFatalLog      = statement{anyFault: always}         // containerd logs no fatal message.
+	netnsThere      = statement{nodePlanned: always}      // The network namespace of a pod stays until its DEL.
+)
 
 // span is the time that a statement is about.
 type span struct{ from, to time.Time }
@@ -174,7 +152,7 @@ func tolerated(h *run, what statement, when span) bool {
 // toleratedOf reports the same for a statement about a container.
 func toleratedOf(h *run, what statement, of harness.Instance, when span) bool {
 	return slices.ContainsFunc(h.effects, func(e effect) bool {
-		return tolerances[what][e.kind].covers(h, e, of, when)
+		return what[e.kind].covers(h, e, of, when)
 	})
 }
 
