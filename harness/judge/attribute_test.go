@@ -47,7 +47,7 @@ func TestWhose(t *testing.T) {
 func TestWhoseOfASilentGroup(t *testing.T) {
 	h := clean()
 	h.Case.Workload.Grouped = true
-	h.Hits = nil
+	h.Hits, h.Flushed = nil, nil
 	h.Instances = append(h.Instances, harness.Instance{Name: "c1", ID: "c1"})
 	all := []finding.Finding{
 		{Invariant: finding.Leak, Class: finding.ClassShim, Subject: finding.Subject{ID: "c0"}},
@@ -66,7 +66,7 @@ func TestWhoseOfASilentGroup(t *testing.T) {
 func TestReuseOfAPodWithoutContainers(t *testing.T) {
 	h := clean()
 	h.Case.Workload.API = harness.CRI
-	h.Instances[0].ID, h.Hits = "", nil
+	h.Instances[0].ID, h.Hits, h.Flushed = "", nil, nil
 	all := []finding.Finding{
 		{Invariant: finding.Leak, Class: finding.ClassSandbox, Subject: finding.Subject{ID: "pod1"}},
 		{Invariant: finding.Liveness, Class: finding.ClassContainer, Facts: fact.Facts{fact.What: fact.IDReuse}},

@@ -1,10 +1,8 @@
 package judge
 
 import (
-	"slices"
 	"time"
 
-	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/event"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
@@ -44,12 +42,12 @@ func circumstances(h *run, found []finding.Finding) []finding.Finding {
 		case noPID && creationOf(h, f.Subject.ID).died:
 			f.Facts[fact.Create], f.Facts[fact.Containerd] = fact.CutOff, fact.Down
 		case f.Facts[fact.Event] == fact.Missing && f.Class != finding.ClassExitCode:
-			if due := eventDue(h, f.Subject.ID, f.Facts[fact.Topic]); !due.IsZero() && shimDiedBefore(h, f.Subject.ID, due) {
+			if due := eventDue(h, f.Subject.ID, f.Facts[fact.Topic]); !due.IsZero() && shimDied(h, f.Subject.ID, due.Add(reportIn)) {
 				f.Facts[fact.Shim] = fact.Dead
 			}
 		case of && f.Class == finding.ClassExitCode:
 			p.noteDeadReporters(f)
-		case of && noPID && creationOf(h, f.Subject.ID).failed && len(shimKillsOf(h, f.Subject.ID)) > 0:
+		case of && noPID && creationOf(h, f.Subject.ID).failed && shimDied(h, f.Subject.ID, h.After.At):
 			f.Facts[fact.Create], f.Facts[fact.Shim] = fact.CutOff, fact.Dead
 		}
 	}
@@ -63,7 +61,7 @@ func (p process) noteDeadReporters(f *finding.Finding) {
 	if downBetween(p.h, from, to) {
 		f.Facts[fact.Containerd] = fact.Down
 	}
-	if slices.ContainsFunc(shimKillsOf(p.h, p.i.ID), func(k harness.Kill) bool { return k.At.Before(to) }) {
+	if shimDied(p.h, p.i.ID, to) {
 		f.Facts[fact.Shim] = fact.Dead
 	}
 }
@@ -81,23 +79,17 @@ func (p process) unreportedWindow() (from, to time.Time) {
 
 // eventDue returns when the create or start event of a container or a sandbox was due. An
 // exit event has no such time, because containerd sends it for a dead shim.
-func eventDue(h *run, id, topic string) (due time.Time) {
-	if p, ok := processOf(h, id, ""); ok {
-		return map[string]time.Time{event.TopicCreate: p.i.Created, event.TopicStart: p.i.Started}[topic]
+func eventDue(h *run, id, topic string) time.Time {
+	p, ok := processOf(h, id, "")
+	switch {
+	case !ok && callOf[topic] != "":
+		return h.succeeded(id, callOf[topic])
+	case topic == event.TopicCreate:
+		return p.i.Created
+	case topic == event.TopicStart:
+		return p.i.Started
 	}
-	call := map[string]string{event.TopicCreate: "Create", event.TopicStart: "Start"}[topic]
-	for _, hit := range h.Hits {
-		if call != "" && hit.ID == id && hit.Point == "rpc:shim:Task."+call+":exit" && hit.Err == "" {
-			due = hit.Time
-		}
-	}
-	return due
-}
-
-// shimDiedBefore reports whether the shim of a container died before it had surely sent
-// an event that was due.
-func shimDiedBefore(h *run, id string, due time.Time) bool {
-	return slices.ContainsFunc(shimKillsOf(h, id), func(k harness.Kill) bool { return k.At.Before(due.Add(reportIn)) })
+	return time.Time{}
 }
 
 // creation is the result of the shims' Create calls for a container, before the final
@@ -111,9 +103,8 @@ type creation struct {
 func creationOf(h *run, id string) (c creation) {
 	created := false
 	var from time.Time
-	for n := range h.Hits {
-		hit := &h.Hits[n]
-		if hit.Who != "shim" || hit.ID != id || hit.Time.After(h.After.At) {
+	for _, hit := range h.hitsOf[id] {
+		if hit.Time.After(h.After.At) {
 			continue
 		}
 		switch hit.Point {

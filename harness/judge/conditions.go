@@ -27,12 +27,12 @@ func conditions(h *run, at time.Time) residue.Circumstances {
 			c.Happened = append(c.Happened, residue.ContainerdDied)
 		}
 	}
-	for _, k := range h.shimDeaths {
-		if !harness.Within(k.At, at) || rebootIn(h, k.At, at) { // its socket is gone, too
+	for _, e := range h.effects {
+		if e.kind != shimKilled || !harness.Within(e.from, at) || rebootIn(h, e.from, at) { // its socket is gone, too
 			continue
 		}
 		c.Happened = append(c.Happened, residue.ShimKilled)
-		if served(h, k.PID) {
+		if served(h, e.pid) {
 			c.Happened = append(c.Happened, residue.ShimKilledServing)
 		}
 	}

@@ -3,9 +3,7 @@ package judge
 import (
 	"fmt"
 	"slices"
-	"time"
 
-	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/model"
 	"github.com/shimquake/shimquake/oracle/callerr"
@@ -86,12 +84,13 @@ func podReports(h *run) (all []stateReport) {
 // halfMade reports whether the shim of a sandbox had created the sandbox's init, and had
 // not begun to start it.
 func halfMade(h *run, s harness.SandboxSeen) bool {
-	did := func(point string) bool {
-		return slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
-			return hit.Who == "shim" && hit.ID == s.ID && hit.Point == point && hit.Time.Before(s.Answered)
-		})
+	did := func(at string) bool {
+		for hit := range h.rpcs(s.ID, at) {
+			return hit.Time.Before(s.Answered)
+		}
+		return false
 	}
-	return did("rpc:shim:Task.Create:exit") && !did("rpc:shim:Task.Start:entry")
+	return did("shim:Task.Create:exit") && !did("shim:Task.Start:entry")
 }
 
 // exitReported reports whether ContainerStatus had reported the exit of a container
@@ -118,7 +117,7 @@ func containerReports(h *run) (all []stateReport) {
 		p, _ := processOf(h, s.ID, "")
 		at, _ := stoppedAt(h, p.i)
 		stop := model.Moment{What: stopVerb(p.i) + " succeeded", At: at}
-		r := model.Report{Back: upSince(h, time.Time{}, s.Asked)}
+		r := model.Report{Back: lastUp(h, s.Asked)}
 		// The history merges equal statuses into one with the time of the last request. So it
 		// does not show whether the container had ended between two stops.
 		if _, once := stopOf(h, p.i); once && !tolerated(h, stopEnds, span{at, s.Asked}) {

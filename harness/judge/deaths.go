@@ -4,27 +4,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/event"
 )
-
-// downs returns the times in which containerd was down. A restarted containerd may exit
-// before it responds. Then a new downtime begins with its exit.
-func downs(h *harness.History) (all []event.Gap) {
-	for n, d := range h.Deaths {
-		down := event.Gap{From: diedAt(h, d)}
-		switch {
-		case d.BackIn > 0:
-			down.To = d.At.Add(d.BackIn)
-		case n+1 < len(h.Deaths):
-			down.To = h.Deaths[n+1].At
-		}
-		all = append(all, down)
-	}
-	return all
-}
 
 // endSeenIn is how long the harness may take to see the exit of a containerd that
 // panicked or crashed. It takes some 20 ms. A containerd that lived longer did not die of
@@ -33,7 +16,7 @@ const endSeenIn = time.Second
 
 // diedAt returns when a containerd died: at the fault that killed it, or else when the
 // harness saw its exit.
-func diedAt(h *harness.History, d daemon.Death) time.Time {
+func diedAt(h *run, d daemon.Death) time.Time {
 	if d.Asked {
 		return d.At
 	}
@@ -55,13 +38,18 @@ func diedAt(h *harness.History, d daemon.Death) time.Time {
 
 // downBetween reports whether containerd was down at some time between two others.
 func downBetween(h *run, from, to time.Time) bool {
-	return slices.ContainsFunc(h.downs, func(g event.Gap) bool { return g.Overlaps(from, to) })
+	for down := range h.effectsOf(containerdDown) {
+		if down.gap().Overlaps(from, to) {
+			return true
+		}
+	}
+	return false
 }
 
 // lostBetween reports whether containerd ended between two times without a request.
 func lostBetween(h *run, from, to time.Time) bool {
 	return slices.ContainsFunc(h.Deaths, func(d daemon.Death) bool {
-		at := diedAt(h.History, d)
+		at := diedAt(h, d)
 		return (d.Killed || !d.Asked) && !at.Before(from) && !at.After(to)
 	})
 }
@@ -69,32 +57,26 @@ func lostBetween(h *run, from, to time.Time) bool {
 // backAfter returns when containerd last came up after a time, or the zero time if it was
 // not down. known is false if containerd did not come up again.
 func backAfter(h *run, from time.Time) (back time.Time, known bool) {
-	for _, d := range h.downs {
-		if d.To.IsZero() {
+	for down := range h.effectsOf(containerdDown) {
+		if down.to.IsZero() {
 			return back, false
 		}
-		if d.To.After(from) {
-			back = d.To
+		if down.to.After(from) {
+			back = down.to
 		}
 	}
 	return back, true
 }
 
-// upSince returns when containerd last came up between two times. If it did not, upSince
-// returns the first time.
-func upSince(h *run, from, to time.Time) time.Time {
-	for _, g := range h.downs {
-		if g.To.After(from) && !g.To.After(to) {
-			from = g.To
+// lastUp returns when containerd last came up by a time, or the zero time.
+func lastUp(h *run, by time.Time) (last time.Time) {
+	for down := range h.effectsOf(containerdDown) {
+		if !down.to.After(by) {
+			last = latest(last, down.to)
 		}
 	}
-	return from
+	return last
 }
-
-// gaps returns the times in which the harness was not subscribed: the gaps in its
-// subscription, and the times in which containerd was down. The gaps are not enough,
-// because the subscriber may see the end of its stream later than containerd's exit.
-func gaps(h *run) []event.Gap { return slices.Concat(h.downs, h.Gaps) }
 
 // diedWithin returns when containerd died within a time, or the zero time.
 func diedWithin(h *run, s event.Gap) time.Time {
@@ -120,14 +102,14 @@ func killOf(h *run, pid uint32) time.Time {
 // start of the containerd that ran at a time.
 func lostBeforeStart(h *run, at time.Time) bool {
 	return slices.ContainsFunc(h.Kills, func(k harness.Kill) bool {
-		return (k.Who == "shim" || k.Who == "sandbox") && slices.ContainsFunc(h.downs, func(g event.Gap) bool {
-			return k.At.Before(g.To) && g.To.Before(at)
-		})
+		for down := range h.effectsOf(containerdDown) {
+			if k.At.Before(down.to) && down.to.Before(at) {
+				return k.Who == "shim" || k.Who == "sandbox"
+			}
+		}
+		return false
 	})
 }
-
-// starts returns how often containerd was started again.
-func starts(h *run) int { return len(h.downs) }
 
 // interruptions returns the times at which containerd ended or was frozen.
 func interruptions(h *run) (all []time.Time) {
@@ -140,47 +122,14 @@ func interruptions(h *run) (all []time.Time) {
 	return all
 }
 
-// shimDeaths returns the deaths of shims by SIGKILL or by a panic.
-func shimDeaths(h *harness.History) (all []harness.Kill) {
-	for n := range h.Hits {
-		if hit := &h.Hits[n]; hit.Who == "shim" && killedByTerm(hit.Did) {
-			all = append(all, harness.Kill{PID: hit.PID, Who: hit.Who, At: hit.Time})
-		}
-	}
-	for _, k := range h.Kills {
-		if k.Who == "shim" {
-			all = append(all, k)
-		}
-	}
-	return all
+// killsShimOf reports whether an effect is the death of a shim that served a container,
+// before the second use of the first id. If no shim of the container has a probe, it may
+// be any shim.
+func (h *run) killsShimOf(e effect, id string) bool {
+	return e.kind == shimKilled && harness.Within(e.from, h.Done) && (len(h.shimsOf[id]) == 0 || h.shimsOf[id][e.pid])
 }
 
-// shimKills returns the deaths of shims before the second use of the first id.
-func shimKills(h *run) []harness.Kill {
-	return slices.DeleteFunc(slices.Clone(h.shimDeaths), func(k harness.Kill) bool {
-		return !h.Done.IsZero() && k.At.After(h.Done)
-	})
-}
-
-// shimKillsOf returns the deaths of shims that served a container. If no shim of the id's
-// first use has a probe, it returns the deaths of all shims.
-func shimKillsOf(h *run, id string) []harness.Kill {
-	_, first, _ := h.FirstUse()
-	if len(shimsOf(first, id)) == 0 {
-		return shimKills(h)
-	}
-	served := shimsOf(h.Hits, id)
-	return slices.DeleteFunc(shimKills(h), func(k harness.Kill) bool { return !served[k.PID] })
-}
-
-// shimsOf returns the pids of the shims that received calls about a container, as far as
-// they have probes.
-func shimsOf(hits []failpoints.Hit, id string) map[int]bool {
-	served := map[int]bool{}
-	for n := range hits {
-		if hits[n].Who == "shim" && hits[n].ID == id {
-			served[hits[n].PID] = true
-		}
-	}
-	return served
+// shimDied reports whether a shim that served a container died before a time.
+func shimDied(h *run, id string, by time.Time) bool {
+	return slices.ContainsFunc(h.effects, func(e effect) bool { return h.killsShimOf(e, id) && e.from.Before(by) })
 }

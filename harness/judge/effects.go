@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -21,6 +22,7 @@ const (
 	containerdLost              // containerd ended without a request to end gracefully.
 	shimKilled                  // A shim died of SIGKILL, or of a panic.
 	processKilled               // The harness killed a process that is not containerd.
+	notSubscribed               // The harness was not subscribed to events.
 	frozen                      // The harness froze containerd, and resumed it later.
 	slowed                      // The plan freezes processes, or slows them down without a probe.
 	containerdFroze             // The plan freezes containerd.
@@ -53,6 +55,17 @@ type effect struct {
 
 func (e effect) gap() event.Gap { return event.Gap{From: e.from, To: e.to} }
 
+// effectsOf returns the effects of a kind.
+func (h *run) effectsOf(is kind) iter.Seq[effect] {
+	return func(yield func(effect) bool) {
+		for _, e := range h.effects {
+			if e.kind == is && !yield(e) {
+				return
+			}
+		}
+	}
+}
+
 // effectsOf returns the effects of all faults in a history.
 func effectsOf(h *run) []effect {
 	all := append(effectsOfPlan(h), effectsOfHits(h)...)
@@ -68,10 +81,15 @@ func effectsOf(h *run) []effect {
 	for _, at := range h.Reboots {
 		all = append(all, effect{kind: nodeRebooted, from: at, to: at})
 	}
-	for _, g := range h.downs {
-		all = append(all, effect{kind: containerdDown, from: g.From, to: g.To})
-	}
-	for _, d := range h.Deaths {
+	for n, d := range h.Deaths {
+		down := effect{kind: containerdDown, from: diedAt(h, d)}
+		switch {
+		case d.BackIn > 0:
+			down.to = d.At.Add(d.BackIn)
+		case n+1 < len(h.Deaths): // it exited before it responded
+			down.to = h.Deaths[n+1].At
+		}
+		all = append(all, down)
 		if d.Asked {
 			all = append(all, effect{kind: containerdEnds, from: d.At.Add(-d.After), to: d.At})
 		}
@@ -83,9 +101,12 @@ func effectsOf(h *run) []effect {
 		if k.Who != "containerd" {
 			all = append(all, effect{kind: processKilled, from: k.At, to: k.At, pid: k.PID})
 		}
+		if k.Who == "shim" {
+			all = append(all, effect{kind: shimKilled, from: k.At, to: k.At, pid: k.PID})
+		}
 	}
-	for _, k := range h.shimDeaths {
-		all = append(all, effect{kind: shimKilled, from: k.At, to: k.At, pid: k.PID})
+	for _, g := range h.Gaps {
+		all = append(all, effect{kind: notSubscribed, from: g.From, to: g.To})
 	}
 	for _, s := range h.Stops {
 		all = append(all, effect{kind: frozen, from: s.From, to: soonest(s.To, diedWithin(h, event.Gap(s)))})
@@ -140,6 +161,10 @@ func effectsOfHits(h *run) (all []effect) {
 			}
 			all = append(all, held)
 		}
+		add := func(is kind) { all = append(all, effect{kind: is, from: hit.Time, to: hit.Time, pid: hit.PID}) }
+		if hit.Who == "shim" && killedByTerm(hit.Did) {
+			add(shimKilled)
+		}
 		if hit.Fault < 0 {
 			continue
 		}
@@ -152,7 +177,6 @@ func effectsOfHits(h *run) (all []effect) {
 		case hit.ParsedPoint().Kind == failpoints.Stmt:
 			is = statementBroken
 		}
-		add := func(is kind) { all = append(all, effect{kind: is, from: hit.Time, to: hit.Time, pid: hit.PID}) }
 		if add(is); is != crashed && breaksEvents(hit) {
 			add(eventBroken)
 		}

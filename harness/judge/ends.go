@@ -111,20 +111,10 @@ func diedStarting(h *run, i harness.Instance) bool {
 		if c.Who != "client" || c.Of != i.Name || harness.PathOf(c.Verb) != "start" {
 			continue
 		}
-		started, returned := startedByShim(h, i.ID), c.At.Add(c.Took)
+		started, returned := h.succeeded(i.ID, "Task.Start"), c.At.Add(c.Took)
 		return c.Err != nil && !started.IsZero() && !brokenOrKilled(h, returned) && lostBetween(h, started, returned)
 	}
 	return false
-}
-
-// startedByShim returns when a shim started a container, or the zero time.
-func startedByShim(h *run, id string) time.Time {
-	for _, hit := range h.Hits {
-		if hit.Who == "shim" && hit.ID == id && hit.Point == "rpc:shim:Task.Start:exit" && hit.Err == "" {
-			return hit.Time
-		}
-	}
-	return time.Time{}
 }
 
 // termGrace is shorter than the grace period of a stop, and longer than a payload needs
@@ -166,9 +156,9 @@ func exitSeen(h *run, i harness.Instance) bool {
 // before its recorded end, or the zero time.
 func secondKill(h *run, i harness.Instance, stop time.Time) time.Time {
 	kills := 0
-	for _, hit := range h.Hits {
-		if hit.Point != "rpc:containerd:Task.Kill:entry" || hit.ID != i.ID || hit.ExecID != "" || hit.Time.Before(stop) {
-			continue // containerd kills an exec when its client closed the connection
+	for hit := range h.rpcs(i.ID, "containerd:Task.Kill:entry") {
+		if hit.Time.Before(stop) {
+			continue
 		}
 		if kills++; kills == 2 && i.Payload.Exited && hit.Time.Before(i.Payload.ExitedAt) {
 			return hit.Time

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/event"
 	"github.com/shimquake/shimquake/oracle/fact"
@@ -38,8 +37,7 @@ func DueEvents(h harness.History, known []residue.Known) []finding.Finding {
 
 // taskEvents returns the findings about the events of containers, sandboxes and execs.
 func (known excuses) taskEvents(h *run) (found []finding.Finding) {
-	events, _, _ := h.FirstUse()
-	events = ofWorkload(h, events)
+	events := ofWorkload(h, h.events)
 	lives := append(livesOf(h), sandboxLives(h)...)
 	streams := map[string]*stream[event.Task]{} // by namespace, container and exec
 	for n := range events {
@@ -76,8 +74,9 @@ func (known excuses) taskEvents(h *run) (found []finding.Finding) {
 	}
 	now := conditions(h, h.After.At)
 	for n, f := range found {
-		if f.Subject.Exec == "" && (lastOfShim(h, f.Subject.ID) ||
-			slices.Contains(now.Happened, residue.ShimKilled) && shimDeleted(h, f.Subject.ID)) {
+		// A shim that died after the Delete may not have sent the event.
+		diedUnsent := slices.Contains(now.Happened, residue.ShimKilled) && !h.succeeded(f.Subject.ID, "Task.Delete").IsZero()
+		if f.Subject.Exec == "" && (diedUnsent || lastOfShim(h, f.Subject.ID)) {
 			found[n].Facts[fact.Last] = fact.Yes
 		}
 	}
@@ -106,20 +105,15 @@ func firstCall(h *run, verb string) time.Time {
 	return h.Began
 }
 
-// shimDeleted reports whether a shim carried out the Delete of a container. If it died
-// afterwards, its unsent events were lost.
-func shimDeleted(h *run, id string) bool {
-	return slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool { return isShimDelete(hit) && hit.ID == id })
-}
-
 // lastOfShim reports whether the delete of a container was the last event of its shim
 // before containerd asked it to exit. Without a probe in the shim, the last delete of a
 // pod is that of its sandbox. In a group it is that of the container that was deleted
 // last.
 func lastOfShim(h *run, id string) bool {
 	last, shim := map[int]string{}, 0 // by shim
-	for _, hit := range h.Hits {
-		if isShimDelete(hit) && !hit.Time.After(h.After.At) {
+	for n := range h.Hits {
+		hit := &h.Hits[n]
+		if hit.Point == "rpc:shim:Task.Delete:exit" && hit.ExecID == "" && hit.Err == "" && !hit.Time.After(h.After.At) {
 			last[hit.PID] = hit.ID
 			if hit.ID == id {
 				shim = hit.PID
@@ -140,11 +134,6 @@ func lastOfShim(h *run, id string) bool {
 	return of.ID == id
 }
 
-// isShimDelete reports whether a shim carried out the Delete of a container.
-func isShimDelete(hit failpoints.Hit) bool {
-	return hit.Point == "rpc:shim:Task.Delete:exit" && hit.ExecID == "" && hit.Err == ""
-}
-
 // ofRefused returns the events about processes that never started, because their command
 // does not exist. It returns none after a fault.
 func ofRefused(h *run) (found []finding.Finding) {
@@ -152,9 +141,8 @@ func ofRefused(h *run) (found []finding.Finding) {
 		return nil
 	}
 	begun := []string{event.TopicCreate, event.TopicStart, event.TopicExecStart, event.TopicExit}
-	events, _, _ := h.FirstUse()
 	for _, p := range processes(h) {
-		for _, e := range events {
+		for _, e := range h.events {
 			if p.isAbsent() && p.i.ID != "" && p.isOf(e) && slices.Contains(begun, e.Topic) {
 				found = append(found, ofEvent(e, fact.Facts{fact.Event: fact.OfRefused, fact.Topic: e.Topic}))
 			}

@@ -16,9 +16,8 @@ import (
 // number of events depends on the kernel: cgroup v1 reports each attempt to reclaim
 // memory, and v2 counts the kills.
 func oomEvents(h *run) (found []finding.Finding) {
-	events, _, _ := h.FirstUse()
 	heard := map[string]int{}
-	for _, e := range events {
+	for _, e := range h.events {
 		if e.Topic != event.TopicOOM {
 			continue
 		}

@@ -57,8 +57,7 @@ func nextTry(failing time.Duration) time.Duration {
 // harness got all events that containerd accepted from the shim. The time is zero if one
 // of these conditions does not hold, or is unknown.
 func sentAgainBy(h *run, i harness.Instance, from, since time.Time) time.Time {
-	_, first, _ := h.FirstUse()
-	served := shimsOf(first, i.ID)
+	served := h.shimsOf[i.ID]
 	if from.IsZero() || since.IsZero() || len(served) != 1 || toleratedOf(h, eventSent, i, span{}) {
 		return time.Time{}
 	}
@@ -137,23 +136,20 @@ func sentAgain(h *run, e event.Task) bool {
 	if e.Topic != event.TopicExit || hasNoTime(e.Exited) {
 		return false
 	}
-	_, hits, _ := h.FirstUse()
-	failed, _ := unsent(hits, shimsOf(hits, e.Container), e.Exited, time.Time{})
+	failed, _ := unsent(h.hits, h.shimsOf[e.Container], e.Exited, time.Time{})
 	return !failed.IsZero() && e.Seen.Sub(failed) >= stampedIn
 }
 
 // stampedLate returns the events whose time is later than their shim's first attempt to
 // send them. A shim that sends an event again must keep its time.
 func stampedLate(h *run) (found []finding.Finding) {
-	events, hits, _ := h.FirstUse()
 	for _, i := range h.Instances {
 		if held(h, i) {
 			continue
 		}
-		served := shimsOf(hits, i.ID)
 		var seen []event.Task
-		for _, e := range events {
-			from, due := readyBetween(hits, e)
+		for _, e := range h.events {
+			from, due := readyBetween(h, e)
 			if e.Container != i.ID || due.IsZero() {
 				continue
 			}
@@ -164,7 +160,7 @@ func stampedLate(h *run) (found []finding.Finding) {
 			seen = append(seen, e)
 			// Another event may have failed. Then this event was created soon after its
 			// cause.
-			failed, _ := unsent(hits, served, from, time.Time{})
+			failed, _ := unsent(h.hits, h.shimsOf[i.ID], from, time.Time{})
 			if !failed.IsZero() && e.Sent.After(failed) && e.Sent.Sub(due) > stampedIn {
 				found = append(found, ofEvent(e, fact.Facts{fact.Event: fact.StampedLate, fact.Topic: e.Topic,
 					fact.At: precisely(e.Sent), fact.NotAfter: precisely(failed)}))
@@ -174,29 +170,26 @@ func stampedLate(h *run) (found []finding.Finding) {
 	return uniqueCauses(found)
 }
 
+// callOf has the call that causes an event.
+var callOf = map[string]string{event.TopicCreate: "Task.Create", event.TopicStart: "Task.Start"}
+
 // readyBetween returns when a shim created an event: not before from, and soon after due.
 // The times are zero if that is unknown.
-func readyBetween(hits []failpoints.Hit, e event.Task) (from, due time.Time) {
-	// The first Create and Start of an id are about its init. The first Delete may be about
-	// an exec.
-	call := map[string]string{event.TopicCreate: "Create", event.TopicStart: "Start"}[e.Topic]
+func readyBetween(h *run, e event.Task) (from, due time.Time) {
+	call := callOf[e.Topic]
 	switch {
 	case e.Topic == event.TopicExit && !hasNoTime(e.Exited):
 		return e.Exited, e.Exited
 	case call == "" || e.Exec != "":
 		return time.Time{}, time.Time{}
 	}
-	for n := range hits {
-		hit := &hits[n]
-		if hit.Who != "shim" || hit.ID != e.Container {
-			continue
+	for end := range h.rpcs(e.Container, "shim:"+call+":exit") {
+		for begin := range h.rpcs(e.Container, "shim:"+call+":entry") {
+			if !begin.Time.After(end.Time) {
+				from = begin.Time
+			}
 		}
-		switch hit.Point {
-		case "rpc:shim:Task." + call + ":entry":
-			from = hit.Time
-		case "rpc:shim:Task." + call + ":exit":
-			return from, hit.Time
-		}
+		return from, end.Time
 	}
 	return time.Time{}, time.Time{}
 }

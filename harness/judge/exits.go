@@ -59,8 +59,7 @@ func ledgerOf(h *run) ledger {
 			l.neverBegan = append(l.neverBegan, p.i.ID)
 		}
 	}
-	events, hits, clients := h.FirstUse()
-	all := slices.Concat(clients, reportedBySync(h), exit.OfEvents(events), reportedByShims(hits))
+	all := slices.Concat(h.reported, reportedBySync(h), exit.OfEvents(h.events), reportedByShims(h.hits))
 	for _, o := range all {
 		if slices.ContainsFunc(l.truths, func(t exit.Truth) bool { return isOf(o, t) }) {
 			l.reported = append(l.reported, o)
@@ -153,8 +152,7 @@ func wrongReport(o exit.Observation, status string, fs fact.Facts) finding.Findi
 
 // wrongTimes returns the reports with another pid, or with an impossible time.
 func (l ledger) wrongTimes() (found []finding.Finding) {
-	_, _, reported := l.h.FirstUse()
-	for _, o := range reported {
+	for _, o := range l.h.reported {
 		p, ok := processOf(l.h, o.Container, o.Exec)
 		if !ok {
 			continue

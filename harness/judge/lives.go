@@ -62,7 +62,7 @@ func (d due) facts() fact.Facts {
 // of an init for a dead shim.
 func (d due) unheard(h *run, id, exec string) bool {
 	by := d.since.Add(lateGrace)
-	return d.since.IsZero() || slices.ContainsFunc(gaps(h), func(g event.Gap) bool { return g.Overlaps(d.from, by) }) ||
+	return d.since.IsZero() || tolerated(h, eventHeard, span{d.from, by}) ||
 		exec != "" && toleratedOf(h, firstTrySent, harness.Instance{ID: id}, until(d.since.Add(reportIn)))
 }
 

@@ -30,7 +30,7 @@ const (
 // logged: containerd logs no message very often, and without a fault no fatal message. An
 // endless loop is often visible only in the log.
 func logged(h *run) (found []finding.Finding, _ []harness.Problem) {
-	bound := logBound + logsOfACall*len(h.Calls) + logsOfAStart*starts(h)
+	bound := logBound + logsOfACall*len(h.Calls) + logsOfAStart*len(h.Deaths)
 	for _, l := range h.Logged {
 		add := func(is, most string) {
 			found = append(found, unalive(finding.ClassDaemon, fact.Facts{fact.What: fact.ALog, fact.Is: is, fact.Most: most,

@@ -58,8 +58,7 @@ func endedBySignal(h *run, i harness.Instance) bool {
 }
 
 func arrived(h *run, id, topic string) bool {
-	events, _, _ := h.FirstUse()
-	return id != "" && slices.ContainsFunc(events, func(e event.Task) bool {
+	return id != "" && slices.ContainsFunc(h.events, func(e event.Task) bool {
 		return e.Container == id && e.Exec == "" && e.Topic == topic
 	})
 }

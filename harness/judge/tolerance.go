@@ -42,6 +42,9 @@ var (
 	exitNoticed = statement{shimKilled: ofItsShim, shimHeld: always, slowed: always, frozen: always, shimFaked: always}
 	// A shim that runs sends each event, until containerd takes it.
 	eventSent = statement{shimKilled: ofItsShim, slowed: always, frozen: always, shimFaked: always}
+	// The harness gets each event. Its subscriber may see the end of its stream later than
+	// containerd's exit.
+	eventHeard = statement{containerdDown: overlaps, notSubscribed: overlaps}
 	// A shim lives until it has sent each event once.
 	firstTrySent = statement{shimKilled: ofItsShim | before}
 	// All reports of an exit have the same time.
@@ -161,7 +164,7 @@ func toleratedOf(h *run, what statement, of harness.Instance, when span) bool {
 func (c cell) covers(h *run, e effect, of harness.Instance, when span) bool {
 	switch {
 	case c&ofProcess != 0 && (of.PID == 0 || e.pid != int(of.PID)),
-		c&ofItsShim != 0 && !slices.ContainsFunc(shimKillsOf(h, of.ID), func(k harness.Kill) bool { return k.PID == e.pid }):
+		c&ofItsShim != 0 && !h.killsShimOf(e, of.ID):
 		return false
 	}
 	switch c & times {

@@ -15,7 +15,7 @@ import (
 // rule that read one of these would have an excuse of its own.
 var ofEffects = []string{
 	"Deaths", "Kills", "Stops", "Reboots", "Firings", "IgnoredSIGTERM", "Plan", "Faultless", "AnyFired", "Misbehaviours",
-	"downs", "shimDeaths", "effects", "downBetween", "shimKills", "shimKillsOf", "shimDiedBefore",
+	"effects", "effectsOf", "downBetween", "killsShimOf", "shimDied",
 }
 
 // mayRead has the files that read effects for another reason than an excuse.
@@ -25,6 +25,7 @@ var mayRead = map[string]string{
 	"tolerance.go":     "says what they excuse",
 	"run.go":           "keeps them",
 	"proofs.go":        "checks that each fault fired",
+	"logged.go":        "counts containerd's starts",
 	"crashes.go":       "checks how containerd and its shims ended",
 	"conditions.go":    "gives residues what happened",
 	"circumstances.go": "adds causes to findings",
