@@ -33,7 +33,7 @@ func calls(h *run) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return found, nil
 	}
-	faulty := brokenOrKilled(h, h.After.At)
+	faulty := tolerated(h, objectKept, until(h.After.At))
 	for _, p := range processes(h) {
 		if fs, began := p.beganInVain(); began && !faulty {
 			found = append(found, p.failed(fs))

@@ -42,7 +42,8 @@ func circumstances(h *run, found []finding.Finding) []finding.Finding {
 		case noPID && creationOf(h, f.Subject.ID).died:
 			f.Facts[fact.Create], f.Facts[fact.Containerd] = fact.CutOff, fact.Down
 		case f.Facts[fact.Event] == fact.Missing && f.Class != finding.ClassExitCode:
-			if due := eventDue(h, f.Subject.ID, f.Facts[fact.Topic]); !due.IsZero() && shimDied(h, f.Subject.ID, due.Add(reportIn)) {
+			due := eventDue(h, f.Subject.ID, f.Facts[fact.Topic])
+			if !due.IsZero() && shimDied(h, f.Subject.ID, due.Add(reportIn)) {
 				f.Facts[fact.Shim] = fact.Dead
 			}
 		case of && f.Class == finding.ClassExitCode:
@@ -120,19 +121,48 @@ func creationOf(h *run, id string) (c creation) {
 	return c
 }
 
+// serving is a shim as its calls show it before the final inventory.
+type serving struct {
+	first         string // the container of its first call
+	created, last time.Time
+}
+
+// shimsServing returns the shims with a probe, in the order of their first call about a
+// container.
+func shimsServing(h *run) (all []*serving) {
+	byPID := map[int]*serving{}
+	for n := range h.Hits {
+		hit := &h.Hits[n]
+		if hit.Who != "shim" || hit.Time.After(h.After.At) || hit.ParsedPoint().Service() != "Task" {
+			continue
+		}
+		s := byPID[hit.PID]
+		if s == nil {
+			s = &serving{}
+			byPID[hit.PID] = s
+		}
+		if s.first == "" && hit.ID != "" {
+			s.first, all = hit.ID, append(all, s)
+		}
+		if hit.ParsedPoint().Where == "entry" {
+			s.last = hit.Time
+		}
+		if s.created.IsZero() && hit.Point == "rpc:shim:Task.Create:entry" {
+			s.created = hit.Time
+		}
+	}
+	return all
+}
+
 // servedByNeighbour reports whether the shim of another container than the group's first
 // one served the group last. The group's socket is named after the first container. A
 // shim belongs to the container of its first call.
 func servedByNeighbour(h *run) bool {
-	asked, last := map[int]bool{}, ""
-	for n := range h.Hits {
-		hit := &h.Hits[n]
-		if hit.Who == "shim" && hit.ID != "" && !hit.Time.After(h.After.At) && !asked[hit.PID] &&
-			hit.ParsedPoint().Service() == "Task" {
-			asked[hit.PID], last = true, hit.ID
-		}
+	if !h.Case.Workload.Grouped {
+		return false
 	}
-	return h.Case.Workload.Grouped && last != "" && last != h.Instances[0].ID
+	all := shimsServing(h)
+	return len(all) > 0 && all[len(all)-1].first != h.Instances[0].ID
 }
 
 // leftByTwoShims reports whether two shims of one group can cause a finding of a class.
@@ -143,8 +173,8 @@ func (p process) leftByTwoShims(class finding.Class) bool {
 	case finding.ClassShim, finding.ClassSocket, finding.ClassEnd:
 		return true
 	case finding.ClassExitCode, finding.ClassFile:
-		t, ran, err := truth(p.h, p.i)
-		return err == nil && ran && t.Status == killed && !mayBeKilled(p.h, p.i)
+		init := initOf(p.h, p.i)
+		return init.reportedTrue(killed) && !init.mayBeKilled()
 	}
 	return false
 }
@@ -155,21 +185,10 @@ func twoShims(h *run) bool {
 	if !h.Case.Workload.Grouped {
 		return false
 	}
-	creates, last := map[int]time.Time{}, map[int]time.Time{}
-	for n := range h.Hits {
-		hit := &h.Hits[n]
-		if hit.Who != "shim" || hit.ParsedPoint().Service() != "Task" || hit.ParsedPoint().Where != "entry" ||
-			hit.Time.After(h.After.At) {
-			continue
-		}
-		last[hit.PID] = hit.Time
-		if _, ok := creates[hit.PID]; !ok && hit.Point == "rpc:shim:Task.Create:entry" {
-			creates[hit.PID] = hit.Time
-		}
-	}
-	for one, from := range creates {
-		for other := range creates {
-			if one != other && from.Before(creates[other]) && creates[other].Before(last[one]) {
+	all := shimsServing(h)
+	for _, one := range all {
+		for _, other := range all {
+			if !one.created.IsZero() && one.created.Before(other.created) && other.created.Before(one.last) {
 				return true
 			}
 		}

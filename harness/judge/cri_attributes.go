@@ -35,7 +35,7 @@ func attributes(h *run) (found []finding.Finding) {
 		}
 	}
 	for n, s := range h.CRI.Statuses {
-		if was, ok := statusBefore(h.CRI.Statuses[:n], s); ok && !broken(h, s.Seen) {
+		if was, ok := statusBefore(h.CRI.Statuses[:n], s); ok && !tolerated(h, reportWritten, until(s.Seen)) {
 			found = append(found, forgot(was, s)...)
 		}
 	}
@@ -63,7 +63,7 @@ func afterFailedStarts(h *run) (found []finding.Finding) {
 				"another than 0: "+model.StartFailed))
 		}
 		p, known := processOf(h, s.ID, "")
-		if known && s.State == criview.Exited && !fired(h, s.Seen) {
+		if known && s.State == criview.Exited && !tolerated(h, stateReported, until(s.Seen)) {
 			found = append(found, statusTimes(h, p.i, s)...)
 			if s.Reason != startError {
 				found = append(found, about(fact.AContainer, s.ID, fact.FieldReason, fact.Other, s.Reason,
@@ -71,8 +71,8 @@ func afterFailedStarts(h *run) (found []finding.Finding) {
 			}
 		}
 		was, ok := statusBefore(h.CRI.NotStarted[:n], s)
-		doubts := s.State == criview.Unknown && fired(h, was.Seen)
-		if ok && !doubts && !brokenSince(h, was.Seen, s.Seen) {
+		doubts := s.State == criview.Unknown && tolerated(h, stateReported, until(was.Seen))
+		if ok && !doubts && !tolerated(h, reportWritten, span{was.Seen, s.Seen}) {
 			found = append(found, forgot(was, s)...)
 		}
 	}
@@ -130,7 +130,7 @@ func statusTimes(h *run, i harness.Instance, s criview.Status) (found []finding.
 	}
 	finished := window{field: fact.FieldFinished, reported: s.Finished, to: said, mustBe: exited}
 	finished.from.At, finished.from.What = livedUntil(h, i)
-	if by := endedBy(h, i); (process{h, i, nil}).reportedTrue(uint32(s.ExitCode)) && !by.IsZero() && by.Before(s.Seen) {
+	if by := endedBy(h, i); initOf(h, i).reportedTrue(uint32(s.ExitCode)) && !by.IsZero() && by.Before(s.Seen) {
 		finished.to = model.Moment{What: "a shim has reaped it at the latest", At: by}
 	}
 	for _, w := range []window{{fact.FieldCreated, s.Created, asked, said, true}, started, finished} {

@@ -32,7 +32,7 @@ func criNames(h *run) (found []finding.Finding, _ []harness.Problem) {
 		if n.Taken {
 			wrong, what = noImage, fact.NameFree
 		}
-		if n.Err != nil && strings.Contains(n.Err.Said, wrong) && (!n.Taken || !broken(h, n.At)) {
+		if n.Err != nil && strings.Contains(n.Err.Said, wrong) && (!n.Taken || !tolerated(h, reportWritten, until(n.At))) {
 			fs := n.Err.Facts(what)
 			fs[fact.Object] = n.Object
 			found = append(found, unalive(finding.ClassContainer, fs))

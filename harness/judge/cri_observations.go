@@ -62,7 +62,7 @@ func (r stateReport) finding(is string, why model.Moment) finding.Finding {
 func podReports(h *run) (all []stateReport) {
 	add := func(object, id string, err *callerr.Failed, r model.Report) {
 		r.Answered = latest(r.Asked, r.Answered)
-		r.Faulty = fired(h, r.Answered)
+		r.Faulty = tolerated(h, stateReported, until(r.Answered))
 		all = append(all, stateReport{object: object, id: id, err: err, Report: r})
 	}
 	for _, s := range h.CRI.Sandboxes {
@@ -99,7 +99,7 @@ func halfMade(h *run, s harness.SandboxSeen) bool {
 func exitReported(h *run, s harness.CRIState) bool {
 	answered := latest(s.At, s.Answered)
 	removed, gone := h.CRI.DoneAt("RemoveContainer", s.ID)
-	return (!gone || removed.After(answered)) && !broken(h, answered) &&
+	return (!gone || removed.After(answered)) && !tolerated(h, reportWritten, until(answered)) &&
 		slices.ContainsFunc(slices.Concat(h.CRI.Statuses, h.CRI.NotStarted), func(o criview.Status) bool {
 			return o.ID == s.ID && o.State == criview.Exited && !o.Seen.After(s.At)
 		})
@@ -110,7 +110,8 @@ func exitReported(h *run, s harness.CRIState) bool {
 // must report the exit.
 func containerReports(h *run) (all []stateReport) {
 	add := func(s criview.Status, r model.Report) {
-		r.State, r.Asked, r.Answered, r.Faulty = s.State, s.Asked, s.Seen.Add(clockTolerance), fired(h, s.Seen)
+		r.State, r.Asked, r.Answered = s.State, s.Asked, s.Seen.Add(clockTolerance)
+		r.Faulty = tolerated(h, stateReported, until(s.Seen))
 		all = append(all, stateReport{object: fact.AContainer, id: s.ID, Report: r})
 	}
 	for n, s := range h.CRI.Statuses {

@@ -30,7 +30,7 @@ func ends(h *run) (found []finding.Finding, _ []harness.Problem) {
 	found = circumstances(h, found)
 	for _, i := range h.Instances {
 		if fs, early := endedEarly(h, i); early {
-			found = append(found, process{h, i, nil}.find(finding.End, finding.ClassEnd, fs))
+			found = append(found, initOf(h, i).find(finding.End, finding.ClassEnd, fs))
 		}
 	}
 	return append(found, outlived(h)...), nil
@@ -74,10 +74,12 @@ func killedOtherwise(h *run, i harness.Instance) bool {
 }
 
 // mayBeKilled reports whether a process may have been killed, or kept from starting. The
-// cause can be the client, a fault, the end of its container or a cleanup of containerd.
+// cause can be the client, a fault, the end of its container or a cleanup of containerd
+// after a dead shim or a failed start.
 func (p process) mayBeKilled() bool {
 	if p.e == nil {
-		return mayBeKilled(p.h, p.i)
+		undone := p.i.Started.IsZero() && !diedStarting(p.h, p.i) // containerd cleans up
+		return undone || toleratedOf(p.h, processLives, p.i, span{}) || clientKilled(p.h, p.i) || killedWithChild(p.i)
 	}
 	by, exec := until(cmp.Or(p.e.Waited, p.h.After.At)), harness.Instance{ID: p.i.ID, PID: p.e.PID}
 	// If its signal gets lost, the client kills it.
@@ -87,13 +89,6 @@ func (p process) mayBeKilled() bool {
 		slices.ContainsFunc(p.h.Calls, func(c harness.Call) bool {
 			return (isCall(c, p.i, ending) || c.Verb == "kill" && c.Of == p.i.ID+"/"+p.e.ID) && harness.Within(c.At, by.to)
 		})
-}
-
-// mayBeKilled reports whether the client, a fault or a cleanup of containerd may have
-// killed a container. containerd cleans up after a dead shim and after a failed start.
-func mayBeKilled(h *run, i harness.Instance) bool {
-	undone := i.Started.IsZero() && !diedStarting(h, i)
-	return undone || faultKilled(h, i) || clientKilled(h, i) || killedWithChild(i)
 }
 
 // killedWithChild reports whether the kernel OOM-killed more than the child of a
@@ -112,7 +107,8 @@ func diedStarting(h *run, i harness.Instance) bool {
 			continue
 		}
 		started, returned := h.succeeded(i.ID, "Task.Start"), c.At.Add(c.Took)
-		return c.Err != nil && !started.IsZero() && !brokenOrKilled(h, returned) && lostBetween(h, started, returned)
+		return c.Err != nil && !started.IsZero() && lostBetween(h, started, returned) &&
+			!tolerated(h, objectKept, until(returned))
 	}
 	return false
 }
@@ -130,7 +126,7 @@ const clockGrace = 50 * time.Millisecond
 func endedEarly(h *run, i harness.Instance) (fact.Facts, bool) {
 	stop, once := stopOf(h, i)
 	if h.CRI == nil || !once && !i.Spec.IgnoresTerm || stop.IsZero() || i.WithPod || i.Spec.Signal != "SIGTERM" ||
-		faultKilled(h, i) || clientKilled(h, i) {
+		toleratedOf(h, processLives, i, span{}) || clientKilled(h, i) {
 		return fact.Facts{}, false
 	}
 	given, kill, status := termGrace, secondKill(h, i, stop), fact.KilledEarly

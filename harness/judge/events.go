@@ -137,7 +137,7 @@ func lastOfShim(h *run, id string) bool {
 // ofRefused returns the events about processes that never started, because their command
 // does not exist. It returns none after a fault.
 func ofRefused(h *run) (found []finding.Finding) {
-	if brokenOrKilled(h, h.After.At) {
+	if tolerated(h, objectKept, until(h.After.At)) {
 		return nil
 	}
 	begun := []string{event.TopicCreate, event.TopicStart, event.TopicExecStart, event.TopicExit}

@@ -30,13 +30,13 @@ func oomEvents(h *run) (found []finding.Finding) {
 		}
 	}
 	for _, i := range h.Instances {
-		p := process{h, i, nil}
+		p := initOf(h, i)
 		if n := heard[i.ID]; n > 1 && countedByKernel(h, i) && n > *i.OOMKills {
 			found = append(found, p.find(finding.Event, finding.ClassEvent,
 				fact.Facts{fact.Event: fact.Repeated, fact.Topic: event.TopicOOM}))
 		}
 		from, since := oomKilled(h, i)
-		if from.IsZero() || held(h, i) || tolerated(h, oomSent, span{}) {
+		if from.IsZero() || toleratedOf(h, exitNoticed, i, span{}) || tolerated(h, oomSent, span{}) {
 			continue
 		}
 		// CRI deletes the task, and with it the cgroup, as soon as the container has
@@ -66,7 +66,7 @@ func oomKilled(h *run, i harness.Instance) (from, since time.Time) {
 		if uint32(own.ChildStatus) == killed {
 			return own.HoggedAt, own.ChildAt
 		}
-	case i.Spec.OOM == harness.OOMInit && !own.Exited && !mayBeKilled(h, i):
+	case i.Spec.OOM == harness.OOMInit && !own.Exited && !initOf(h, i).mayBeKilled():
 		return own.HoggedAt, exitDue(h, i)
 	}
 	return time.Time{}, time.Time{}
@@ -98,8 +98,8 @@ func oomReason(h *run, i harness.Instance, from time.Time) []finding.Finding {
 			continue
 		}
 		if s.State != criview.Exited || s.Reason == criview.OOMKilled ||
-			!(process{h, i, nil}).reportedTrue(uint32(s.ExitCode)) ||
-			!said && tolerated(h, oomHeard, span{from, s.Asked}) || broken(h, s.Seen) {
+			!initOf(h, i).reportedTrue(uint32(s.ExitCode)) ||
+			!said && tolerated(h, oomHeard, span{from, s.Asked}) || tolerated(h, reportWritten, until(s.Seen)) {
 			return nil
 		}
 		is, want := fact.Other, fmt.Sprintf("%s, as a process of it was at %s", criview.OOMKilled, stamp(from))

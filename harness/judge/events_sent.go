@@ -144,7 +144,7 @@ func sentAgain(h *run, e event.Task) bool {
 // send them. A shim that sends an event again must keep its time.
 func stampedLate(h *run) (found []finding.Finding) {
 	for _, i := range h.Instances {
-		if held(h, i) {
+		if toleratedOf(h, exitNoticed, i, span{}) {
 			continue
 		}
 		var seen []event.Task

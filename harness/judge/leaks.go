@@ -89,7 +89,7 @@ func takenFromRunning(h *run) (found []finding.Finding) {
 	}
 	last := map[string]inventory.Belongings{}
 	for _, is := range h.Belongings {
-		if brokenOrKilled(h, is.At) {
+		if tolerated(h, objectKept, until(is.At)) {
 			break
 		}
 		for _, id := range is.Of {

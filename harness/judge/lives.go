@@ -152,7 +152,7 @@ func sandboxLives(h *run) (lives []life) {
 		begun := firstCall(h, d.Verb)
 		l := life{namespace: h.namespace, id: d.ID, told: acknowledgedWindows(h, d.ID), due: []due{
 			{topic: event.TopicCreate, from: begun, since: d.At}, {topic: event.TopicStart, from: begun, since: d.At}}}
-		if stopped, ok := h.CRI.DoneAt("StopPodSandbox", d.ID); ok && !brokenOrKilled(h, h.After.At) {
+		if stopped, ok := h.CRI.DoneAt("StopPodSandbox", d.ID); ok && !tolerated(h, objectKept, until(h.After.At)) {
 			l.due = append(l.due, due{topic: event.TopicExit, from: d.At, since: stopped})
 		}
 		lives = append(lives, l)

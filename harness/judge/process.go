@@ -20,11 +20,13 @@ type process struct {
 	e *harness.Exec // nil: the init
 }
 
+func initOf(h *run, i harness.Instance) process { return process{h, i, nil} }
+
 // processes returns the processes of the workload: each init, followed by its execs.
 func processes(h *run) (all []process) {
 	for n := range h.Instances {
 		i := h.Instances[n]
-		all = append(all, process{h, i, nil})
+		all = append(all, initOf(h, i))
 		for m := range i.Execs {
 			all = append(all, process{h, i, &i.Execs[m]})
 		}
@@ -39,7 +41,7 @@ func processOf(h *run, container, exec string) (process, bool) {
 	if n < 0 {
 		return process{}, false
 	}
-	p := process{h, h.Instances[n], nil}
+	p := initOf(h, h.Instances[n])
 	m := slices.IndexFunc(p.i.Execs, func(e harness.Exec) bool { return e.Called() == exec })
 	if exec != "" && m >= 0 {
 		p.e = &p.i.Execs[m]
@@ -133,11 +135,6 @@ func (p process) truth() (t exit.Truth, ran bool, err error) {
 		t.Source += fmt.Sprintf(", reaped by the world's init as pid %d", p.pid())
 	}
 	return t, true, nil
-}
-
-// truth returns how the init of a container really ended.
-func truth(h *run, i harness.Instance) (exit.Truth, bool, error) {
-	return process{h, i, nil}.truth()
 }
 
 // reportedKilled reports whether an observer reported that SIGKILL ended the container. A

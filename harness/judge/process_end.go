@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -22,16 +23,17 @@ const reapIn = 5 * time.Second
 func (p process) exitWindow() (from, to time.Time) {
 	from, _ = livedUntil(p.h, p.i)
 	to = endedBy(p.h, p.i)
+	endedWithInit := p.e != nil && p.e.Held && !toleratedOf(p.h, processLives, p.i, span{})
 	switch {
 	case p.e == nil:
 		return from, to
-	case p.e.Payload.Exited && held(p.h, p.i):
+	case p.e.Payload.Exited && toleratedOf(p.h, exitNoticed, p.i, span{}):
 		return p.e.Payload.ExitedAt, time.Time{}
 	case p.e.Payload.Exited:
 		return p.e.Payload.ExitedAt, p.e.Payload.ExitedAt.Add(reapIn)
-	case p.e.Held && p.i.Spec.SharedPID && !faultKilled(p.h, p.i): // its shim ends it, not the kernel
+	case endedWithInit && p.i.Spec.SharedPID: // its shim ends it, not the kernel
 		return from, time.Time{}
-	case p.e.Held && !faultKilled(p.h, p.i):
+	case endedWithInit:
 		return from, to
 	}
 	return p.e.Begun, time.Time{} // a signal ended it alone, or the time is unknown
@@ -57,7 +59,8 @@ func (p process) over() time.Time {
 // livedUntil returns the last known time at which the payload of a container was alive,
 // and what happened then.
 func livedUntil(h *run, i harness.Instance) (at time.Time, what string) {
-	if kill := firstKillRequest(h, i); !kill.IsZero() && kill.After(ranAt(i)) {
+	ran := cmp.Or(i.Payload.ReadyAt, i.Payload.StartedAt)
+	if kill := firstKillRequest(h, i); !kill.IsZero() && kill.After(ran) {
 		return kill, "the client was about to kill it"
 	}
 	switch p := i.Payload; {
@@ -73,14 +76,6 @@ func livedUntil(h *run, i harness.Instance) (at time.Time, what string) {
 		return p.StartedAt, "its payload began"
 	}
 	return i.Begun, "it was asked for"
-}
-
-// ranAt returns a time at which a payload ran.
-func ranAt(i harness.Instance) time.Time {
-	if i.Payload.ReadyAt.IsZero() {
-		return i.Payload.StartedAt
-	}
-	return i.Payload.ReadyAt
 }
 
 // firstKillRequest returns the time of the client's first request that kills a payload,
@@ -153,7 +148,7 @@ func overBy(h *run, i harness.Instance) time.Time {
 // endedBy returns the latest time that an observer of a container's end can report. The
 // time is zero if its end is unknown, or if its shim may have noticed it late.
 func endedBy(h *run, i harness.Instance) time.Time {
-	if held(h, i) {
+	if toleratedOf(h, exitNoticed, i, span{}) {
 		return time.Time{}
 	}
 	end := endOf(h, i)

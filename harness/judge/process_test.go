@@ -55,7 +55,7 @@ func TestTruthOfASegfault(t *testing.T) {
 			i := &h.Instances[0]
 			i.Spec, i.Payload.Status, i.PID = harness.Container{Segfault: harness.SegfaultCore}, 139, 0
 			tt.change(&h)
-			got, ran, err := truth(runOf(&h), *i)
+			got, ran, err := initOf(runOf(&h), *i).truth()
 			if got.Status != tt.want || !ran || err != nil {
 				t.Errorf("%d, %v, %v; want %d", got.Status, ran, err, tt.want)
 			}

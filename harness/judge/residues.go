@@ -52,7 +52,7 @@ func count(n *rate.Count, lost bool) {
 // endedBySignal reports whether a signal ended a container as its workload says, and no
 // shim was killed. A killed shim loses its last event.
 func endedBySignal(h *run, i harness.Instance) bool {
-	t, ran, err := truth(h, i)
+	t, ran, err := initOf(h, i).truth()
 	return err == nil && ran && t.Status > signalBase && t.Status == i.Spec.Want() && i.Spec.Signal != "" &&
 		!tolerated(h, childrenKilled, span{})
 }

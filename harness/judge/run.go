@@ -37,7 +37,8 @@ func runOf(h *harness.History) *run {
 }
 
 func indexed(h *harness.History, namespace string) *run {
-	r := &run{History: h, namespace: namespace, hitsOf: map[string][]*failpoints.Hit{}, shimsOf: map[string]map[int]bool{}}
+	r := &run{History: h, namespace: namespace,
+		hitsOf: map[string][]*failpoints.Hit{}, shimsOf: map[string]map[int]bool{}}
 	r.events, r.hits, r.reported = h.FirstUse()
 	for n := range h.Hits {
 		hit := &h.Hits[n] // no copy, because a history can have 100,000 hits

@@ -185,33 +185,3 @@ func (c cell) covers(h *run, e effect, of harness.Instance, when span) bool {
 	}
 	return false
 }
-
-// broken reports whether a fault may have kept containerd from storing what it reported
-// by a time.
-func broken(h *run, by time.Time) bool { return brokenSince(h, time.Time{}, by) }
-
-// brokenSince reports the same for the time between two times.
-func brokenSince(h *run, from, by time.Time) bool {
-	return tolerated(h, reportWritten, span{from, by})
-}
-
-// fired reports whether a fault may have happened by a time.
-func fired(h *run, by time.Time) bool {
-	return tolerated(h, stateReported, until(by))
-}
-
-// brokenOrKilled reports whether a fault may have broken a call of containerd, or killed
-// a process other than containerd, by a time.
-func brokenOrKilled(h *run, by time.Time) bool {
-	return tolerated(h, objectKept, until(by))
-}
-
-// faultKilled reports whether the harness killed the init of a container, or a fault
-// killed a shim that served it.
-func faultKilled(h *run, i harness.Instance) bool {
-	return toleratedOf(h, processLives, i, span{})
-}
-
-// held reports whether the shim of a container may have noticed its end late or not at
-// all.
-func held(h *run, i harness.Instance) bool { return toleratedOf(h, exitNoticed, i, span{}) }
