@@ -27,8 +27,8 @@ func conditions(h *run, at time.Time) residue.Circumstances {
 			c.Happened = append(c.Happened, residue.ContainerdDied)
 		}
 	}
-	for _, e := range h.effects {
-		if e.kind != shimKilled || !harness.Within(e.from, at) || rebootIn(h, e.from, at) { // its socket is gone, too
+	for e := range h.effectsOf(shimKilled) {
+		if !harness.Within(e.from, at) || rebootIn(h, e.from, at) { // its socket is gone, too
 			continue
 		}
 		c.Happened = append(c.Happened, residue.ShimKilled)

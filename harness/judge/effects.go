@@ -221,9 +221,9 @@ func rebootIn(h *run, from, to time.Time) bool {
 // heldUntil returns when the last pause of shims ended. ends is false if one of them did
 // not end.
 func heldUntil(h *run, shims map[int]bool) (last time.Time, ends bool) {
-	for _, e := range h.effects {
+	for e := range h.effectsOf(shimHeld) {
 		switch {
-		case e.kind != shimHeld || !shims[e.pid]:
+		case !shims[e.pid]:
 		case e.to.IsZero():
 			return time.Time{}, false
 		default:

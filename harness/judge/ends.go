@@ -132,20 +132,14 @@ func endedEarly(h *run, i harness.Instance) (fact.Facts, bool) {
 	given, kill, status := termGrace, secondKill(h, i, stop), fact.KilledEarly
 	if i.Spec.IgnoresTerm {
 		given, kill = harness.StopGrace, overBy(h, i)
-		if kill.Equal(i.Waited) && !exitSeen(h, i) && endOf(h, i).IsZero() {
+		reported := eventOf(h.Events, event.TopicExit, i.ID) != nil
+		if kill.Equal(i.Waited) && !reported && endOf(h, i).IsZero() {
 			status = fact.SaidEarly
 		}
 	}
 	had := kill.Sub(stop)
 	return fact.Facts{fact.Status: status, fact.Bound: given.String(),
 		fact.Apart: had.Round(time.Millisecond).String()}, !kill.IsZero() && had < given-clockGrace
-}
-
-// exitSeen reports whether an event reported a container's exit.
-func exitSeen(h *run, i harness.Instance) bool {
-	return slices.ContainsFunc(h.Events, func(e event.Task) bool {
-		return e.Container == i.ID && e.Exec == "" && e.Topic == event.TopicExit
-	})
 }
 
 // secondKill returns when containerd asked a shim to send a second signal to a container

@@ -205,12 +205,9 @@ func (l ledger) differingTimes() (found []finding.Finding) {
 // a dead shim reports the same time (WriteExitStatus of v2.4.2). Older releases store
 // nothing, and their helpers report 137 with the time of the cleanup.
 func (l ledger) lostWithShim(t exit.Truth) bool {
-	sent := slices.IndexFunc(l.h.Events, func(e event.Task) bool {
-		return e.Topic == event.TopicExit && e.Container == t.Container && e.Exec == ""
-	})
 	by := l.h.After.At
-	if t.Exec == "" && t.Status != killed && sent >= 0 {
-		by = l.h.Events[sent].Seen
+	if sent := eventOf(l.h.Events, event.TopicExit, t.Container); t.Exec == "" && t.Status != killed && sent != nil {
+		by = sent.Seen
 	}
 	return tolerated(l.h, exitTimeKept, until(by))
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle/event"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/rate"
@@ -25,7 +24,8 @@ func (known excuses) races(h *run, found []finding.Finding) (out []rate.Count) {
 		signalled := rate.Count{ID: r.ID, Most: r.Rate, End: rate.BySignal}
 		for _, i := range h.Instances {
 			lost := slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Known == r.ID && f.Subject.ID == i.ID })
-			if !lost && (!lastOfShim(h, i.ID) || !arrived(h, i.ID, r.Match[fact.Topic])) {
+			arrived := i.ID != "" && eventOf(h.events, r.Match[fact.Topic], i.ID) != nil
+			if !lost && (!arrived || !lastOfShim(h, i.ID)) {
 				continue
 			}
 			count(&all, lost)
@@ -55,10 +55,4 @@ func endedBySignal(h *run, i harness.Instance) bool {
 	t, ran, err := initOf(h, i).truth()
 	return err == nil && ran && t.Status > signalBase && t.Status == i.Spec.Want() && i.Spec.Signal != "" &&
 		!tolerated(h, childrenKilled, span{})
-}
-
-func arrived(h *run, id, topic string) bool {
-	return id != "" && slices.ContainsFunc(h.events, func(e event.Task) bool {
-		return e.Container == id && e.Exec == "" && e.Topic == topic
-	})
 }

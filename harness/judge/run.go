@@ -79,6 +79,16 @@ func (h *run) succeeded(id, call string) time.Time {
 	return time.Time{}
 }
 
+// eventOf returns the first event of a topic about a container, or nil.
+func eventOf(events []event.Task, topic, container string) *event.Task {
+	for n := range events {
+		if e := &events[n]; e.Topic == topic && e.Container == container && e.Exec == "" {
+			return e
+		}
+	}
+	return nil
+}
+
 // alone returns the run of the bystander as that of a workload. Of the effects of faults,
 // it has those on containerd and on the whole machine.
 func (b *beside) alone() *run {

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -20,30 +21,25 @@ func usesApart(h *harness.History) *harness.History {
 	out := *h
 	out.Instances, out.Events, out.Hits = slices.Clone(h.Instances), slices.Clone(h.Events), slices.Clone(h.Hits)
 	out.Reported, out.Signals, out.Calls = slices.Clone(h.Reported), slices.Clone(h.Signals), slices.Clone(h.Calls)
-	for n, e := range out.Events {
-		at := e.Sent
-		if at.IsZero() {
-			at = e.Seen
-		}
-		u := useOf(h, e.Container, e.Exec, e.PID, at)
-		out.Events[n].Container, out.Events[n].Exec = u.container, u.exec
+	for n := range out.Events {
+		e := &out.Events[n]
+		rename(h, &e.Container, &e.Exec, e.PID, cmp.Or(e.Sent, e.Seen))
 	}
-	for n, hit := range out.Hits {
-		u := useOf(h, hit.ID, hit.ExecID, 0, hit.Time)
-		out.Hits[n].ID, out.Hits[n].ExecID = u.container, u.exec
+	for n := range out.Hits {
+		rename(h, &out.Hits[n].ID, &out.Hits[n].ExecID, 0, out.Hits[n].Time)
 	}
-	for n, o := range out.Reported {
-		u := useOf(h, o.Container, o.Exec, o.PID, o.At)
-		out.Reported[n].Container, out.Reported[n].Exec = u.container, u.exec
+	for n := range out.Reported {
+		o := &out.Reported[n]
+		rename(h, &o.Container, &o.Exec, o.PID, o.At)
 	}
-	for n, s := range out.Signals {
-		out.Signals[n].Container = useOf(h, s.Container, "", 0, s.At).container
+	for n := range out.Signals {
+		rename(h, &out.Signals[n].Container, new(string), 0, out.Signals[n].At)
 	}
-	for n, c := range out.Calls {
-		id, exec, of := strings.Cut(c.Of, "/")
-		u := useOf(h, id, exec, 0, c.At)
-		if out.Calls[n].Of = u.container; of {
-			out.Calls[n].Of += "/" + u.exec
+	for n := range out.Calls {
+		id, exec, of := strings.Cut(out.Calls[n].Of, "/")
+		rename(h, &id, &exec, 0, out.Calls[n].At)
+		if out.Calls[n].Of = id; of {
+			out.Calls[n].Of += "/" + exec
 		}
 	}
 	for n := range out.Instances {
@@ -75,47 +71,37 @@ func loggedApart(o *harness.Outputs, id, use string) *harness.Outputs {
 	return &out
 }
 
-// use is one use of the ids of a container and of an exec in it.
-type use struct{ container, exec string }
+// rename gives a container, and an exec in it, the id of the use that a pid or a time
+// belongs to.
+func rename(h *harness.History, container, exec *string, pid int, at time.Time) {
+	i := useAt(h.Instances, at, func(i *harness.Instance) (is, has bool, begun time.Time) {
+		has = pid != 0 && (int(i.PID) == pid ||
+			slices.ContainsFunc(i.Execs, func(e harness.Exec) bool { return int(e.PID) == pid }))
+		return i.ID == *container, i.ID == *container && has, i.Begun
+	})
+	if i == nil {
+		return
+	}
+	*container = i.Name
+	e := useAt(i.Execs, at, func(e *harness.Exec) (is, has bool, begun time.Time) {
+		return e.ID == *exec, pid != 0 && int(e.PID) == pid, e.Begun
+	})
+	if *exec != "" && e != nil {
+		*exec = cmp.Or(e.Name, e.ID)
+	}
+}
 
-// useOf returns the use of an id that a pid or a time belongs to.
-func useOf(h *harness.History, id, exec string, pid int, at time.Time) use {
-	u := use{id, exec}
-	var of *harness.Instance
-	for n := range h.Instances {
-		i := &h.Instances[n]
-		if i.ID != id {
-			continue
-		}
-		has := pid != 0 && (int(i.PID) == pid || slices.ContainsFunc(i.Execs, func(e harness.Exec) bool {
-			return int(e.PID) == pid
-		}))
-		if of == nil || has || !at.Before(i.Begun) {
-			of = i
+// useAt returns the use of an id that has a pid, or else the latest use that had begun at
+// a time. It returns the first use if none had begun.
+func useAt[T any](all []T, at time.Time, of func(*T) (is, has bool, begun time.Time)) (found *T) {
+	for n := range all {
+		is, has, begun := of(&all[n])
+		if is && (found == nil || has || !at.Before(begun)) {
+			found = &all[n]
 		}
 		if has {
 			break
 		}
 	}
-	if of == nil {
-		return u
-	}
-	u.container = of.Name
-	if exec == "" {
-		return u
-	}
-	found := false
-	for _, e := range of.Execs {
-		has := pid != 0 && int(e.PID) == pid
-		if e.ID == exec && (!found || has || !at.Before(e.Begun)) {
-			u.exec, found = e.Called(), true
-			if e.Name != "" {
-				u.exec = e.Name
-			}
-		}
-		if has {
-			break
-		}
-	}
-	return u
+	return found
 }
