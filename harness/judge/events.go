@@ -45,7 +45,7 @@ func (known excuses) taskEvents(h *run) (found []finding.Finding) {
 		l := lifeOf(lives, e.Container, e.Exec)
 		if _, asked := processOf(h, e.Container, ""); asked && l == nil {
 			found = append(found, ofEvent(*e, fact.Facts{fact.Event: fact.Unasked, fact.Topic: e.Topic}))
-		} else if l != nil && l.namespace != e.Namespace {
+		} else if l != nil && h.namespace != e.Namespace {
 			found = append(found, ofEvent(*e, fact.Facts{fact.Event: fact.WrongNamespace, fact.Topic: e.Topic}))
 			continue
 		}

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -157,17 +158,24 @@ func (l ledger) wrongTimes() (found []finding.Finding) {
 		if !ok {
 			continue
 		}
-		if pid := p.pid(); pid != 0 && o.PID != int(pid) {
-			found = append(found, wrongReport(o, fact.WrongPID,
-				fact.Facts{fact.Reported: fmt.Sprint(o.PID), fact.True: fmt.Sprint(pid)}))
-		}
 		from, by := p.exitWindow()
 		if by = minNonZero(l.h.After.At, by); !p.reportedTrue(o.Status) {
 			from, by = p.i.Begun, l.h.After.At // a made-up exit has a made-up time
 		}
-		if fs, wrong := wrongExitTime(o.At, from, by); wrong {
-			found = append(found, wrongReport(o, fact.WrongTime, fs))
-		}
+		found = append(found, ofAnother(o, cmp.Or(int(p.pid()), o.PID), from, by)...)
+	}
+	return found
+}
+
+// ofAnother returns the findings about a report with another pid, or with a time outside
+// of the possible times.
+func ofAnother(o exit.Observation, pid int, notBefore, notAfter time.Time) (found []finding.Finding) {
+	if o.PID != pid {
+		found = append(found, wrongReport(o, fact.WrongPID,
+			fact.Facts{fact.Reported: fmt.Sprint(o.PID), fact.True: fmt.Sprint(pid)}))
+	}
+	if fs, wrong := wrongExitTime(o.At, notBefore, notAfter); wrong {
+		found = append(found, wrongReport(o, fact.WrongTime, fs))
 	}
 	return found
 }
@@ -245,13 +253,7 @@ func secondUse(h *run) (found []finding.Finding) {
 	)
 	found, _ = exit.Wrong([]exit.Truth{{Container: u.ID, Status: u.Want}}, reported, nil) // the real status is known
 	for _, o := range reported {
-		if o.PID != int(u.PID) {
-			found = append(found, wrongReport(o, fact.WrongPID,
-				fact.Facts{fact.Reported: fmt.Sprint(o.PID), fact.True: fmt.Sprint(u.PID)}))
-		}
-		if fs, wrong := wrongExitTime(o.At, u.From, h.Reuse.After.At); wrong {
-			found = append(found, wrongReport(o, fact.WrongTime, fs))
-		}
+		found = append(found, ofAnother(o, int(u.PID), u.From, h.Reuse.After.At)...)
 	}
 	for n := range found {
 		found[n].Facts[fact.Use] = fact.Second

@@ -76,19 +76,10 @@ func (d due) lost(h *run, id, exec string) (fact.Facts, bool) {
 	return fs, settled(h) && !d.since.IsZero() && (!d.again.IsZero() || !d.unheard(h, id, exec))
 }
 
-// life has what is known about an init or an exec from other sources than events.
+// life is an init or an exec, or the init of a sandbox, with the events that are due.
 type life struct {
-	namespace, id, exec string
-	pid                 int // 0: unknown
-	due                 []due
-	// Its end was not before from, and was noticed by to. If to is zero, containerd may have
-	// noticed it later.
-	from, to time.Time
-	// neverStarted reports that a client deleted it, so that its delete has no exit time.
-	neverStarted bool
-	// told are the times after containerd had received the exit and the delete from the
-	// shim. In them containerd must not publish these events itself.
-	told []event.Gap
+	process
+	due []due
 }
 
 // lifecycle are the topics of an init and of an exec, in their order.
@@ -97,7 +88,7 @@ var lifecycle = []string{event.TopicExecAdded, event.TopicExecStart, event.Topic
 
 // lifeOf returns the life of an init or of an exec, or nil.
 func lifeOf(lives []life, id, exec string) *life {
-	n := slices.IndexFunc(lives, func(l life) bool { return l.id == id && l.exec == exec })
+	n := slices.IndexFunc(lives, func(l life) bool { return l.i.ID == id && l.exec() == exec })
 	if n < 0 {
 		return nil
 	}
@@ -110,8 +101,7 @@ func livesOf(h *run) (all []life) {
 		if p.i.ID == "" {
 			continue
 		}
-		l := life{namespace: h.namespace, id: p.i.ID, exec: p.exec(), pid: int(p.pid())}
-		l.from, l.to = p.exitWindow()
+		l := life{process: p}
 		must := func(topic string, from, since time.Time) {
 			l.due = append(l.due, due{topic, from, since, sentAgainBy(h, p.i, from, since)})
 		}
@@ -124,14 +114,14 @@ func livesOf(h *run) (all []life) {
 		}
 		var exited, from time.Time
 		if p.i.Payload.Runs > 0 {
-			exited, from = exitDue(h, p.i), cmp.Or(endOf(h, p.i), l.from)
+			lived, _ := livedUntil(h, p.i)
+			exited, from = exitDue(h, p.i), cmp.Or(endOf(h, p.i), lived)
 		}
 		must(event.TopicCreate, p.i.Begun, p.i.Created)
 		must(event.TopicStart, p.i.Begun, p.i.Started)
 		must(event.TopicExit, from, exited)
-		must(event.TopicDelete, cmp.Or(from, p.i.Begun), p.i.Deleted)
-		l.due[3].again = time.Time{} // the shim may exit before it has sent it
-		l.told, l.neverStarted = acknowledgedWindows(h, p.i.ID), p.i.Started.IsZero() && !p.i.Deleted.IsZero()
+		// The shim may exit before it has sent this event.
+		l.due = append(l.due, due{topic: event.TopicDelete, from: cmp.Or(from, p.i.Begun), since: p.i.Deleted})
 		all = append(all, l)
 	}
 	return all
@@ -150,7 +140,7 @@ func sandboxLives(h *run) (lives []life) {
 			continue
 		}
 		begun := firstCall(h, d.Verb)
-		l := life{namespace: h.namespace, id: d.ID, told: acknowledgedWindows(h, d.ID), due: []due{
+		l := life{initOf(h, harness.Instance{ID: d.ID}), []due{
 			{topic: event.TopicCreate, from: begun, since: d.At}, {topic: event.TopicStart, from: begun, since: d.At}}}
 		if stopped, ok := h.CRI.DoneAt("StopPodSandbox", d.ID); ok && !tolerated(h, objectKept, until(h.After.At)) {
 			l.due = append(l.due, due{topic: event.TopicExit, from: d.At, since: stopped})
@@ -182,18 +172,20 @@ func (l *life) wrongEvent(e *event.Task, again bool) (all []fact.Facts) {
 	if none && !slices.Contains(withoutPID, e.Topic) {
 		all = append(all, fact.Facts{fact.Event: fact.NoPID})
 	}
-	unstarted := e.Topic == event.TopicDelete && l != nil && l.neverStarted
+	// A client deleted it before its start.
+	unstarted := e.Topic == event.TopicDelete && l != nil && l.e == nil && l.i.Started.IsZero() && !l.i.Deleted.IsZero()
 	if (e.Topic == event.TopicExit || e.Topic == event.TopicDelete) && hasNoTime(e.Exited) && !unstarted {
 		all = append(all, fact.Facts{fact.Event: fact.NoTime})
 	}
 	if l == nil || again {
 		return all
 	}
-	if l.pid != 0 && e.PID != l.pid && !none {
+	if pid := int(l.pid()); pid != 0 && e.PID != pid && !none {
 		all = append(all, fact.Facts{fact.Event: fact.WrongPID, fact.Reported: fmt.Sprint(e.PID),
-			fact.True: fmt.Sprint(l.pid)})
+			fact.True: fmt.Sprint(pid)})
 	}
-	if fs, wrong := wrongExitTime(e.Exited, l.from, minNonZero(e.Seen, l.to)); wrong {
+	from, to := l.exitWindow()
+	if fs, wrong := wrongExitTime(e.Exited, from, minNonZero(e.Seen, to)); wrong {
 		fs[fact.Event] = fact.WrongTime
 		all = append(all, fs)
 	}
@@ -201,8 +193,8 @@ func (l *life) wrongEvent(e *event.Task, again bool) (all []fact.Facts) {
 }
 
 // repeats returns the facts of a repeated event. The shim did not send the second event
-// if its time differs and lies in a time of told. Then containerd published it, although
-// the shim had reported the exit.
+// if its time differs, and containerd had received the exit and the delete from the shim
+// by then. Then containerd published it, although it must not.
 func (l *life) repeats(first, again *event.Task) fact.Facts {
 	fs := fact.Facts{fact.Event: fact.Repeated, fact.Repeat: fact.SameAgain,
 		fact.Apart: again.Seen.Sub(first.Seen).Round(time.Millisecond).String()}
@@ -212,8 +204,10 @@ func (l *life) repeats(first, again *event.Task) fact.Facts {
 			fmt.Sprint(again.Status)
 	case first.PID != again.PID:
 		fs[fact.Repeat] = fact.OtherPID
-	case l != nil && !first.Sent.Equal(again.Sent) &&
-		slices.ContainsFunc(l.told, func(g event.Gap) bool { return g.Overlaps(again.Sent, again.Sent) }):
+	case l != nil && l.e == nil && !first.Sent.Equal(again.Sent) &&
+		slices.ContainsFunc(acknowledgedWindows(l.h, l.i.ID), func(g event.Gap) bool {
+			return g.Overlaps(again.Sent, again.Sent)
+		}):
 		fs[fact.Repeat] = fact.AlreadyReported
 	}
 	return fs
@@ -223,7 +217,7 @@ func (l *life) repeats(first, again *event.Task) fact.Facts {
 // not have got the shim's first try.
 func (l *life) mayBeLate(h *run, e event.Task) bool {
 	return l != nil && e.Exec != "" && slices.ContainsFunc(l.due, func(d due) bool {
-		return d.topic == e.Topic && d.unheard(h, l.id, l.exec)
+		return d.topic == e.Topic && d.unheard(h, l.i.ID, l.exec())
 	})
 }
 
@@ -231,12 +225,12 @@ func (l *life) mayBeLate(h *run, e event.Task) bool {
 func (l *life) missing(h *run, events []event.Task) (found []finding.Finding) {
 	for _, d := range l.due {
 		has := slices.ContainsFunc(events, func(e event.Task) bool {
-			return e.Topic == d.topic && e.Container == l.id && e.Exec == l.exec && e.Namespace == l.namespace
+			return e.Topic == d.topic && l.isOf(e) && e.Namespace == h.namespace
 		})
-		if fs, lost := d.lost(h, l.id, l.exec); lost && !has {
-			e := event.Task{Namespace: l.namespace, Container: l.id, Exec: l.exec}
-			if l.exec != "" {
-				e.PID = l.pid
+		if fs, lost := d.lost(h, l.i.ID, l.exec()); lost && !has {
+			e := event.Task{Namespace: h.namespace, Container: l.i.ID, Exec: l.exec()}
+			if l.e != nil {
+				e.PID = int(l.pid())
 			}
 			found = append(found, ofEvent(e, fs))
 		}
