@@ -14,8 +14,7 @@ type Bystander struct {
 	API      API  `json:"api"`
 	Newcomer bool `json:"newcomer,omitempty"`
 	// Instance is its container. With the task API there are two bystanders with the same
-	// ID, each in a Namespace of its own. A history of an older version has only the ID, the
-	// PID, Started, Payload and Rotations.
+	// ID, each in a Namespace of its own.
 	Instance
 	Namespace string `json:"namespace,omitempty"`
 	// Sandbox is containerd's id of the bystander's pod.

@@ -46,7 +46,7 @@ func (b *beside) judge() {
 	// The harness asks for their status when all bystanders have started.
 	waited := slices.ContainsFunc(b.h.Bystanders, func(o harness.Bystander) bool { return o.Started.IsZero() })
 	asked := b.b.Asked > 0 || waited || len(b.found)+len(b.problems) > 0
-	if !asked && !b.mayFail(b.b.Started, b.b.Released) {
+	if !asked && !tolerated(b.h, besideWorks, span{b.b.Started, b.b.Released}) {
 		b.problems = problem(harness.ByHarness, "no status call was made for the bystander "+b.b.ID)
 	}
 	if b.b.Payload.Runs != 1 {
@@ -57,9 +57,7 @@ func (b *beside) judge() {
 	b.end()
 	b.answers()
 	b.output()
-	if b.b.Name != "" { // a history of an older version lacks what these rules need
-		b.workload()
-	}
+	b.workload()
 }
 
 func (b *beside) find(what string, fs fact.Facts) {
@@ -81,7 +79,7 @@ func (b *beside) calls() {
 	counts := map[failure]int{}
 	var first []harness.Call
 	for _, c := range b.b.Calls {
-		if c.Err == nil || b.mayFail(c.At, c.At.Add(c.Took)) {
+		if c.Err == nil || tolerated(b.h, besideWorks, span{c.At, c.At.Add(c.Took)}) {
 			continue
 		}
 		key := failure{c.Verb, c.Err.Code}
@@ -101,11 +99,6 @@ func (b *beside) calls() {
 		}
 		b.find(fact.OthersCall, fs)
 	}
-}
-
-// mayFail reports whether a fault may have broken a call about the bystander.
-func (b *beside) mayFail(from, to time.Time) bool {
-	return tolerated(b.h, besideWorks, span{from, to})
 }
 
 // end returns a finding if the bystander ended before its client ended it.

@@ -120,9 +120,6 @@ func TestBystanders(t *testing.T) {
 			eventOf + " event=missing topic=/tasks/create"},
 		"an exit with another time": {func(_ *harness.History, b *harness.Bystander) { b.Reported[0].At = at(64) },
 			"others bystander what=others-status by=wait status=other-time"},
-		"an older history says nothing of its exit": {func(_ *harness.History, b *harness.Bystander) {
-			b.Name, b.Reported[0].Status = "", 255
-		}, ""},
 		"nobody could hear it": {func(h *harness.History, _ *harness.Bystander) {
 			drop(h, 6)
 			h.Deaths = []daemon.Death{{At: at(61), BackIn: time.Second, Asked: true}}
