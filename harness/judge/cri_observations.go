@@ -85,7 +85,7 @@ func podReports(h *run) (all []stateReport) {
 // not begun to start it.
 func halfMade(h *run, s harness.SandboxSeen) bool {
 	did := func(at string) bool {
-		for hit := range h.rpcs(s.ID, at) {
+		for hit := range h.callsOf(s.ID, at) {
 			return hit.Time.Before(s.Answered)
 		}
 		return false

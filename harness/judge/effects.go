@@ -303,3 +303,15 @@ func latest(a, b time.Time) time.Time {
 	}
 	return a
 }
+
+// killsShimOf reports whether an effect is the death of a shim that served a container,
+// before the second use of the first id. If no shim of the container has a probe, it may
+// be any shim.
+func (h *run) killsShimOf(e effect, id string) bool {
+	return e.kind == shimKilled && harness.Within(e.from, h.Done) && (len(h.shimsOf[id]) == 0 || h.shimsOf[id][e.pid])
+}
+
+// shimDied reports whether a shim that served a container died before a time.
+func shimDied(h *run, id string, by time.Time) bool {
+	return slices.ContainsFunc(h.effects, func(e effect) bool { return h.killsShimOf(e, id) && e.from.Before(by) })
+}

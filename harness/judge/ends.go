@@ -74,8 +74,8 @@ func killedOtherwise(h *run, i harness.Instance) bool {
 }
 
 // mayBeKilled reports whether a process may have been killed, or kept from starting. The
-// cause can be the client, a fault, the end of its container or a cleanup of containerd
-// after a dead shim or a failed start.
+// cause can be the client, a fault or the end of its container. It can also be a cleanup
+// of containerd after a dead shim or a failed start.
 func (p process) mayBeKilled() bool {
 	if p.e == nil {
 		undone := p.i.Started.IsZero() && !diedStarting(p.h, p.i) // containerd cleans up
@@ -146,7 +146,7 @@ func endedEarly(h *run, i harness.Instance) (fact.Facts, bool) {
 // before its recorded end, or the zero time.
 func secondKill(h *run, i harness.Instance, stop time.Time) time.Time {
 	kills := 0
-	for hit := range h.rpcs(i.ID, "containerd:Task.Kill:entry") {
+	for hit := range h.callsOf(i.ID, "containerd:Task.Kill:entry") {
 		if hit.Time.Before(stop) {
 			continue
 		}

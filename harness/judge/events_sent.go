@@ -183,8 +183,8 @@ func readyBetween(h *run, e event.Task) (from, due time.Time) {
 	case call == "" || e.Exec != "":
 		return time.Time{}, time.Time{}
 	}
-	for end := range h.rpcs(e.Container, "shim:"+call+":exit") {
-		for begin := range h.rpcs(e.Container, "shim:"+call+":entry") {
+	for end := range h.callsOf(e.Container, "shim:"+call+":exit") {
+		for begin := range h.callsOf(e.Container, "shim:"+call+":entry") {
 			if !begin.Time.After(end.Time) {
 				from = begin.Time
 			}

@@ -192,9 +192,9 @@ func (l *life) wrongEvent(e *event.Task, again bool) (all []fact.Facts) {
 	return all
 }
 
-// repeats returns the facts of a repeated event. The shim did not send the second event
-// if its time differs, and containerd had received the exit and the delete from the shim
-// by then. Then containerd published it, although it must not.
+// repeats returns the facts of a repeated event. By then, containerd
+// may have received the exit and the delete from the shim. If the times also differ, the
+// shim did not send the second event: containerd published it, although it must not.
 func (l *life) repeats(first, again *event.Task) fact.Facts {
 	fs := fact.Facts{fact.Event: fact.Repeated, fact.Repeat: fact.SameAgain,
 		fact.Apart: again.Seen.Sub(first.Seen).Round(time.Millisecond).String()}
