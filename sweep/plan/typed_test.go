@@ -30,14 +30,14 @@ func TestTypedErrors(t *testing.T) {
 // no callee returns.
 func TestTheLinesOfTypedErrors(t *testing.T) {
 	seen := map[string]bool{}
-	for _, f := range slices.Concat(answers, returns) {
-		if seen[f.who] || f.because == "" || len(f.with) == 0 {
-			t.Errorf("%s: a second line, or one without errors or a reason: %+v", f.who, f)
+	for _, f := range slices.Concat(typedErrors.Answers, typedErrors.Returns) {
+		if seen[f.Who] || len(f.Because) == 0 || len(f.With) == 0 {
+			t.Errorf("%s: a second line, or one without errors or a reason: %+v", f.Who, f)
 		}
-		seen[f.who] = true
-		for _, name := range f.with {
+		seen[f.Who] = true
+		for _, name := range f.With {
 			if w := word("error(" + name + ")"); w != Code && w != Errno {
-				t.Errorf("%s: %s is neither a class nor an errno", f.who, name)
+				t.Errorf("%s: %s is neither a class nor an errno", f.Who, name)
 			}
 		}
 	}
@@ -83,14 +83,14 @@ func TestEachCalleeIsMet(t *testing.T) {
 		t.Fatal(err)
 	}
 	missing := map[string]bool{}
-	for _, f := range slices.Concat(answers, returns) {
-		missing[f.who] = true
+	for _, f := range slices.Concat(typedErrors.Answers, typedErrors.Returns) {
+		missing[f.Who] = true
 	}
 	for _, name := range DefaultWorkloads() {
 		passes := must.Get(hitsOf(t, &r, name))(t)
 		for _, p := range passes {
 			for _, f := range p.fails() {
-				delete(missing, f.who)
+				delete(missing, f.Who)
 			}
 		}
 	}
