@@ -11,7 +11,6 @@ import (
 
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/inventory"
-	"github.com/shimquake/shimquake/oracle/wording"
 )
 
 // Compare returns the objects of a Node whose owner is missing, as suspects. It does no
@@ -46,7 +45,6 @@ func Compare(n *Node) []Suspect {
 				if v.Untrusted != 0 {
 					s.Sure = Likely
 				}
-				s.Do = wording.Advice(s.Finding())
 				out = append(out, *s)
 			}
 		}
@@ -180,7 +178,7 @@ func (c *comparison) suspect(k Key, fs fact.Facts, missing ...string) *Suspect {
 	if missing == nil {
 		missing = missingBy(fs)
 	}
-	s := &Suspect{Sure: Likely, View: c.Name, Facts: fs.Cause(), Missing: missing, Bugs: []string{}}
+	s := &Suspect{Sure: Likely, View: c.Name, Facts: fs.Cause(), Missing: missing}
 	s.Namespace, s.ID = k.Namespace, k.ID
 	if c.Complete {
 		s.Sure = Certain
@@ -199,8 +197,21 @@ func (c *comparison) suspect(k Key, fs fact.Facts, missing ...string) *Suspect {
 func (c *comparison) ofProcess(k Key, p *Process, fs fact.Facts, missing ...string) *Suspect {
 	s := c.suspect(k, fs, missing...)
 	s.PID, s.Start, s.Age = p.PID, p.Start, p.Age
+	may := []int{p.PID}
+	if p.Shim != nil {
+		may = p.Children
+	}
+	for _, pid := range may {
+		if other := c.byPID[pid]; other != nil && !other.Zombie() {
+			s.Living = append(s.Living, Living{PID: pid, Age: other.Age, Command: "[" + other.Comm + "]"})
+		}
+	}
 	return s
 }
+
+// isDown reports whether no containerd of the view runs. Kernel state alone is then
+// enough for some suspects.
+func (c *comparison) isDown() bool { return len(c.Daemons)+len(c.refused) == 0 && !c.Blind }
 
 // missingBy names the objects that the facts report as missing.
 func missingBy(fs fact.Facts) (names []string) {

@@ -44,6 +44,9 @@ func (r *Report) Evidence(ctx context.Context, w io.Writer, o Options, workloads
 	short, cancel := context.WithTimeout(ctx, evidenceTime)
 	defer cancel()
 	zip := gzip.NewWriter(w)
+	if !workloads {
+		r = r.withoutCommands()
+	}
 	e := &evidence{ctx: short, tar: tar.NewWriter(zip), at: r.Taken, workloads: workloads, limit: o.hangs}
 	for name, what := range map[string]any{"report.json": r, "node.json": r.last} {
 		text, err := json.MarshalIndent(what, "", "  ")
@@ -71,6 +74,20 @@ func (r *Report) Evidence(ctx context.Context, w io.Writer, o Options, workloads
 		e.put("cut.txt", fmt.Appendf(nil, "some files are missing here: reading all took more than %s\n", evidenceTime))
 	}
 	return errors.Join(ctx.Err(), e.err, e.tar.Close(), zip.Close())
+}
+
+// withoutCommands returns the report without the command lines of containers.
+func (r *Report) withoutCommands() *Report {
+	out := *r
+	out.Suspects = slices.Clone(r.Suspects)
+	for i := range out.Suspects {
+		s := &out.Suspects[i]
+		s.Living = slices.Clone(s.Living)
+		for j := range s.Living {
+			s.Living[j].Command = ""
+		}
+	}
+	return &out
 }
 
 type evidence struct {

@@ -30,7 +30,10 @@ func (c *comparison) bundles() {
 		s := c.suspect(k, fs)
 		s.Path = b.Path
 		if b.Hidden { // containerd ignores a name that begins with a dot
-			s.Sure, s.Missing = Certain, []string{"end of its removal"}
+			s.Missing = []string{"end of its removal"}
+			if c.isDown() {
+				s.Sure = Certain
+			}
 		} else if at, ok := c.Changed[b.Path]; ok && !b.Work && c.taken.Sub(at) < helperTime {
 			s.Sure = Likely // containerd may be about to start the shim
 		}

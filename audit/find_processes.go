@@ -39,8 +39,8 @@ func (c *comparison) helper(p *Process) {
 }
 
 // idleShim reports a shim that serves no task. containerd finds shims by their bundles,
-// so it can never find a shim without a bundle. Another shim is no suspect while
-// containerd cannot be asked.
+// so after a restart it can never find a shim without a bundle. Another shim is no
+// suspect while containerd cannot be asked.
 func (c *comparison) idleShim(p *Process) {
 	k, fs := p.served(), p.Family()
 	fs[fact.Task], fs[fact.Bundle], fs[fact.Socket] = c.task(k), fact.Gone, fact.None
@@ -57,10 +57,7 @@ func (c *comparison) idleShim(p *Process) {
 	if c.Known[k].Container == nil && c.Complete {
 		s.Missing = slices.Insert(s.Missing, 1, "container")
 	}
-	switch {
-	case fs[fact.Bundle] == fact.Gone:
-		s.Sure = Certain
-	case p.Age < helperTime:
+	if fs[fact.Bundle] == fact.There && p.Age < helperTime {
 		s.Sure = Likely // a Create may be in progress, which takes long on a busy disk
 	}
 }

@@ -203,6 +203,41 @@ func TestALeakedShim(t *testing.T) {
 	if got := r.Suspects[0].Facts.String(); !strings.HasPrefix(got, "task=not-asked bundle=gone") {
 		t.Errorf("containerd is down: %s", got)
 	}
+	if s := r.Suspects[0]; s.Sure != audit.Likely || !strings.HasPrefix(s.Do, "do not kill it") {
+		t.Errorf("containerd is down: %s", s)
+	}
+}
+
+// A shim without a bundle may have a healthy container, which serves. Only containerd can
+// say whether it knows the shim.
+func TestALivingContainerMayServe(t *testing.T) {
+	n := newNode(t)
+	n.run("c1", "wait", "")
+	n.must(os.RemoveAll(n.world.HostPath("/run/containerd/io.containerd.runtime.v2.task/audited/c1")))
+	for _, restart := range []bool{false, true} { // hung, and then started again
+		if !restart {
+			n.must(n.Freeze(n.ctx))
+		} else {
+			n.must(n.Thaw(n.ctx))
+			n.must(n.Kill(n.ctx))
+			n.Release()
+			_, _, err := n.Connect(n.ctx)
+			n.must(err)
+		}
+		r := n.auditWith(audit.Options{Timeout: 300 * time.Millisecond})
+		if len(r.Suspects) != 1 {
+			t.Fatal(r)
+		}
+		s := r.Suspects[0]
+		if (s.Sure == audit.Certain) != restart || !strings.HasPrefix(s.Do, "do not kill it") ||
+			len(s.Living) != 1 || !strings.Contains(s.String(), "may serve: process ") ||
+			s.Living[0].Command != "fakeshim-task wait" {
+			t.Errorf("restarted %t: %s", restart, s)
+		}
+		if !restart && !strings.Contains(r.String(), "SIGSTOP has frozen it") {
+			t.Error(r)
+		}
+	}
 }
 
 func TestAHungContainerd(t *testing.T) {
@@ -309,6 +344,32 @@ func TestAReplacedBinary(t *testing.T) {
 	// certain suspects.
 	if replaced != 1 || len(r.Daemons) != 2 || len(r.Partial) != 1 || len(r.Suspects) != 0 {
 		t.Errorf("%v", r)
+	}
+}
+
+// A containerd that is starting does not listen yet. Its shims serve meanwhile, also a
+// shim without a bundle.
+func TestARestartUnderWay(t *testing.T) {
+	n := newNode(t)
+	n.run("c1", "wait", "")
+	n.run("c2", "wait", "")
+	n.must(os.RemoveAll(n.world.HostPath("/run/containerd/io.containerd.runtime.v2.task/audited/c1")))
+	n.must(n.Kill(n.ctx))
+	defer n.Release()
+	n.must(os.MkdirAll(n.world.HostPath("/tmp/bin"), 0o755))
+	text, err := os.ReadFile("/proc/self/exe")
+	n.must(err)
+	n.must(child.WriteProgram(n.world.HostPath("/tmp/bin/containerd"), text))
+	p, err := n.world.Start(n.ctx, world.Params{
+		Argv: []string{"/tmp/bin/containerd", "--address", n.Address()}, Env: []string{roleVar + "=sleep"},
+		Output: "/dev/null",
+	})
+	n.must(err)
+	r := n.audit()
+	n.must(p.Kill(n.ctx))
+	if len(r.Suspects) != 1 || r.Suspects[0].ID != "c1" || r.Suspects[0].Sure != audit.Likely ||
+		!strings.HasPrefix(r.Suspects[0].Do, "do not kill it") || !strings.Contains(r.String(), "containerd is starting") {
+		t.Error(r)
 	}
 }
 

@@ -27,11 +27,7 @@ func (r *Report) Metrics(w io.Writer) error {
 		counts[series(k, Certain, "", "")] = 0
 	}
 	for _, s := range r.Suspects {
-		bug := ""
-		if len(s.Bugs) > 0 {
-			bug = s.Bugs[0]
-		}
-		counts[series(s.Kind, s.Sure, s.Namespace, bug)]++
+		counts[series(s.Kind, s.Sure, s.Namespace, s.Bug)]++
 	}
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		fmt.Fprintf(&b, "%s %d\n", name, counts[name])

@@ -20,9 +20,9 @@ func TestMetrics(t *testing.T) {
 		Daemons: []audit.Daemon{{Address: "/a", Version: "v2.3.7", Answered: true}, {Address: "/b\"\n\\"}},
 		Suspects: []audit.Suspect{
 			{Kind: finding.ClassShim, Sure: audit.Certain, Subject: finding.Subject{Namespace: "k8s.io"},
-				Bugs: []string{"containerd#8981", "other"}},
+				Bug: "containerd#8981"},
 			{Kind: finding.ClassShim, Sure: audit.Certain, Subject: finding.Subject{Namespace: "k8s.io"},
-				Bugs: []string{"containerd#8981"}},
+				Bug: "containerd#8981"},
 			{Kind: finding.ClassSocket, Sure: audit.Certain},
 		},
 	}

@@ -4,9 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/quote"
 )
 
@@ -68,12 +72,37 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 			}
 		}
 	}
-	r.Suspects, r.Took = append([]Suspect{}, found...), time.Since(begun).Milliseconds()
+	r.Suspects = append([]Suspect{}, found...)
+	r.advise(ctx, o)
+	r.Took = time.Since(begun).Milliseconds()
 	if r.Node, err = os.Hostname(); err != nil {
 		r.Node = "this node"
 	}
 	r.tell(r.last)
 	return r, nil
+}
+
+// advise adds the advice, and the command lines of the processes that may serve. A user
+// can make the reading of a command line hang.
+func (r *Report) advise(ctx context.Context, o Options) {
+	ctx, cancel := context.WithTimeout(ctx, evidenceTime)
+	defer cancel()
+	for i := range r.Suspects {
+		s := &r.Suspects[i]
+		s.Do = s.advice()
+		for j := range s.Living[:min(len(s.Living), maxLiving)] {
+			if i >= maxProcesses {
+				break
+			}
+			name := filepath.Join(o.Proc, strconv.Itoa(s.Living[j].PID), "cmdline")
+			text, err := attempt(ctx, name, o.hangs, func(func(string)) ([]byte, error) {
+				return foreign.ReadFile(name, maxFile)
+			})
+			if words := strings.TrimRight(string(text), "\x00"); err == nil && words != "" {
+				s.Living[j].Command = quote.Cut(strings.ReplaceAll(words, "\x00", " "), maxText)
+			}
+		}
+	}
 }
 
 // A second look waits for the time of slowLooks looks, but not longer than slowSettle.
@@ -174,8 +203,12 @@ func (r *Report) tell(n *Node) {
 		}
 		for _, d := range v.Daemons {
 			if !d.Answered {
+				why := d.Error
+				if slices.ContainsFunc(v.Processes, func(p Process) bool { return p.PID == d.PID && p.State == "T" }) {
+					why += "; SIGSTOP has frozen it: find the sender, then kill -CONT it"
+				}
 				r.Partial = append(r.Partial, fmt.Sprintf(
-					"containerd (process %d) was not asked, so the audit checked kernel state only: %s", d.PID, d.Error))
+					"containerd (process %d) was not asked, so the audit checked kernel state only: %s", d.PID, why))
 			}
 		}
 		if address := orphaned(v); address != "" {

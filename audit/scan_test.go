@@ -203,10 +203,11 @@ func TestTextIsQuoted(t *testing.T) {
 		Daemons: []Daemon{{Address: forged, Version: forged}},
 		Suspects: []Suspect{{Kind: finding.ClassProcess, Sure: Likely, View: forged,
 			Subject: finding.Subject{ID: forged, Namespace: forged, Path: forged},
-			Missing: []string{forged}, With: []string{forged}, Bugs: []string{forged}, Do: forged}},
+			Missing: []string{forged}, With: []string{forged}, Bug: forged, Do: forged,
+			Living: []Living{{Command: forged}}}},
 	}
 	text := r.String()
-	if strings.ContainsAny(text, "\x1b\r") || strings.Count(text, "\n") != 8 || strings.Contains(text, "\ncertain") {
+	if strings.ContainsAny(text, "\x1b\r") || strings.Count(text, "\n") != 9 || strings.Contains(text, "\ncertain") {
 		t.Errorf("%q", text)
 	}
 }

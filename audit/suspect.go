@@ -9,6 +9,7 @@ import (
 
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/wording"
 )
 
 // kind has the functions for the suspects of a class.
@@ -65,15 +66,24 @@ type Suspect struct {
 	Facts   fact.Facts `json:"facts"`
 	// With lists the other leaked objects of the same container.
 	With []string `json:"with,omitempty"`
+	// Living are the running processes that may serve: the children of a shim, or the
+	// forgotten process of a container.
+	Living []Living `json:"living,omitempty"`
 	// View identifies the containerd, by its root directory. Version is its version.
 	View    string `json:"view,omitempty"`
 	Version string `json:"version,omitempty"`
-	// Bugs are the known bugs of this version that leave such an object, the best match
-	// first.
-	Bugs []string `json:"bugs"`
-	// MayBe are bugs that leave such an object, and that are untested on this version.
-	MayBe []string `json:"mayBe,omitempty"`
-	Do    string   `json:"do"`
+	// Bug is the only known bug that leaves such an object on this version, or "". Alike
+	// is the number of bugs that may leave it. The facts cannot tell two of them apart.
+	Bug   string `json:"bug,omitempty"`
+	Alike int    `json:"bugsAlike"`
+	Do    string `json:"do"`
+}
+
+// Living is a running process that may serve.
+type Living struct {
+	PID     int           `json:"pid"`
+	Age     time.Duration `json:"ageNs"`
+	Command string        `json:"command,omitempty"` // may have secrets, so evidence leaves it out
 }
 
 // The audit scans the node twice, and keeps the suspects of both scans. key identifies
@@ -127,6 +137,16 @@ func sameNamespace(a, b Suspect) bool {
 // Finding returns the finding that a run would have for the object.
 func (s Suspect) Finding() finding.Finding {
 	return finding.Finding{Invariant: finding.Leak, Class: s.Kind, Subject: s.Subject, Facts: s.Facts}
+}
+
+// advice returns what an operator can do about the suspect. If the suspect is not
+// certain, it may serve, so no process should be ended.
+func (s Suspect) advice() string {
+	f := s.Finding()
+	if s.Sure != Certain {
+		f.Because = string(s.Sure) // for the rows of package finding
+	}
+	return wording.Advice(f)
 }
 
 // The method what returns the kind and the path or the pid of the object.

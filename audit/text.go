@@ -72,7 +72,7 @@ func first[T any](all []T) string {
 	return text
 }
 
-// String returns a suspect in at most four lines.
+// String returns a suspect as text, with one line for each fact about it.
 func (s Suspect) String() string {
 	var t quote.Text
 	head := fmt.Sprintf("%-8s %s", s.Sure, s.Kind)
@@ -96,19 +96,28 @@ func (s Suspect) String() string {
 	if len(s.With) > 0 {
 		t.Line("         left with it: %s", strings.Join(s.With, ", "))
 	}
-	t.Line("         bug: %s", bugs(s))
+	for _, l := range s.Living[:min(len(s.Living), maxLiving)] {
+		t.Line("         may serve: process %d, up %s: %s", l.PID, Age(l.Age), l.Command)
+	}
+	if more := len(s.Living) - maxLiving; more > 0 {
+		t.Line("         may serve: %s more", quote.Count(more, "process"))
+	}
+	t.Line("         bug: %s", s.bug())
 	t.Line("         do:  %s", s.Do)
 	return t.String()
 }
 
-// bugs names the matching bugs of this version, or else the matching bugs that are
-// untested on it.
-func bugs(s Suspect) string {
+// maxLiving limits the processes of a suspect that a report names.
+const maxLiving = 3
+
+// bug names the known bug of a suspect, if the facts tell it from all others.
+func (s Suspect) bug() string {
 	switch {
-	case len(s.Bugs) > 0:
-		return first(s.Bugs)
-	case len(s.MayBe) > 0:
-		return "no known match; untested on " + cmp.Or(s.Version, "this version") + ": " + first(s.MayBe)
+	case s.Bug != "":
+		return s.Bug
+	case s.Alike > 0:
+		return fmt.Sprintf("not named: %s may leave this on %s; containerd's journal tells more (shimquake repro)",
+			quote.Count(s.Alike, "known bug"), cmp.Or(s.Version, "an unknown version"))
 	}
 	return "none known"
 }
