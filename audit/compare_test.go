@@ -283,7 +283,7 @@ func TestCompare(t *testing.T) {
 				if _, err := finding.ParseMatch(finding.Match{Class: s.Kind, Facts: s.Facts}.String()); err != nil {
 					t.Errorf("%s %v: the catalogue does not know it: %v", s.Kind, s.Facts, err)
 				}
-				if s.advice() == "" || len(s.Missing) == 0 || s.String() == "" {
+				if _, do := s.advice(); do == "" || len(s.Missing) == 0 || s.String() == "" {
 					t.Errorf("%+v says too little", s)
 				}
 			}

@@ -35,11 +35,13 @@ const (
 )
 
 // Evidence writes a tar.gz with the report and the last Node. It adds the /proc files of
-// the suspects' processes, and the kernel's list of unix sockets. With workloads, it adds
-// the command lines, the environment and config.json of containers, which may have
-// secrets. Text of the node is quoted line by line. It stops when the context ends.
-// Reading all files takes at most evidenceTime, and cut.txt says if files are missing.
-func (r *Report) Evidence(ctx context.Context, w io.Writer, o Options, workloads bool) error {
+// the suspects' processes, the kernel's list of unix sockets, and more files of the
+// caller. With workloads, it adds the command lines, the environment and config.json of
+// containers, which may have secrets. Text of the node is quoted line by line. It stops
+// when the context ends. Reading all files takes at most evidenceTime, and cut.txt says
+// if files are missing.
+func (r *Report) Evidence(ctx context.Context, w io.Writer, o Options, workloads bool,
+	more map[string][]byte) error {
 	o = o.withDefaults()
 	short, cancel := context.WithTimeout(ctx, evidenceTime)
 	defer cancel()
@@ -56,6 +58,9 @@ func (r *Report) Evidence(ctx context.Context, w io.Writer, o Options, workloads
 		e.put(name, text)
 	}
 	e.put("report.txt", []byte(r.String()))
+	for name, text := range more {
+		e.put(name, quoted(text))
+	}
 	for _, s := range r.Suspects[:min(len(r.Suspects), maxProcesses)] {
 		if s.PID != 0 {
 			e.process(o.Proc, s.PID, s.Kind == finding.ClassShim || s.Kind == finding.ClassTask)

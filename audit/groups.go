@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -89,6 +90,9 @@ func (t *processTable) groups(ctx context.Context) (ofRoot, ofUsers []*group, er
 	return ofRoot, ofUsers, nil
 }
 
+// ErrEnded reports that the process of Options.PID does not exist.
+var ErrEnded = errors.New("does not exist")
+
 // checkPID returns an error if the audit cannot look from Options.PID.
 func (t *processTable) checkPID() error {
 	if t.PID == 0 {
@@ -97,7 +101,7 @@ func (t *processTable) checkPID() error {
 	p := t.byPID[t.PID]
 	switch {
 	case p == nil:
-		return fmt.Errorf("process %d does not exist: --pid needs the pid of a running process, such as containerd's", t.PID)
+		return fmt.Errorf("process %d %w: --pid needs the pid of a running process, such as containerd's", t.PID, ErrEnded)
 	case p.notRoots == unreadable:
 		return fmt.Errorf("this user may not read process %d: %s", t.PID, privileges)
 	case p.notRoots != "" && !t.Untrusted:

@@ -276,7 +276,7 @@ func TestAStateFolderWithoutEnd(t *testing.T) {
 func (n *node) hasNoSecret(t *testing.T, r *audit.Report) {
 	t.Helper()
 	var b bytes.Buffer
-	n.must(r.Evidence(n.ctx, &b, audit.Options{}, true))
+	n.must(r.Evidence(n.ctx, &b, audit.Options{}, true, nil))
 	for name, text := range untar(t, &b) {
 		if strings.Contains(text, secret) && !strings.HasSuffix(name, "/environ") {
 			t.Errorf("the secret is in %s", name)

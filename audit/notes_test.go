@@ -70,7 +70,7 @@ func TestNoAdviceEndsWhatMayServe(t *testing.T) {
 			Facts: fact.Facts{fact.Task: fact.TaskUnknown, fact.Shim: fact.None}}, "its container may still serve"},
 	} {
 		test.of.PID, test.of.ID, test.of.Namespace = 7, "c1", "k8s.io"
-		if do := test.of.advice(); !strings.Contains(do, test.want) {
+		if _, do := test.of.advice(); !strings.Contains(do, test.want) {
 			t.Errorf("%s: %q, want %q", name, do, test.want)
 		}
 	}
@@ -83,7 +83,7 @@ func TestEvidenceHasNoCommandLines(t *testing.T) {
 	r := &Report{last: &Node{}, Suspects: []Suspect{{Living: []Living{{PID: 7, Command: secret}}}}}
 	for _, workloads := range []bool{false, true} {
 		var b bytes.Buffer
-		if err := r.Evidence(t.Context(), &b, Options{}, workloads); err != nil {
+		if err := r.Evidence(t.Context(), &b, Options{}, workloads, nil); err != nil {
 			t.Fatal(err)
 		}
 		zip, err := gzip.NewReader(&b)

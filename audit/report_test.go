@@ -64,7 +64,7 @@ func TestEvidenceHasNoSecrets(t *testing.T) {
 	}
 	for _, workloads := range []bool{false, true} {
 		var b bytes.Buffer
-		n.must(r.Evidence(n.ctx, &b, audit.Options{}, workloads))
+		n.must(r.Evidence(n.ctx, &b, audit.Options{}, workloads, nil))
 		files := untar(t, &b)
 		for _, want := range []string{"report.json", "report.txt", "node.json", "view-0/unix", "view-0/mountinfo"} {
 			if files["shimquake-audit/"+want] == "" {

@@ -89,7 +89,7 @@ func (r *Report) advise(ctx context.Context, o Options) {
 	defer cancel()
 	for i := range r.Suspects {
 		s := &r.Suspects[i]
-		s.Do = s.advice()
+		s.Check, s.Do = s.advice()
 		for j := range s.Living[:min(len(s.Living), maxLiving)] {
 			if i >= maxProcesses {
 				break

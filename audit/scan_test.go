@@ -207,7 +207,7 @@ func TestTextIsQuoted(t *testing.T) {
 			Living: []Living{{Command: forged}}}},
 	}
 	text := r.String()
-	if strings.ContainsAny(text, "\x1b\r") || strings.Count(text, "\n") != 9 || strings.Contains(text, "\ncertain") {
+	if strings.ContainsAny(text, "\x1b\r") || strings.Count(text, "\n") != 10 || strings.Contains(text, "\ncertain") {
 		t.Errorf("%q", text)
 	}
 }

@@ -76,6 +76,8 @@ type Suspect struct {
 	// is the number of bugs that may leave it. The facts cannot tell two of them apart.
 	Bug   string `json:"bug,omitempty"`
 	Alike int    `json:"bugsAlike"`
+	// Check must hold before a person follows Do.
+	Check string `json:"check,omitempty"`
 	Do    string `json:"do"`
 }
 
@@ -139,14 +141,15 @@ func (s Suspect) Finding() finding.Finding {
 	return finding.Finding{Invariant: finding.Leak, Class: s.Kind, Subject: s.Subject, Facts: s.Facts}
 }
 
-// advice returns what an operator can do about the suspect. If the suspect is not
-// certain, it may serve, so no process should be ended.
-func (s Suspect) advice() string {
+// advice returns what an operator can do about the suspect, and the check before. If the
+// suspect is not certain, it may serve, so no process should be ended.
+func (s Suspect) advice() (check, do string) {
 	f := s.Finding()
 	if s.Sure != Certain {
 		f.Because = string(s.Sure) // for the rows of package finding
+		return "", wording.Advice(f)
 	}
-	return wording.Advice(f)
+	return wording.Check(f), wording.Advice(f)
 }
 
 // The method what returns the kind and the path or the pid of the object.

@@ -40,6 +40,10 @@ func (r *Report) String() string {
 	for _, p := range r.Partial {
 		t.Line("  note: %s", p)
 	}
+	if len(r.Suspects) > 0 {
+		t.Line("  plan: keep evidence (--bundle FILE --stacks); then take the suspects from the top down, each after its" +
+			" check, and audit again after each")
+	}
 	text := t.String()
 	for _, s := range r.Suspects {
 		text += s.String()
@@ -103,6 +107,9 @@ func (s Suspect) String() string {
 		t.Line("         may serve: %s more", quote.Count(more, "process"))
 	}
 	t.Line("         bug: %s", s.bug())
+	if s.Check != "" {
+		t.Line("         check: %s", s.Check)
+	}
 	t.Line("         do:  %s", s.Do)
 	return t.String()
 }

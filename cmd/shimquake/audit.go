@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/shimquake/shimquake/audit"
+	"github.com/shimquake/shimquake/audit/stacks"
 	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/quote"
 )
@@ -29,10 +31,13 @@ type auditing struct {
 	prometheus string
 	bundle     string
 	workloads  bool
+	stacks     bool
 	out, log   io.Writer
 
 	reported map[string]bool // suspects that --watch has reported
-	was      int             // the number of suspects in the previous audit of --watch
+	// The previous audit of --watch had so many suspects, and so many troubles: suspects and
+	// silent containerds. bundles is the number of bundles that the watch has written.
+	was, troubles, bundles int
 }
 
 func auditCommand() *cobra.Command {
@@ -45,8 +50,9 @@ compares its lists with the node: shims, sockets, bundles, mounts, cgroups, netw
 lists.
 It prints a row for each object without an owner, with a matching bug of the version and a remedy.
 
-It only reads: it sends no signal, writes nothing, makes no call that changes state, and connects to no shim. Each call
-has a timeout. A second look checks each suspect (--settle), so a container that is starting or stopping is not one.
+It only reads: it sends no signal (without --stacks), writes nothing, makes no call that changes state, and connects to
+no shim. Each call has a timeout. A second look checks each suspect (--settle), so a container that is starting or
+stopping is not one.
 
 Exit status: 0 no suspects, 1 suspects, 2 the audit failed or is incomplete.`,
 		Example: `  sudo shimquake audit
@@ -87,6 +93,8 @@ Exit status: 0 no suspects, 1 suspects, 2 the audit failed or is incomplete.`,
 	f.DurationVar(&a.every, "every", time.Minute, "with --watch: the interval")
 	f.StringVar(&a.prometheus, "prometheus", "", "write metrics to this `file`, for node_exporter's textfile collector")
 	f.StringVar(&a.bundle, "bundle", "", "write evidence to this tar.gz `file`")
+	f.BoolVar(&a.stacks, "stacks", false, "with --bundle: kernel stacks, goroutines (sends SIGUSR1 to containerd and"+
+		" its runc shim, which log them), and the journal; with --watch: when suspects or silent containerds are added")
 	f.BoolVar(&a.workloads, "with-workloads", false,
 		"with --bundle: command lines, environment and config.json of containers, too")
 	return c
@@ -104,6 +112,12 @@ func (a *auditing) check() error {
 	}
 	if a.workloads && a.bundle == "" {
 		return errors.New("--with-workloads sets the content of a bundle: add --bundle FILE")
+	}
+	switch {
+	case a.stacks && a.bundle == "":
+		return errors.New("--stacks sets the content of a bundle: add --bundle FILE")
+	case a.stacks && (a.options.Untrusted || a.options.Proc != "/proc"):
+		return errors.New("--stacks sends signals, so it takes neither --untrusted nor --proc: leave it out")
 	}
 	if a.options.PID < 0 {
 		return fmt.Errorf("--pid %d: it must be the pid of a process; leave it out to audit the whole node", a.options.PID)
@@ -137,16 +151,46 @@ func (a *auditing) once(ctx context.Context) (*audit.Report, error) {
 			return nil, fmt.Errorf("write metrics: %w", err)
 		}
 	}
-	if a.bundle != "" {
-		evidence := func(w io.Writer) error { return r.Evidence(ctx, w, a.options, a.workloads) }
-		if err := foreign.Replace(a.bundle, 0o600, evidence); err != nil {
+	if name, more := a.bundle, map[string][]byte(nil); name != "" && a.isDue(r) {
+		if a.stacks {
+			more = stacks.Take(ctx, r)
+		}
+		if a.stacks && a.watch { // a later bundle, of a node that has recovered, must not replace it
+			name = strings.TrimSuffix(name, ".tar.gz") + r.Taken.Format("-20060102-150405") + ".tar.gz"
+		}
+		evidence := func(w io.Writer) error { return r.Evidence(ctx, w, a.options, a.workloads, more) }
+		if err := foreign.Replace(name, 0o600, evidence); err != nil {
 			return nil, fmt.Errorf("write the bundle: %w", err)
 		}
 	}
 	return r, nil
 }
 
-// keepWatch audits until it is interrupted. It reports a failed audit, and continues.
+// maxBundles limits the bundles with stacks of a watch. A node may flap all night.
+const maxBundles = 20
+
+// isDue reports whether a bundle is due. With --watch and --stacks it is due when
+// suspects or silent containerds are added, maxBundles times.
+func (a *auditing) isDue(r *audit.Report) bool {
+	troubles, before := len(r.Suspects), a.troubles
+	for _, d := range r.Daemons {
+		if !d.Answered {
+			troubles++
+		}
+	}
+	a.troubles = troubles
+	if !a.watch || !a.stacks {
+		return true
+	}
+	due := troubles > before && a.bundles < maxBundles
+	if due {
+		a.bundles++
+	}
+	return due
+}
+
+// keepWatch audits until it is interrupted, or the process of --pid has ended. It
+// reports another failed audit, and continues.
 func (a *auditing) keepWatch(ctx context.Context) error {
 	a.reported = map[string]bool{}
 	tick := time.NewTicker(a.every)
@@ -156,6 +200,8 @@ func (a *auditing) keepWatch(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil
+		case errors.Is(err, audit.ErrEnded):
+			return statusError{statusNotAudited, fmt.Errorf("the watch ends: %w", err)}
 		case err != nil:
 			fmt.Fprintf(a.log, "%s the audit failed, and is tried again: %v\n", time.Now().Format(time.TimeOnly), err)
 		case a.json:

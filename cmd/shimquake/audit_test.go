@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -59,7 +60,7 @@ func TestBugsOfASuspect(t *testing.T) {
 }
 
 // TestOneAnswerForANode: an audit, its bundle and a paste from the same node name the
-// same bug, or the audit names none where repro lists others alike.
+// same bug. The audit names none where repro lists others alike.
 func TestOneAnswerForANode(t *testing.T) {
 	r := audit.Report{Suspects: []audit.Suspect{{Kind: finding.ClassBundle,
 		Subject: finding.Subject{Namespace: "ci", ID: "job-1"},
@@ -108,4 +109,40 @@ func TestWatchTellsNews(t *testing.T) {
 		"shim 5 k8s.io/c1": 1} {
 		must.Equal(t, strings.Count(text, want), times, want, "in", text)
 	}
+}
+
+// A watch of a process that has ended ends, too.
+func TestWatchEndsWithItsProcess(t *testing.T) {
+	var out, log bytes.Buffer
+	a := auditing{out: &out, log: &log, every: time.Hour, options: audit.Options{PID: 1 << 30}}
+	var end statusError
+	if err := a.keepWatch(must.Within(t, time.Minute)); !errors.As(err, &end) || end.status != statusNotAudited ||
+		!strings.Contains(err.Error(), "does not exist") {
+		t.Errorf("%v, %s", err, log.String())
+	}
+}
+
+// With --stacks, a watch writes a bundle when trouble is added, and keeps it when the
+// node recovers.
+func TestWatchWritesABundleAtAThreshold(t *testing.T) {
+	silent, answers := []audit.Daemon{{}}, []audit.Daemon{{Answered: true}}
+	a := auditing{watch: true, stacks: true}
+	for i, step := range []struct {
+		r    audit.Report
+		want bool
+	}{
+		{audit.Report{Daemons: answers}, false},
+		{audit.Report{Daemons: silent}, true},
+		{audit.Report{Daemons: silent}, false},
+		{audit.Report{Daemons: silent, Suspects: make([]audit.Suspect, 1)}, true},
+		{audit.Report{Daemons: answers}, false},
+		{audit.Report{Daemons: answers, Suspects: make([]audit.Suspect, 1)}, true},
+	} {
+		must.Equal(t, a.isDue(&step.r), step.want, i)
+	}
+	for range 2 * maxBundles { // a node that flaps
+		a.isDue(&audit.Report{Daemons: answers})
+		a.isDue(&audit.Report{Daemons: silent})
+	}
+	must.Equal(t, a.bundles, maxBundles)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/scan"
 )
 
 // dumpTimeout is the timeout for all stacks together.
@@ -52,13 +53,12 @@ func (x *run) dumped(name string, text []byte, err error) {
 	x.dumps[name] = text
 }
 
-// maxThreads limits how many threads and descriptors of a shim are read.
-const maxThreads = 1 << 16
+// maxDescriptors limits how many descriptors of a shim are read.
+const maxDescriptors = 1 << 16
 
 // dumpShim returns the kernel's stacks of a shim, and the Go stacks that the shim logs
 // after SIGUSR1.
 func (x *run) dumpShim(ctx context.Context, s finding.Subject) ([]byte, error) {
-	var out bytes.Buffer
 	id := signal.Identity{PID: s.PID, Start: s.Start}
 	proc, err := foreign.OpenDir(filepath.Join(x.world.Proc(), strconv.Itoa(s.PID)))
 	if err != nil {
@@ -68,40 +68,29 @@ func (x *run) dumpShim(ctx context.Context, s finding.Subject) ([]byte, error) {
 	if _, err := x.world.HostPID(id); err != nil { // the shim still runs, so the folder is its own
 		return nil, err
 	}
-	names := []string{"status"}
-	threads, err := proc.List("task", maxThreads)
+	threads, err := scan.Threads(proc)
 	if err != nil {
-		return nil, err
+		return threads, err
 	}
-	for _, t := range threads { // the kernel's stacks help if the Go runtime hangs
-		names = append(names, filepath.Join("task", t.Name(), "wchan"), filepath.Join("task", t.Name(), "stack"))
-	}
-	for _, name := range names {
-		text, err := proc.Read(name, maxKept)
-		if err != nil {
-			return out.Bytes(), err
-		}
-		fmt.Fprintf(&out, "--- /proc/%d/%s\n%s\n", s.PID, name, text)
-	}
-	if !catches(out.String(), unix.SIGUSR1) {
-		return out.Bytes(), errors.New("the shim has no handler for SIGUSR1")
+	if !scan.Catches(threads, unix.SIGUSR1) {
+		return threads, errors.New("the shim has no handler for SIGUSR1")
 	}
 	log, err := openLog(proc)
 	if err != nil {
-		return out.Bytes(), err
+		return threads, err
 	}
 	defer func() { _ = log.Close() }() // it is only read
 	if err := x.world.Signal(ctx, id, unix.SIGUSR1); err != nil {
-		return out.Bytes(), err
+		return threads, err
 	}
 	stacks, err := readStacks(ctx, log)
-	return append(out.Bytes(), stacks...), err
+	return append(threads, stacks...), err
 }
 
 // openLog opens the FIFO to which a shim logs, through the shim's own descriptor. The
 // FIFO's name in the bundle may be gone.
 func openLog(proc *foreign.Dir) (*os.File, error) {
-	fds, err := proc.List("fd", maxThreads)
+	fds, err := proc.List("fd", maxDescriptors)
 	if err != nil {
 		return nil, err
 	}
@@ -140,13 +129,4 @@ func readStacks(ctx context.Context, log *os.File) (text []byte, err error) {
 		}
 	}
 	return []byte(strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(string(text))), err
-}
-
-// catches reports whether a process has a handler for a signal. status is the text of its
-// /proc/PID/status.
-func catches(status string, sig unix.Signal) bool {
-	_, after, _ := strings.Cut(status, "SigCgt:")
-	mask, _, _ := strings.Cut(strings.TrimSpace(after), "\n")
-	bits, err := strconv.ParseUint(mask, 16, 64)
-	return err == nil && bits>>(uint(sig)-1)&1 == 1
 }

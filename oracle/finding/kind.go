@@ -26,8 +26,8 @@ type Kind struct {
 	// value for an unknown one: "hierarchies=* lease=".
 	Of string
 	// Noun names the findings of a match, Subject one finding, and Why is its reason. Do is
-	// advice for the operator of a live node.
-	Noun, Subject, Why, Do string
+	// advice for the operator of a live node. Check must hold before.
+	Noun, Subject, Why, Do, Check string
 
 	// Needs are the facts without which a match would excuse findings of other causes.
 	Needs []fact.Key

@@ -48,6 +48,11 @@ func Advice(f finding.Finding) string {
 	return fill(f, text(f, func(k finding.Kind) string { return k.Do }))
 }
 
+// Check returns what must hold before an operator follows the advice.
+func Check(f finding.Finding) string {
+	return fill(f, text(f, func(k finding.Kind) string { return k.Check }))
+}
+
 // Match names the findings of a match for a person: "a leaked shim". It returns "" for a
 // kind of finding without a name.
 func Match(m finding.Match) string {
